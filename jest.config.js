@@ -1,0 +1,30 @@
+// Two projects: `unit` needs nothing, `int` uses the real servers that packages/testkit starts.
+const shared = {
+  testEnvironment: 'node',
+  // Workspace packages resolve to their sources, so a test never sees a stale build.
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  roots: ['<rootDir>/packages', '<rootDir>/services'],
+  modulePathIgnorePatterns: ['/dist/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
+    ],
+  },
+};
+
+export default {
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['**/*.test.ts'], testPathIgnorePatterns: ['\\.int\\.test\\.ts$', '/node_modules/'] },
+    {
+      ...shared,
+      displayName: 'int',
+      testMatch: ['**/*.int.test.ts'],
+      globalSetup: '<rootDir>/hack/jest/servers.mjs',
+      globalTeardown: '<rootDir>/hack/jest/stop-servers.mjs',
+    },
+  ],
+  testTimeout: 60_000,
+};

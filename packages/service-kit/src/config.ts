@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/** A setting is missing or malformed; the message names every one of them, a line each. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+/**
+ * Parses the environment once, at start-up. Empty strings count as unset, because charts and
+ * shells can only set a variable to nothing, not remove it.
+ *
+ * @throws ConfigError that names each bad variable; values are never printed, they may be secrets.
+ */
+export function loadConfig<Schema extends z.ZodType>(
+  schema: Schema,
+  env: Record<string, string | undefined>,
+): z.output<Schema> {
+  const present = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = schema.safeParse(present);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    const missing = issue.code === 'invalid_type' && !(String(issue.path[0]) in present);
+    return name === '' ? issue.message : `${name} ${missing ? 'is not set' : `is not valid: ${issue.message}`}`;
+  });
+  throw new ConfigError(lines.join('\n'));
+}
+
+/** A TCP port; 0 lets the system choose. */
+export const port = z.coerce.number().int().min(0).max(65_535);
+
+/** `true`, `1`, `yes`, `on` and their opposites. */
+export const flag = z.stringbool();
+
+/** A value that is itself JSON, checked against `schema`. */
+export function json<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is not JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+}

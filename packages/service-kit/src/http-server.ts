@@ -1,0 +1,46 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ListenOptions {
+  host?: string;
+  port: number;
+}
+
+export interface RunningServer {
+  server: Server;
+  port: number;
+  url: string;
+  /** Stops accepting, lets requests in flight finish, then closes what is left. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Listens and resolves once the port is open. @throws the listen error (`EADDRINUSE`, …). */
+export async function listen(
+  handler: RequestListener | Server,
+  { host = '0.0.0.0', port }: ListenOptions,
+): Promise<RunningServer> {
+  const server = typeof handler === 'function' ? createServer(handler) : handler;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const bound = (server.address() as AddressInfo).port;
+  const shownHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return {
+    server,
+    port: bound,
+    url: `http://${shownHost}:${bound}`,
+    close: (graceMs = 5_000) =>
+      new Promise<void>((resolve) => {
+        const force = setTimeout(() => server.closeAllConnections(), graceMs);
+        server.close(() => {
+          clearTimeout(force);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}

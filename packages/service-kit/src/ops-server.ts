@@ -1,0 +1,45 @@
+import type { RequestListener } from 'node:http';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { listen, type ListenOptions, type RunningServer } from './http-server.js';
+
+export { Registry } from 'prom-client';
+
+export interface OpsOptions {
+  metrics: Registry;
+  /** Whether traffic should come here now; a rejection counts as no. */
+  ready: () => Promise<boolean> | boolean;
+}
+
+/** A registry with the process's own figures in it. */
+export function createMetrics(service: string): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** `/livez` (the process answers), `/readyz` (it can serve) and `/metrics` (Prometheus text). */
+export function opsHandler({ metrics, ready }: OpsOptions): RequestListener {
+  return (request, response) => {
+    const path = (request.url ?? '').split('?')[0];
+    const answer = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    if (path === '/livez') answer(200, 'ok\n');
+    else if (path === '/readyz') {
+      Promise.resolve()
+        .then(ready)
+        .catch(() => false)
+        .then((isReady) => answer(isReady ? 200 : 503, isReady ? 'ok\n' : 'not ready\n'));
+    } else if (path === '/metrics') {
+      metrics.metrics().then(
+        (text) => answer(200, text, metrics.contentType),
+        () => answer(500, 'metrics failed\n'),
+      );
+    } else answer(404, 'not found\n');
+  };
+}
+
+export function startOpsServer(options: OpsOptions & ListenOptions): Promise<RunningServer> {
+  return listen(opsHandler(options), options);
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Backoff {
+  /** Milliseconds before the second attempt. */
+  initialMs: number;
+  /** Milliseconds that no wait exceeds. */
+  maxMs: number;
+}
+
+/**
+ * Full-jitter exponential back-off: a random wait between half of the step and the step, so that
+ * replicas that failed together do not come back together.
+ */
+export function backoffDelay({ initialMs, maxMs }: Backoff, attempt: number, random = Math.random): number {
+  const step = Math.min(maxMs, initialMs * 2 ** Math.min(attempt, 30));
+  return step / 2 + (step / 2) * random();
+}
+
+export interface RetryOptions extends Backoff {
+  signal?: AbortSignal;
+  /** Milliseconds after which the last error is thrown. */
+  deadlineMs: number;
+  retryable?: (error: unknown) => boolean;
+}
+
+/** Runs `attempt` until it succeeds, fails for good, or the deadline passes. */
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const deadline = performance.now() + options.deadlineMs;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const delay = backoffDelay(options, tries);
+      const final = options.retryable !== undefined && !options.retryable(error);
+      if (final || options.signal?.aborted === true || performance.now() + delay > deadline) throw error;
+      await sleep(delay, undefined, options.signal === undefined ? {} : { signal: options.signal });
+    }
+  }
+}

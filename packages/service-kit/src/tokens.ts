@@ -1,0 +1,123 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
+
+/** The token is missing, malformed, expired, or meant for somebody else. */
+export class TokenError extends Error {
+  override name = 'TokenError';
+}
+
+/** A symmetric key with the id that tokens name it by, so that two can be live during a rotation. */
+export interface SigningKey {
+  id: string;
+  secret: Uint8Array;
+}
+
+/**
+ * Reads `<id>:<secret>` (or a bare secret, whose id is then `default`).
+ * The secret is used as its UTF-8 bytes and must have at least 32 of them.
+ */
+export function parseSigningKey(text: string): SigningKey {
+  const colon = text.indexOf(':');
+  const id = colon > 0 ? text.slice(0, colon) : 'default';
+  const secret = new TextEncoder().encode(colon > 0 ? text.slice(colon + 1) : text);
+  if (secret.byteLength < 32) throw new TokenError('a signing key needs at least 32 bytes');
+  return { id, secret };
+}
+
+interface Claims {
+  subject: string;
+  audience: string;
+}
+
+async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<string> {
+  try {
+    const { payload } = await verify();
+    if (payload.sub === undefined) throw new TokenError('the token names no subject');
+    return payload.sub;
+  } catch (error) {
+    throw error instanceof TokenError ? error : new TokenError('the token is not valid', { cause: error });
+  }
+}
+
+/** HS256 without an expiry: the same inputs give the same bytes, as a pod template needs. */
+export function signMcpToken(key: SigningKey, workspaceId: string): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'HS256', kid: key.id })
+    .setSubject(workspaceId)
+    .setAudience('mcp')
+    .sign(key.secret);
+}
+
+/** @returns the workspace id. @throws TokenError */
+export function verifyMcpToken(keys: readonly SigningKey[], token: string): Promise<string> {
+  return verifySharedKeyToken(keys, token, 'mcp');
+}
+
+const INTERNAL_AUDIENCE = 'orchestrator-internal';
+
+/** A service token of 60 s for the internal API, in the name of `subject` (a user id, or the service). */
+export function signInternalToken(key: SigningKey, subject: string): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'HS256', kid: key.id })
+    .setSubject(subject)
+    .setAudience(INTERNAL_AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime('60s')
+    .sign(key.secret);
+}
+
+/** @returns the subject the token speaks for. @throws TokenError */
+export function verifyInternalToken(keys: readonly SigningKey[], token: string): Promise<string> {
+  return verifySharedKeyToken(keys, token, INTERNAL_AUDIENCE, ['exp']);
+}
+
+function verifySharedKeyToken(
+  keys: readonly SigningKey[],
+  token: string,
+  audience: string,
+  requiredClaims: string[] = [],
+): Promise<string> {
+  return verified(() =>
+    jwtVerify(
+      token,
+      (header) => {
+        const key = keys.find(({ id }) => id === header.kid);
+        if (key === undefined) throw new TokenError('the token names no key of ours');
+        return key.secret;
+      },
+      { algorithms: ['HS256'], audience, requiredClaims },
+    ),
+  );
+}
+
+/** PEM texts of a fresh Ed25519 pair, for call tokens. */
+export function generateCallKeys(): { privateKey: string; publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+}
+
+/** The public half, as runtimes get it. */
+export function callPublicKey(privateKeyPem: string): string {
+  return createPublicKey(createPrivateKey(privateKeyPem)).export({ type: 'spki', format: 'pem' }).toString();
+}
+
+/** An Ed25519 token of 60 s that lets the orchestrator call the runtime of one workspace. */
+export function signCallToken(privateKey: KeyObject, { subject, audience }: Claims): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'EdDSA' })
+    .setSubject(subject)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime('60s')
+    .sign(privateKey);
+}
+
+/** @returns the caller. @throws TokenError */
+export function verifyCallToken(publicKey: KeyObject, token: string, workspaceId: string): Promise<string> {
+  return verified(() =>
+    jwtVerify(token, publicKey, { algorithms: ['EdDSA'], audience: workspaceId, requiredClaims: ['exp'] }),
+  );
+}
