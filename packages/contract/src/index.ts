@@ -1,1 +1,16 @@
-export {};
+export * from './enums.js';
+export * from './errors.js';
+export * from './limits.js';
+export * from './internal.js';
+export * from './resources/primitives.js';
+export * from './resources/core.js';
+export * from './resources/user.js';
+export * from './resources/agent.js';
+export * from './resources/message.js';
+export * from './resources/conversation.js';
+export * from './resources/workspace.js';
+export * from './resources/integration.js';
+export * from './events/client.js';
+export * from './events/server.js';
+export * from './events/bus.js';
+export * from './routes/index.js';

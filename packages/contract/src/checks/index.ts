@@ -1,0 +1,2 @@
+export { checkResponse, type SeenResponse } from './response.js';
+export { checkServerEvent } from './server-event.js';

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { ERRORS, ErrorBody, type ErrorCode } from '../errors.js';
+import { commonErrors, findRoute, type RouteDefinition } from '../routes/index.js';
+
+/** A REST answer as a client saw it. */
+export interface SeenResponse {
+  method: string;
+  /** The concrete path, or a whole URL; a query is ignored. */
+  path: string;
+  status: number;
+  /** Parsed JSON; undefined, null or '' where there was none; bytes or text of a file. */
+  body: unknown;
+}
+
+/**
+ * Checks an answer against the contract: its status and body are documented for its route, an error
+ * code for that route and that status; a path that is no route answers `route_not_found`.
+ *
+ * @throws Error that says what was answered and what is wrong with it.
+ */
+export function checkResponse(seen: SeenResponse): void {
+  const problem = problemOf(seen);
+  if (problem !== undefined) {
+    throw new Error(`${seen.method.toUpperCase()} ${pathOf(seen)} answered ${seen.status}, ${problem}\n${shown(seen.body)}`);
+  }
+}
+
+function problemOf(seen: SeenResponse): string | undefined {
+  const route = findRoute(seen.method, pathOf(seen));
+  if (seen.status >= 400) return errorProblem(seen, documentedCodes(route));
+  if (route === undefined) return 'but there is no such route: it must answer 404 route_not_found';
+  const response = route.responses[seen.status];
+  if (response === undefined) return `which ${route.operationId} does not document`;
+  return bodyProblem(response.schema, seen.body);
+}
+
+function documentedCodes(route: RouteDefinition | undefined): readonly ErrorCode[] {
+  if (route === undefined) return ['route_not_found'];
+  return [...commonErrors(route), ...(route.errors ?? []), 'not_implemented'];
+}
+
+function errorProblem({ status, body }: SeenResponse, codes: readonly ErrorCode[]): string | undefined {
+  const parsed = ErrorBody.safeParse(body);
+  if (!parsed.success) return `but the body is not the documented error: ${z.prettifyError(parsed.error)}`;
+  const { code } = parsed.data;
+  if (!codes.includes(code)) return `but the code ${code} is not documented for this route`;
+  if (ERRORS[code].status !== status) return `but the code ${code} belongs to ${ERRORS[code].status}`;
+  return undefined;
+}
+
+function bodyProblem(schema: z.ZodType | null, body: unknown): string | undefined {
+  if (schema === null) return isEmpty(body) ? undefined : 'which has no body, but there is one';
+  // A file is whatever the client made of it: bytes or text.
+  if (schema.meta()?.['format'] === 'binary') return isFile(body) ? undefined : 'but the body is not a file';
+  const parsed = schema.safeParse(body);
+  return parsed.success ? undefined : `but the body is not the documented one: ${z.prettifyError(parsed.error)}`;
+}
+
+function isEmpty(body: unknown): boolean {
+  return body === undefined || body === null || body === '';
+}
+
+function isFile(body: unknown): boolean {
+  return typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer;
+}
+
+function pathOf({ path }: SeenResponse): string {
+  return new URL(path, 'http://localhost').pathname;
+}
+
+function shown(body: unknown): string {
+  const text = JSON.stringify(body) ?? 'no body';
+  return text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text;
+}

@@ -1,0 +1,153 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
+import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
+import { hoistedSchema } from './json-schema.js';
+import { headerParameters, securitySchemes } from './security.js';
+import { sortedByKey } from './stable.js';
+
+type JsonObject = { [key: string]: unknown };
+
+/** The parts of an AsyncAPI 3.0 document that ours has. */
+export interface AsyncApiDocument extends JsonObject {
+  asyncapi: '3.0.0';
+  channels: Record<string, JsonObject>;
+  operations: Record<string, JsonObject>;
+  components: { messages: Record<string, JsonObject>; schemas: Record<string, JsonObject>; securitySchemes: JsonObject };
+}
+
+const DESCRIPTION = `The realtime interface of uswarm: socket.io (protocol 5), path \`/socket.io/\`, namespace \`/v1\`.
+Every message is one socket.io event whose name is the name of the message and whose only argument is the payload.
+
+- Credentials travel as headers of the handshake or as entries of \`auth\` under the lower-case header names
+  (in clients: a function, so that each attempt sends a fresh timestamp).
+- Events with \`x-durable\` carry \`seq\`, the gapless order of their workspace, and are kept for 7 days; the others
+  are sent to whoever is connected. An event shows its object as it is when sent; fold by \`updated_at\`.
+- \`local_id\` is permanent: the same id and body gives the first result again.
+- Payloads may gain fields, and events may be added: ignore those that you do not know.
+- Messages with \`x-extension\` go beyond the specification of the interface.`;
+
+/** The answers to events of clients. */
+const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
+  'workspace.subscribe': ['workspace.subscribed'],
+  'message.send': ['message.send.ack', 'message.send.error'],
+};
+
+/** The realtime interface as AsyncAPI 3.0; what `asyncapi.json` holds. Actions are the server's. */
+export function buildAsyncApi(): AsyncApiDocument {
+  const schemas = createSchemaCollection();
+  const messages = {
+    ...mapEntries(CLIENT_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'input'))),
+    ...mapEntries(SERVER_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'output'))),
+  };
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'uswarm realtime',
+      version: '1.0.0',
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      local: {
+        host: 'localhost:8080',
+        pathname: '/socket.io/',
+        protocol: 'ws',
+        description: 'Local mode',
+        security: Object.keys(securitySchemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
+      },
+    },
+    channels: { v1: channel(Object.keys(messages)) },
+    operations: {
+      ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event.summary)),
+      ...mapEntries(SERVER_EVENTS, (name, event) => sendOperation(name, event)),
+    },
+    components: { messages, schemas: schemas.sorted(), securitySchemes: handshakeSchemes() },
+  };
+}
+
+interface EventDefinition {
+  summary: string;
+  payload: z.ZodType;
+  extension?: true;
+}
+
+function message(name: string, event: EventDefinition, payload: JsonObject): JsonObject {
+  return { name, title: name, summary: event.summary, ...marksOf(name, event), payload };
+}
+
+function marksOf(name: string, event: Pick<EventDefinition, 'extension'>): JsonObject {
+  const durable = (DURABLE_EVENTS as readonly string[]).includes(name);
+  return { ...(event.extension === true ? { 'x-extension': true } : {}), ...(durable ? { 'x-durable': true } : {}) };
+}
+
+function channel(messageNames: string[]): JsonObject {
+  const headers = Object.values(headerParameters).map(({ name, description }) => [name, { type: 'string', description }]);
+  return {
+    address: '/v1',
+    title: 'Namespace /v1',
+    description: 'The one socket.io namespace; events of a workspace come after a subscribe.',
+    messages: Object.fromEntries(messageNames.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+    bindings: {
+      ws: { method: 'GET', headers: { type: 'object', properties: Object.fromEntries(headers) }, bindingVersion: '0.1.0' },
+    },
+  };
+}
+
+const channelReference = { $ref: '#/channels/v1' };
+const messageReference = (name: string) => ({ $ref: `#/channels/v1/messages/${name}` });
+
+function receiveOperation(name: ClientEventName, summary: string): JsonObject {
+  const answers = REPLIES[name];
+  return {
+    action: 'receive',
+    channel: channelReference,
+    summary,
+    messages: [messageReference(name)],
+    ...(answers === undefined ? {} : { reply: { channel: channelReference, messages: answers.map(messageReference) } }),
+  };
+}
+
+function sendOperation(name: string, event: EventDefinition): JsonObject {
+  return {
+    action: 'send',
+    channel: channelReference,
+    summary: event.summary,
+    ...marksOf(name, event),
+    messages: [messageReference(name)],
+  };
+}
+
+/** The same credentials as over REST; AsyncAPI calls a key in an HTTP header `httpApiKey`. */
+function handshakeSchemes(): JsonObject {
+  return mapEntries(securitySchemes, (_, scheme) =>
+    scheme.type === 'apiKey' ? { ...scheme, type: 'httpApiKey' } : { ...scheme },
+  );
+}
+
+function createSchemaCollection() {
+  const collected: Record<string, JsonObject> = {};
+  return {
+    /** The schema, after its named parts were put among the components. */
+    add(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+      const hoisted = hoistedSchema(schema, io);
+      for (const [name, definition] of Object.entries(hoisted.components)) {
+        if (collected[name] !== undefined && !isDeepStrictEqual(collected[name], definition)) {
+          throw new Error(`two different schemas are named ${name}`);
+        }
+        collected[name] = definition;
+      }
+      return hoisted.schema;
+    },
+    sorted: () => sortedByKey(collected),
+  };
+}
+
+function mapEntries<Name extends string, Value, Result>(
+  record: Readonly<Record<Name, Value>>,
+  change: (name: Name, value: Value) => Result,
+): Record<string, Result> {
+  const entries = Object.entries(record) as [Name, Value][];
+  return Object.fromEntries(entries.map(([name, value]) => [name, change(name, value)]));
+}

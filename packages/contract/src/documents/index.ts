@@ -1,0 +1,2 @@
+export { buildAsyncApi, type AsyncApiDocument } from './asyncapi.js';
+export { buildOpenApi, type OpenApiDocument } from './openapi.js';

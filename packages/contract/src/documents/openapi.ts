@@ -1,0 +1,75 @@
+import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { ERRORS, ErrorBody } from '../errors.js';
+import { ROUTES, type RouteDefinition } from '../routes/index.js';
+import { sharedErrorResponses } from './error-responses.js';
+import { relax } from './json-schema.js';
+import { operationOf } from './operation.js';
+import { headerParameters, securitySchemes } from './security.js';
+import { sortedByKey } from './stable.js';
+
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+const DESCRIPTION = `The REST interface of uswarm. The realtime interface is described by asyncapi.json.
+
+- JSON names are snake_case; timestamps are ISO 8601.
+- Answers may gain fields: ignore those that you do not know. Unknown fields of a body are ignored.
+- Most answers are wrapped as \`{data}\`; a mutation with nothing to answer is 204.
+- An error is \`{message, code, extra}\`; every code stands in \`x-error-catalogue\`. \`retryable\` says whether
+  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`; a documented
+  route that is not implemented yet answers 501 \`not_implemented\`.
+- Another user's things answer 404, like things that do not exist.
+- Operations with \`x-extension\` go beyond the specification of the interface.`;
+
+const TAGS = {
+  core: 'Health, models, legal documents, push token',
+  uploads: 'Files that messages carry',
+  account: 'Signing in and out, profile, legal acceptance, usage',
+  workspaces: 'Workspaces and the state of their runtime',
+  agents: 'The agents of a workspace: settings, tools, memories',
+  conversations: 'Conversations with the swarm or with one agent',
+  messages: 'Messages and what can be done with them',
+  integrations: 'Apps connected by OAuth',
+};
+
+/** The REST interface as OpenAPI 3.1; what `openapi.json` holds. */
+export function buildOpenApi(): OpenApiDocument {
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'uswarm',
+        version: '1.0.0',
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: 'http://localhost:8080', description: 'Local mode' }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      paths: pathsOf(ROUTES),
+      components: {
+        schemas: { Error: ErrorBody },
+        securitySchemes,
+        parameters: headerParameters,
+        responses: sharedErrorResponses(),
+        headers: {
+          RateLimit: { description: 'The limit that applies and what is left of it.', schema: { type: 'string' } },
+          RetryAfter: { description: 'Seconds to wait before the request is repeated.', schema: { type: 'integer' } },
+        },
+      },
+      'x-error-catalogue': sortedByKey(ERRORS),
+    },
+    { override: ({ jsonSchema }) => relax(jsonSchema) },
+  );
+  const { schemas = {} } = document.components ?? {};
+  return { ...document, components: { ...document.components, schemas: sortedByKey(schemas) } };
+}
+
+
+function pathsOf(routes: readonly RouteDefinition[]): ZodOpenApiPathsObject {
+  const byPath = Map.groupBy(routes, (route) => route.path);
+  return Object.fromEntries(
+    [...byPath].map(([path, group]) => [
+      path,
+      Object.fromEntries(group.map((route) => [route.method, operationOf(route)])),
+    ]),
+  );
+}

@@ -1,0 +1,72 @@
+import type { oas31, ZodOpenApiOperationObject } from 'zod-openapi';
+import type { RouteAuth } from '../routes/index.js';
+
+/** Who may call, and the headers that say who calls. spec: orchestrator §5 */
+
+const header = (name: string, description: string): oas31.SecuritySchemeObject => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+});
+
+export const securitySchemes: Record<string, oas31.SecuritySchemeObject> = {
+  idToken: header('X-Token', 'An ID token of the identity provider; what the mobile app sends.'),
+  bearerIdToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The same ID token, for development tooling. Sign-in, sign-up, logout and account deletion refuse it.',
+  },
+  e2eToken: header('X-E2E-Token', 'The end-to-end bypass; exists outside production only.'),
+  e2eUid: header('X-E2E-UID', 'The user id of the end-to-end bypass.'),
+  e2eEmail: header('X-E2E-Email', 'The e-mail address of the end-to-end bypass.'),
+  e2eName: header('X-E2E-Name', 'The name of the end-to-end bypass.'),
+};
+
+const bypass: oas31.SecurityRequirementObject = { e2eToken: [], e2eUid: [], e2eEmail: [], e2eName: [] };
+
+const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
+  public: [],
+  user: [{ idToken: [] }, { bearerIdToken: [] }, bypass],
+  identity: [{ idToken: [] }, bypass],
+};
+
+export function securityOf(auth: RouteAuth): oas31.SecurityRequirementObject[] {
+  return REQUIREMENTS[auth];
+}
+
+const clientHeader = (name: string, description: string): oas31.ParameterObject => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+});
+
+/** Headers that clients send besides the credential, by the name of their component. */
+export const headerParameters: Record<string, oas31.ParameterObject> = {
+  Signature: clientHeader(
+    'X-Signature',
+    'Hex HMAC-SHA256 of `<token>:<timestamp>` under the shared secret; `<token>` is the credential that ' +
+      'authenticates, `<timestamp>` is X-Timestamp as sent. Required where the server is set to require it. ' +
+      'It shows that the app sent the request; it does not authenticate the user.',
+  ),
+  Timestamp: clientHeader(
+    'X-Timestamp',
+    'Unix seconds, milliseconds, or ISO 8601; at most 300 seconds from the time of the server.',
+  ),
+  DeviceInfo: clientHeader('X-Device-Info', 'The device and its operating system.'),
+  DeviceId: clientHeader('X-Device-ID', 'Tells the devices of a user apart.'),
+  Version: clientHeader('X-Version', 'The version of the application.'),
+  Timezone: clientHeader('X-Timezone', 'The time zone of the device, as in `Europe/Berlin`.'),
+};
+
+const SIGNATURE_HEADERS = ['Signature', 'Timestamp'];
+
+/** References to the header parameters that a route reads. */
+export function headersOf(auth: RouteAuth): NonNullable<ZodOpenApiOperationObject['parameters']> {
+  return Object.keys(headerParameters)
+    .filter((name) => auth !== 'public' || !SIGNATURE_HEADERS.includes(name))
+    .map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+
+interface ErrorEntry {
+  /** HTTP status; sockets carry the code alone. */
+  status: number;
+  /** Whether the same request may succeed later without being changed. */
+  retryable: boolean;
+  /** The default `message`, a sentence for developers. */
+  message: string;
+}
+
+const entry = (status: number, message: string, retryable = false): ErrorEntry => ({ status, retryable, message });
+
+/** Every error code of the API. spec: orchestrator §7, which leaves the catalogue open. */
+export const ERRORS = {
+  validation_failed: entry(400, 'The request does not have the documented form; see extra.fields.'),
+  malformed_json: entry(400, 'The body is not valid JSON.'),
+  payload_too_large: entry(413, 'The body is larger than allowed.'),
+  unsupported_media_type: entry(415, 'The body must be application/json.'),
+  route_not_found: entry(404, 'There is no such route.'),
+
+  token_missing: entry(401, 'No credential was sent.'),
+  token_invalid: entry(401, 'The identity provider token is not valid.'),
+  token_expired: entry(401, 'The identity provider token has expired.'),
+  token_revoked: entry(401, 'The identity provider token was logged out.'),
+  token_header_required: entry(401, 'This route takes the identity provider token in X-Token only.'),
+  signature_missing: entry(401, 'X-Signature and X-Timestamp are required.'),
+  signature_invalid: entry(401, 'X-Signature does not match.'),
+  timestamp_invalid: entry(401, 'X-Timestamp is none of Unix seconds, milliseconds, ISO 8601.'),
+  timestamp_out_of_window: entry(401, 'X-Timestamp is too far from the time of the server.'),
+
+  sign_up_required: entry(403, 'The identity is valid but has not signed up.'),
+  user_banned: entry(403, 'The user is banned.'),
+  user_deleted: entry(403, 'The account was deleted.'),
+  user_not_found: entry(404, 'There is no such user.'),
+
+  workspace_not_found: entry(404, 'There is no such workspace.'),
+  agent_not_found: entry(404, 'There is no such agent.'),
+  conversation_not_found: entry(404, 'There is no such conversation.'),
+  message_not_found: entry(404, 'There is no such message.'),
+  memory_not_found: entry(404, 'There is no such memory.'),
+  tool_not_found: entry(404, 'There is no such tool.'),
+  upload_not_found: entry(404, 'There is no such upload.'),
+  integration_not_found: entry(404, 'There is no such integration.'),
+
+  agent_id_required: entry(400, 'A conversation of type agent needs agent_id.'),
+  agent_id_not_allowed: entry(400, 'A conversation of type swarm takes no agent_id.'),
+  content_type_not_allowed: entry(400, 'A client may not send content of this type.'),
+  mention_invalid: entry(400, 'A mention names an unknown agent or a range outside the text.'),
+  attachment_invalid: entry(400, 'An attachment is not an upload of the caller.'),
+  cursor_invalid: entry(400, 'The cursor is not valid for this list.'),
+  local_id_reused: entry(409, 'This local_id was used for another message.'),
+  action_not_found: entry(404, 'The card has no such action.'),
+  action_already_chosen: entry(409, 'Another action of this card was chosen already.'),
+  legal_version_unknown: entry(400, 'This is not the current version of the document.'),
+  turn_not_running: entry(409, 'The reply is not running.'),
+
+  workspace_limit_reached: entry(409, 'The user has as many workspaces as allowed.'),
+  memory_limit_reached: entry(409, 'The agent has as many memories as allowed.'),
+  upload_too_large: entry(413, 'The file is larger than allowed.'),
+  upload_quota_exceeded: entry(409, 'The user has stored as much as allowed.'),
+  upload_file_missing: entry(400, 'The form has no part named file.'),
+  upload_link_invalid: entry(403, 'The link is not valid or has expired.'),
+  integration_not_configured: entry(409, 'This provider is not configured.'),
+  integration_exchange_failed: entry(502, 'The provider refused the authorization code.'),
+  redirect_url_not_allowed: entry(400, 'redirect_url is not one of the configured ones.'),
+
+  turn_queue_full: entry(429, 'Too many replies of this conversation are waiting.', true),
+  subscription_limit_reached: entry(429, 'The socket is subscribed to as many workspaces as allowed.'),
+  rate_limited: entry(429, 'Too many requests.', true),
+  token_limit_reached: entry(429, 'The token limit of the period is reached.'),
+
+  not_implemented: entry(501, 'This route is documented and not implemented yet.'),
+  service_unavailable: entry(503, 'A part of the service cannot be reached.', true),
+  internal_error: entry(500, 'Something went wrong on our side.', true),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ErrorCode = z
+  .enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]])
+  .meta({ id: 'ErrorCode' });
+
+/** spec: orchestrator §7 */
+export const ErrorBody = z
+  .strictObject({
+    message: z.string(),
+    code: ErrorCode,
+    extra: z
+      .object({
+        request_id: z.string(),
+        fields: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+        retry_after_ms: z.int().nonnegative().optional(),
+      })
+      .catchall(z.unknown())
+      .nullable(),
+  })
+  .meta({ id: 'Error' });
+export type ErrorBody = z.output<typeof ErrorBody>;
+
+export interface ApiErrorOptions {
+  /** Replaces the catalogue's sentence. */
+  message?: string;
+  /** What the caller can act on; `request_id` is added by the handler. */
+  extra?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** An error that a client is meant to see. Its status and whether to retry come from the catalogue. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly extra: Record<string, unknown>;
+
+  constructor(code: ErrorCode, { message, extra = {}, cause }: ApiErrorOptions = {}) {
+    super(message ?? ERRORS[code].message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.extra = extra;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}
+
+/** Turns zod issues into `extra.fields`: a dotted path and what is wrong there. */
+export function validationError(error: z.ZodError): ApiError {
+  const fields = error.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+  return new ApiError('validation_failed', { extra: { fields } });
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { AgentStatus, DelegationStatus } from '../enums.js';
+import { ErrorCode } from '../errors.js';
+import { Conversation } from '../resources/conversation.js';
+import { MessageData } from '../resources/message.js';
+import { Id } from '../resources/primitives.js';
+import { Workspace } from '../resources/workspace.js';
+
+/** Events to clients. spec: orchestrator §6.2 */
+
+/** Extra fields of every durable event: its place in the workspace's order, gapless from 1. */
+const durable = { workspace_id: Id, seq: z.int().positive() };
+
+/** Extra field of every ephemeral event that belongs to a workspace. */
+const ephemeral = { workspace_id: Id };
+
+/** Extra fields of streamed text: a new generation starts the text again, `chunk_seq` counts from 1. */
+const generation = z.int().positive();
+
+export const SERVER_EVENTS = {
+  'workspace.subscribed': {
+    summary: 'Answers a subscribe.',
+    payload: z
+      .strictObject({
+        workspace_ids: z.array(Id),
+        rejected: z.array(z.strictObject({ workspace_id: z.string(), code: ErrorCode })),
+        last_seq: z.record(z.string(), z.int().nonnegative()),
+      })
+      .meta({ id: 'WorkspaceSubscribed' }),
+  },
+  'message.new': {
+    summary: 'A message was created.',
+    payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageNew' }),
+  },
+  'message.updated': {
+    summary: 'A message changed.',
+    payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageUpdated' }),
+  },
+  'message.send.ack': {
+    summary: 'A `message.send` is committed.',
+    payload: z
+      .strictObject({ local_id: z.string(), message_id: Id, status: z.literal('received') })
+      .meta({ id: 'MessageSendAck' }),
+  },
+  'message.send.error': {
+    summary: 'A `message.send` failed; nothing was stored.',
+    payload: z
+      .strictObject({
+        local_id: z.string(),
+        error: z.string(),
+        code: ErrorCode,
+        retryable: z.boolean(),
+        request_id: z.string(),
+      })
+      .meta({ id: 'MessageSendError' }),
+  },
+  'message.chunk': {
+    summary: 'A streamed part of an agent reply.',
+    payload: z
+      .strictObject({
+        ...ephemeral,
+        message_id: Id,
+        conversation_id: Id,
+        agent_id: Id,
+        chunk: z.string(),
+        chunk_seq: z.int().positive(),
+        generation,
+      })
+      .meta({ id: 'MessageChunk' }),
+  },
+  'message.done': {
+    summary: 'An agent reply is finished; its final `message.updated` came before.',
+    payload: z
+      .strictObject({
+        ...durable,
+        message_id: Id,
+        conversation_id: Id,
+        agent_id: Id,
+        status: z.enum(['delivered', 'failed']),
+      })
+      .meta({ id: 'MessageDone' }),
+  },
+  'agent.tool': {
+    summary: 'An agent uses a tool.',
+    payload: z
+      .strictObject({
+        ...ephemeral,
+        agent_id: Id,
+        conversation_id: Id,
+        tool: z.string(),
+        status: z.enum(['running', 'done']),
+        query: z.string().optional(),
+        outcome: z.enum(['completed', 'failed']).optional(),
+      })
+      .meta({ id: 'AgentToolEvent' }),
+  },
+  'agent.status': {
+    summary: 'The status of an agent changed.',
+    payload: z
+      .strictObject({
+        ...ephemeral,
+        agent_id: Id,
+        status: AgentStatus,
+        conversation_id: Id.optional(),
+      })
+      .meta({ id: 'AgentStatusEvent' }),
+  },
+  'agent.delegation': {
+    summary: 'A delegation started or ended; its content is in the named message.',
+    payload: z
+      .strictObject({ ...ephemeral, message_id: Id, conversation_id: Id, status: DelegationStatus })
+      .meta({ id: 'AgentDelegationEvent' }),
+  },
+  'workspace.updated': {
+    summary: 'The workspace or the state of its runtime changed.',
+    extension: true,
+    payload: z.strictObject({ ...durable, workspace: Workspace }).meta({ id: 'WorkspaceUpdated' }),
+  },
+  'workspace.resync': {
+    summary: 'What was missed is too old to be replayed: load the workspace anew.',
+    extension: true,
+    payload: z
+      .strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() })
+      .meta({ id: 'WorkspaceResync' }),
+  },
+  'conversation.new': {
+    summary: 'A conversation was created.',
+    extension: true,
+    payload: z.strictObject({ ...durable, conversation: Conversation }).meta({ id: 'ConversationNew' }),
+  },
+  'conversation.updated': {
+    summary: 'A conversation changed.',
+    extension: true,
+    payload: z
+      .strictObject({ ...durable, conversation: Conversation })
+      .meta({ id: 'ConversationUpdated' }),
+  },
+  'conversation.deleted': {
+    summary: 'A conversation was deleted for good.',
+    extension: true,
+    payload: z.strictObject({ ...durable, conversation_id: Id }).meta({ id: 'ConversationDeleted' }),
+  },
+} as const satisfies Record<string, { summary: string; payload: z.ZodObject; extension?: true }>;
+
+export type ServerEventName = keyof typeof SERVER_EVENTS;
+export type ServerEventPayload<Name extends ServerEventName> = z.output<(typeof SERVER_EVENTS)[Name]['payload']>;
+
+/** The events that have a `seq` and are kept. */
+export const DURABLE_EVENTS = [
+  'message.new',
+  'message.updated',
+  'message.done',
+  'workspace.updated',
+  'conversation.new',
+  'conversation.updated',
+  'conversation.deleted',
+] as const satisfies readonly ServerEventName[];
+export type DurableEventName = (typeof DURABLE_EVENTS)[number];
+
+export const EPHEMERAL_EVENTS = [
+  'message.chunk',
+  'agent.tool',
+  'agent.status',
+  'agent.delegation',
+] as const satisfies readonly ServerEventName[];
+export type EphemeralEventName = (typeof EPHEMERAL_EVENTS)[number];

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { ErrorCode } from './errors.js';
+import { MessageSend } from './events/client.js';
+import { Id, Timestamp } from './resources/primitives.js';
+
+/** The orchestrator's internal API, as gateways use it. Not part of the public documents. */
+
+/** Headers (or handshake `auth` entries) that take part in authentication, by lower-case name. */
+export const CREDENTIAL_HEADERS = [
+  'x-token',
+  'authorization',
+  'x-e2e-token',
+  'x-e2e-uid',
+  'x-e2e-email',
+  'x-e2e-name',
+  'x-signature',
+  'x-timestamp',
+  'x-device-info',
+  'x-device-id',
+  'x-version',
+  'x-timezone',
+] as const;
+
+export const AuthenticateBody = z.object({
+  credentials: z.partialRecord(z.enum(CREDENTIAL_HEADERS), z.string().max(16_384)),
+});
+export const AuthenticateAnswer = z.object({
+  user_id: Id,
+  /** When the credential expires; null where it does not. */
+  expires_at: Timestamp.nullable(),
+});
+export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
+
+export const SubscriptionsBody = z.object({ workspace_ids: z.array(z.string().max(64)).max(1_000) });
+export const SubscriptionsAnswer = z.object({
+  accepted: z.array(z.object({ workspace_id: Id, last_seq: z.int().nonnegative() })),
+  rejected: z.array(z.object({ workspace_id: z.string(), code: ErrorCode })),
+});
+export type SubscriptionsAnswer = z.output<typeof SubscriptionsAnswer>;
+
+export const SendBody = MessageSend;
+export const SendAnswer = z.object({ message_id: Id });
+export type SendAnswer = z.output<typeof SendAnswer>;
+
+/** Paths of the internal API; each is a POST with a service token. */
+export const INTERNAL_PATHS = {
+  authenticate: '/internal/v1/authenticate',
+  subscriptions: '/internal/v1/subscriptions',
+  send: '/internal/v1/messages',
+} as const;

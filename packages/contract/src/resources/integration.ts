@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { IntegrationItemType, IntegrationProvider } from '../enums.js';
+
+/** spec: orchestrator §2.12 */
+export const IntegrationCategory = z
+  .strictObject({ id: z.string(), name: z.string(), image_url: z.string() })
+  .meta({ id: 'IntegrationCategory' });
+
+/** spec: orchestrator §2.12 */
+export const IntegrationItem = z
+  .strictObject({
+    name: z.string(),
+    description: z.string(),
+    icon_url: z.string(),
+    category_id: z.string().optional(),
+    type: IntegrationItemType,
+    provider: IntegrationProvider.nullable(),
+    enabled: z.boolean(),
+  })
+  .meta({ id: 'IntegrationItem' });
+
+export const IntegrationCatalog = z
+  .strictObject({ categories: z.array(IntegrationCategory), items: z.array(IntegrationItem) })
+  .meta({ id: 'IntegrationCatalog' });
+
+/** spec: orchestrator §2.12 */
+export const OAuthConfiguration = z
+  .strictObject({
+    client_id: z.string(),
+    redirect_url: z.string(),
+    authorization_endpoint: z.string(),
+    token_endpoint: z.string(),
+    scopes: z.array(z.string()),
+    additional_parameters: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'OAuthConfiguration' });

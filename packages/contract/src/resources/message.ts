@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import {
+  ActionStyle,
+  ArtifactStatus,
+  DelegationStatus,
+  ListedMessageStatus,
+  MessageRole,
+  MessageStatus,
+  ToolState,
+  WorkflowStatus,
+  WorkflowStepStatus,
+} from '../enums.js';
+import { LIMITS } from '../limits.js';
+import { AgentData } from './agent.js';
+import { Attachment } from './core.js';
+import { Id, Timestamp } from './primitives.js';
+
+const text = z.strictObject({ type: z.literal('text'), text: z.string() });
+
+const actionCard = z.strictObject({
+  type: z.literal('action_card'),
+  title: z.string(),
+  description: z.string(),
+  actions: z.array(z.strictObject({ id: z.string(), label: z.string(), style: ActionStyle })),
+  selected_action_id: z.string().nullish(),
+});
+
+const toolStatus = z.strictObject({
+  type: z.literal('tool_status'),
+  tool: z.string(),
+  description: z.string(),
+  state: ToolState,
+});
+
+const delegation = z.strictObject({
+  type: z.literal('delegation'),
+  from: AgentData.nullish(),
+  to: AgentData.nullish(),
+  status: DelegationStatus,
+  task_preview: z.string(),
+});
+
+const artifact = z.strictObject({
+  type: z.literal('artifact'),
+  artifact_id: z.string(),
+  title: z.string(),
+  version: z.int().positive(),
+  status: ArtifactStatus,
+  agent_slug: z.string(),
+  content_preview: z.string(),
+});
+
+/** Fields not shown by the specification; settled here. */
+export const WorkflowStepSummary = z
+  .strictObject({
+    step_id: z.string(),
+    name: z.string(),
+    status: WorkflowStepStatus,
+    agent_slug: z.string(),
+    started_at: Timestamp.nullable(),
+    finished_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'WorkflowStepSummary' });
+
+const workflow = z.strictObject({
+  type: z.literal('workflow'),
+  workflow_id: z.string(),
+  workflow_name: z.string(),
+  execution_id: z.string(),
+  status: WorkflowStatus,
+  steps: z.array(WorkflowStepSummary),
+});
+
+/** spec: orchestrator §2.11 */
+export const MessageContent = z
+  .discriminatedUnion('type', [
+    text,
+    actionCard,
+    toolStatus,
+    z.strictObject({ type: z.literal('system'), text: z.string() }),
+    z.strictObject({ type: z.literal('loading') }),
+    delegation,
+    artifact,
+    workflow,
+  ])
+  .meta({ id: 'MessageContent' });
+export type MessageContent = z.output<typeof MessageContent>;
+
+/** Offsets and lengths count UTF-16 code units of the text. spec: orchestrator §2.10 */
+export const Mention = z
+  .strictObject({
+    agent_id: Id,
+    agent_name: z.string(),
+    offset: z.int().nonnegative(),
+    length: z.int().nonnegative(),
+  })
+  .meta({ id: 'Mention' });
+export type Mention = z.output<typeof Mention>;
+
+const messageFields = {
+  id: Id,
+  conversation_id: Id,
+  role: MessageRole,
+  content: MessageContent,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  local_id: z.string().nullable(),
+  agent: AgentData.nullable(),
+  attachments: z.array(Attachment),
+  mentions: z.array(Mention),
+};
+
+/** spec: orchestrator §2.10 */
+export const MessageData = z
+  .strictObject({ ...messageFields, status: MessageStatus })
+  .meta({ id: 'MessageData' });
+export type MessageData = z.output<typeof MessageData>;
+
+/** A message in a list: the documented three statuses, and the exact one beside it. */
+export const ListedMessage = z
+  .strictObject({ ...messageFields, status: ListedMessageStatus, extended_status: MessageStatus })
+  .meta({ id: 'ListedMessage' });
+export type ListedMessage = z.output<typeof ListedMessage>;
+
+/** spec: orchestrator §2.10 */
+export const Pagination = z
+  .strictObject({
+    next_scroll_id: z.string().nullable(),
+    prev_scroll_id: z.string().nullable(),
+    has_next: z.boolean(),
+    has_prev: z.boolean(),
+  })
+  .meta({ id: 'Pagination' });
+export type Pagination = z.output<typeof Pagination>;
+
+export const MessagePage = z
+  .strictObject({ data: z.array(ListedMessage), pagination: Pagination })
+  .meta({ id: 'MessagePage' });
+export type MessagePage = z.output<typeof MessagePage>;
+
+/** Chosen by the client, unique for ever per (workspace, sender). */
+export const LocalId = z.string().min(1).max(128);
+
+const ClientMention = z.object({
+  agent_id: z.uuid(),
+  agent_name: z.string().max(200).default(''),
+  offset: z.int().nonnegative(),
+  length: z.int().nonnegative(),
+});
+
+/** Everything but `id` is resolved from the upload; what a client claims is ignored. */
+const ClientAttachment = z.object({ id: z.uuid() });
+
+/**
+ * What a client sends. The content's type is checked by the service, so that a known type which
+ * clients may not send has a code of its own.
+ */
+export const MessageDraft = z
+  .object({
+    content: z.looseObject({ type: z.string().max(40), text: z.string().max(LIMITS.messageText).optional() }),
+    mentions: z.array(ClientMention).max(LIMITS.mentionsPerMessage).default([]),
+    attachments: z.array(ClientAttachment).max(LIMITS.attachmentsPerMessage).default([]),
+  })
+  .meta({ id: 'MessageDraft' });
+export type MessageDraft = z.output<typeof MessageDraft>;
+
+/** Body of the send route; `local_id` is optional on REST. */
+export const SendMessageBody = MessageDraft.extend({ local_id: LocalId.optional() }).meta({
+  id: 'SendMessageBody',
+});

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { Period, Timestamp } from './primitives.js';
+
+export const Preferences = z
+  .strictObject({ platform_theme: z.string(), platform_language: z.string(), currency_code: z.string() })
+  .meta({ id: 'Preferences' });
+
+export const Subscription = z
+  .strictObject({ name: z.string(), code: z.string(), expires_at: Timestamp.nullable() })
+  .meta({ id: 'Subscription' });
+
+/** spec: orchestrator §2.5 */
+export const UserProfile = z
+  .strictObject({
+    email: z.string(),
+    idp_uid: z.string(),
+    nickname: z.string(),
+    name: z.string(),
+    surname: z.string(),
+    avatar_url: z.string(),
+    country_code: z.string(),
+    date_of_birth: Timestamp.nullable(),
+    created_at: Timestamp,
+    is_deleted: z.boolean(),
+    is_banned: z.boolean(),
+    has_agreed_with_terms: z.boolean(),
+    has_agreed_with_privacy_policy: z.boolean(),
+    preferences: Preferences,
+    subscription: Subscription,
+  })
+  .meta({ id: 'UserProfile' });
+export type UserProfile = z.output<typeof UserProfile>;
+
+const usageCounters = {
+  tokens_used: z.int().nonnegative(),
+  prompt_tokens_used: z.int().nonnegative(),
+  completion_tokens_used: z.int().nonnegative(),
+  request_count: z.int().nonnegative(),
+  token_limit: z.int().nonnegative(),
+};
+
+/** spec: orchestrator §2.6 */
+export const UserUsageSummary = z
+  .strictObject({ current_period: Period, ...usageCounters, plan_id: z.string() })
+  .meta({ id: 'UserUsageSummary' });
+export type UserUsageSummary = z.output<typeof UserUsageSummary>;
+
+/** spec: orchestrator §2.6 */
+export const WorkspaceUsage = z
+  .strictObject({ period: Period, ...usageCounters })
+  .meta({ id: 'WorkspaceUsage' });
+export type WorkspaceUsage = z.output<typeof WorkspaceUsage>;
+
+/** Body of `PATCH /v1/users`: absent leaves a field as it is; null clears `date_of_birth` only. */
+export const UserPatch = z
+  .object({
+    nickname: z.string().max(100),
+    name: z.string().max(100),
+    surname: z.string().max(100),
+    country_code: z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 alpha-2 code'),
+    date_of_birth: z.union([z.iso.date(), Timestamp]).nullable(),
+    preferences: z
+      .object({
+        platform_theme: z.string().max(40),
+        platform_language: z.string().max(35),
+        currency_code: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code'),
+      })
+      .partial(),
+  })
+  .partial()
+  .meta({ id: 'UserPatch' });
+export type UserPatch = z.output<typeof UserPatch>;

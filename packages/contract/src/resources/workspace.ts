@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { RuntimePhase, RuntimeStatus } from '../enums.js';
+import { Id, Timestamp } from './primitives.js';
+
+export const LastMessagePreview = z
+  .strictObject({ text: z.string(), sender_name: z.string(), timestamp: Timestamp })
+  .meta({ id: 'LastMessagePreview' });
+
+export const Runtime = z
+  .strictObject({
+    status: RuntimeStatus,
+    phase: RuntimePhase,
+    verified: z.boolean(),
+    total_agents: z.int().nonnegative(),
+    last_message_preview: LastMessagePreview.nullable(),
+  })
+  .meta({ id: 'Runtime' });
+export type Runtime = z.output<typeof Runtime>;
+
+/** spec: orchestrator §2.7 */
+export const Workspace = z
+  .strictObject({
+    id: Id,
+    name: z.string(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    runtime: Runtime,
+  })
+  .meta({ id: 'Workspace' });
+export type Workspace = z.output<typeof Workspace>;

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { Conversation, CreateConversationBody } from '../resources/conversation.js';
+import { MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
+import { data } from '../resources/primitives.js';
+import { created, defineRoute, id, noContent, ok } from './define.js';
+import { pageQuery } from './pages.js';
+
+const workspace = { workspaceId: id('workspace_not_found') };
+const conversation = { ...workspace, id: id('conversation_not_found') };
+const message = { ...workspace, id: id('message_not_found') };
+
+/** spec: orchestrator §4.4 */
+export const conversationRoutes = [
+  defineRoute({
+    operationId: 'listConversations',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'The conversations of the workspace, the most recently active first',
+    spec: 'orchestrator §4.4',
+    params: workspace,
+    responses: ok(data(z.array(Conversation))),
+  }),
+  defineRoute({
+    operationId: 'createConversation',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/conversations',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'Starts a conversation with the swarm or with one agent',
+    spec: 'orchestrator §4.4',
+    params: workspace,
+    body: CreateConversationBody,
+    responses: created(data(Conversation)),
+    errors: ['agent_id_required', 'agent_id_not_allowed', 'agent_not_found'],
+  }),
+  defineRoute({
+    operationId: 'getConversation',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'One conversation',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    responses: ok(data(Conversation)),
+  }),
+  defineRoute({
+    operationId: 'deleteConversation',
+    method: 'delete',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'Deletes a conversation for good',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    responses: noContent,
+  }),
+  defineRoute({
+    operationId: 'markConversationRead',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/read',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'Marks everything in the conversation as read',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    responses: noContent,
+  }),
+] as const;
+
+/** spec: orchestrator §4.4 */
+export const messageRoutes = [
+  defineRoute({
+    operationId: 'listMessages',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'A page of messages: `backward` newest first, `forward` oldest first',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    query: pageQuery,
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid'],
+  }),
+  defineRoute({
+    operationId: 'searchMessages',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Messages that contain the text, newest first',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    query: pageQuery.omit({ direction: true }).extend({ q: z.string().min(1).max(256) }),
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid'],
+  }),
+  defineRoute({
+    operationId: 'sendMessage',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Sends a message; the reply comes over the socket',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    body: SendMessageBody,
+    responses: created(data(MessageData)),
+    errors: [
+      'content_type_not_allowed',
+      'mention_invalid',
+      'attachment_invalid',
+      'local_id_reused',
+      'turn_queue_full',
+      'token_limit_reached',
+    ],
+  }),
+  defineRoute({
+    operationId: 'chooseAction',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}/action',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Chooses an action of a card, once',
+    spec: 'orchestrator §4.4',
+    params: message,
+    body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
+    responses: ok(data(MessageData)),
+    errors: ['action_not_found', 'action_already_chosen'],
+  }),
+  defineRoute({
+    operationId: 'stopMessage',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Stops a reply that is being written',
+    spec: 'extension',
+    params: message,
+    responses: noContent,
+    errors: ['turn_not_running'],
+  }),
+] as const;

@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import { accountRoutes } from './account.js';
+import { conversationRoutes, messageRoutes } from './conversations.js';
+import { coreRoutes } from './core.js';
+import type { RouteDefinition } from './define.js';
+import { integrationRoutes } from './integrations.js';
+import { agentRoutes, workspaceRoutes } from './workspaces.js';
+
+export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition } from './define.js';
+export { pageQuery, type PageQuery } from './pages.js';
+
+/** Every route of `/v1`, in the order of the documents. */
+export const ROUTES = [
+  ...coreRoutes,
+  ...accountRoutes,
+  ...workspaceRoutes,
+  ...agentRoutes,
+  ...conversationRoutes,
+  ...messageRoutes,
+  ...integrationRoutes,
+] as const;
+
+export type OperationId = (typeof ROUTES)[number]['operationId'];
+export type RouteOf<Operation extends OperationId> = Extract<
+  (typeof ROUTES)[number],
+  { operationId: Operation }
+>;
+
+type OutputOf<Route, Key extends string> = Route extends Record<Key, infer Schema extends z.ZodType>
+  ? z.output<Schema>
+  : undefined;
+
+/** What a handler of the route gets, parsed. */
+export interface RouteInput<Operation extends OperationId> {
+  params: RouteOf<Operation> extends { params: infer Params } ? { [Name in keyof Params]: string } : Record<never, never>;
+  query: OutputOf<RouteOf<Operation>, 'query'>;
+  body: OutputOf<RouteOf<Operation>, 'body'>;
+}
+
+type Answers<Responses> = {
+  [Status in keyof Responses]: Responses[Status] extends { schema: infer Schema }
+    ? Schema extends z.ZodType
+      ? { status: Status; body: z.input<Schema> }
+      : { status: Status }
+    : never;
+}[keyof Responses];
+
+/** What a handler of the route may answer: a documented status with its body. */
+export type RouteAnswer<Operation extends OperationId> = Answers<RouteOf<Operation>['responses']>;
+
+/** The route of a method and a concrete path, as response checks need it. */
+export function findRoute(method: string, path: string): RouteDefinition | undefined {
+  const routes: readonly RouteDefinition[] = ROUTES;
+  return routes
+    .filter((route) => route.method === method.toLowerCase())
+    .toSorted((a, b) => parameterCount(a) - parameterCount(b))
+    .find((route) => pathPattern(route.path).test(path));
+}
+
+function parameterCount(route: RouteDefinition): number {
+  return Object.keys(route.params ?? {}).length;
+}
+
+function pathPattern(path: string): RegExp {
+  const escaped = path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${escaped}$`);
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { IntegrationProvider } from '../enums.js';
+import { IntegrationCatalog, OAuthConfiguration } from '../resources/integration.js';
+import { data } from '../resources/primitives.js';
+import { defineRoute, noContent, ok, text } from './define.js';
+
+/** spec: orchestrator §4.5 */
+export const integrationRoutes = [
+  defineRoute({
+    operationId: 'listIntegrations',
+    method: 'get',
+    path: '/v1/integrations',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'The catalogue of tools and apps',
+    spec: 'orchestrator §4.5',
+    responses: ok(data(IntegrationCatalog)),
+  }),
+  defineRoute({
+    operationId: 'connectIntegration',
+    method: 'post',
+    path: '/v1/integrations/connect',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'What the app needs to start the provider’s authorization',
+    spec: 'orchestrator §4.5',
+    body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
+    responses: ok(OAuthConfiguration),
+    errors: ['integration_not_configured'],
+  }),
+  defineRoute({
+    operationId: 'completeIntegration',
+    method: 'post',
+    path: '/v1/integrations/callback',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Exchanges the authorization code',
+    spec: 'orchestrator §4.5',
+    body: z
+      .object({
+        provider: IntegrationProvider,
+        authorization_code: z.string().min(1).max(4_096),
+        code_verifier: z.string().max(256),
+        redirect_url: z.string().max(2_048),
+      })
+      .meta({ id: 'CompleteIntegrationBody' }),
+    responses: noContent,
+    errors: ['integration_not_configured', 'integration_exchange_failed', 'redirect_url_not_allowed'],
+  }),
+  defineRoute({
+    operationId: 'disconnectIntegration',
+    method: 'delete',
+    path: '/v1/integrations/{provider}',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Forgets the tokens of a provider',
+    spec: 'extension',
+    params: { provider: text },
+    responses: noContent,
+    errors: ['integration_not_found'],
+  }),
+] as const;

@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { DURABLE_EVENTS } from '../events/server.js';
+import { AgentModel, ResponseLength } from '../enums.js';
+import {
+  AgentDetails,
+  AgentMemory,
+  AgentPrompt,
+  AgentSettings,
+  AgentSummary,
+  AgentTool,
+} from '../resources/agent.js';
+import { MessagePage } from '../resources/message.js';
+import { data } from '../resources/primitives.js';
+import { WorkspaceUsage } from '../resources/user.js';
+import { Workspace } from '../resources/workspace.js';
+import { created, defineRoute, id, noContent, ok, text } from './define.js';
+import { pageQuery } from './pages.js';
+
+const workspaceName = z.string().trim().min(1).max(100);
+const workspace = { id: id('workspace_not_found') };
+const agent = { id: id('agent_not_found') };
+
+const replayed = z.strictObject({
+  seq: z.int().positive(),
+  event: z.enum(DURABLE_EVENTS),
+  payload: z.record(z.string(), z.unknown()),
+});
+
+/** spec: orchestrator §4.3, the routes of a workspace */
+export const workspaceRoutes = [
+  defineRoute({
+    operationId: 'listWorkspaces',
+    method: 'get',
+    path: '/v1/workspaces',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'The workspaces of the caller',
+    spec: 'orchestrator §4.3',
+    responses: ok(data(z.array(Workspace))),
+  }),
+  defineRoute({
+    operationId: 'createWorkspace',
+    method: 'post',
+    path: '/v1/workspaces',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'Creates another workspace',
+    spec: 'extension',
+    body: z.object({ name: workspaceName }).meta({ id: 'CreateWorkspaceBody' }),
+    responses: created(data(Workspace)),
+    errors: ['workspace_limit_reached'],
+  }),
+  defineRoute({
+    operationId: 'getWorkspace',
+    method: 'get',
+    path: '/v1/workspaces/{id}',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'One workspace with the state of its runtime',
+    spec: 'orchestrator §4.3',
+    params: workspace,
+    responses: ok(data(Workspace)),
+  }),
+  defineRoute({
+    operationId: 'updateWorkspace',
+    method: 'patch',
+    path: '/v1/workspaces/{id}',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'Renames a workspace',
+    spec: 'extension',
+    params: workspace,
+    body: z.object({ name: workspaceName }).partial().meta({ id: 'UpdateWorkspaceBody' }),
+    responses: ok(data(Workspace)),
+  }),
+  defineRoute({
+    operationId: 'deleteWorkspace',
+    method: 'delete',
+    path: '/v1/workspaces/{id}',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'Deletes a workspace with all that is in it',
+    spec: 'extension',
+    params: workspace,
+    responses: noContent,
+  }),
+  defineRoute({
+    operationId: 'getWorkspaceUsage',
+    method: 'get',
+    path: '/v1/workspaces/{id}/usage',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'What the workspace used this month',
+    spec: 'orchestrator §4.3',
+    params: workspace,
+    responses: ok(data(WorkspaceUsage)),
+  }),
+  defineRoute({
+    operationId: 'listWorkspaceEvents',
+    method: 'get',
+    path: '/v1/workspaces/{id}/events',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'The durable events after a seq, as the socket would have sent them',
+    spec: 'extension',
+    params: workspace,
+    query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
+    responses: ok(data(z.array(replayed))),
+  }),
+  defineRoute({
+    operationId: 'listAgents',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/agents',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'The agents of the workspace',
+    spec: 'orchestrator §4.3',
+    params: { workspaceId: id('workspace_not_found') },
+    responses: ok(data(z.array(AgentSummary))),
+  }),
+] as const;
+
+/** spec: orchestrator §4.3, the routes of an agent */
+export const agentRoutes = [
+  defineRoute({
+    operationId: 'getAgent',
+    method: 'get',
+    path: '/v1/agents/{id}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'One agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentSummary)),
+  }),
+  defineRoute({
+    operationId: 'getAgentDetails',
+    method: 'get',
+    path: '/v1/agents/{id}/details',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'One agent with description, skills and figures',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentDetails)),
+  }),
+  defineRoute({
+    operationId: 'getAgentHistory',
+    method: 'get',
+    path: '/v1/agents/{id}/history',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'The messages of the agent’s conversations',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    query: pageQuery,
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid'],
+  }),
+  defineRoute({
+    operationId: 'getAgentSettings',
+    method: 'get',
+    path: '/v1/agents/{id}/settings',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'The settings of an agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentSettings)),
+  }),
+  defineRoute({
+    operationId: 'updateAgentSettings',
+    method: 'patch',
+    path: '/v1/agents/{id}/settings',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Changes the settings that are present',
+    spec: 'extension',
+    params: agent,
+    body: z
+      .object({ model: AgentModel, response_length: ResponseLength, prompts: z.array(AgentPrompt).max(20) })
+      .partial()
+      .meta({ id: 'UpdateAgentSettingsBody' }),
+    responses: ok(data(AgentSettings)),
+  }),
+  defineRoute({
+    operationId: 'listAgentTools',
+    method: 'get',
+    path: '/v1/agents/{id}/tools',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'The tools of an agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(z.array(AgentTool))),
+  }),
+  defineRoute({
+    operationId: 'updateAgentTool',
+    method: 'patch',
+    path: '/v1/agents/{id}/tools/{name}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Switches a tool on or off',
+    spec: 'extension',
+    params: { ...agent, name: text },
+    body: z.object({ enabled: z.boolean() }).meta({ id: 'UpdateAgentToolBody' }),
+    responses: ok(data(AgentTool)),
+    errors: ['tool_not_found'],
+  }),
+  defineRoute({
+    operationId: 'listAgentMemories',
+    method: 'get',
+    path: '/v1/agents/{id}/memories',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'What the agent remembers',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    query: z.object({ category: z.string().max(100).optional() }),
+    responses: ok(data(z.array(AgentMemory))),
+  }),
+  defineRoute({
+    operationId: 'createAgentMemory',
+    method: 'post',
+    path: '/v1/agents/{id}/memories',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Creates or replaces a memory; with `Prefer: return=minimal` the answer is 204',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    body: z
+      .object({
+        key: z.string().min(1).max(256),
+        content: z.string().max(8_192),
+        category: z.string().min(1).max(100).default('core'),
+      })
+      .meta({ id: 'CreateMemoryBody' }),
+    responses: { ...ok(data(AgentMemory)), ...noContent },
+    errors: ['memory_limit_reached'],
+  }),
+  defineRoute({
+    operationId: 'deleteAgentMemory',
+    method: 'delete',
+    path: '/v1/agents/{id}/memories/{key}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Forgets a memory',
+    spec: 'orchestrator §4.3',
+    params: { ...agent, key: text },
+    responses: noContent,
+    errors: ['memory_not_found'],
+  }),
+] as const;

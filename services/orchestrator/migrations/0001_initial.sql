@@ -1,0 +1,197 @@
+-- Up Migration
+
+CREATE TABLE users (
+  id uuid PRIMARY KEY,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  email text NOT NULL DEFAULT '',
+  nickname text NOT NULL DEFAULT '',
+  name text NOT NULL DEFAULT '',
+  surname text NOT NULL DEFAULT '',
+  avatar_url text NOT NULL DEFAULT '',
+  country_code text NOT NULL DEFAULT '',
+  date_of_birth timestamptz,
+  platform_theme text NOT NULL DEFAULT 'system',
+  platform_language text NOT NULL DEFAULT 'en',
+  currency_code text NOT NULL DEFAULT 'USD',
+  plan_code text NOT NULL DEFAULT 'free',
+  plan_expires_at timestamptz,
+  accepted_terms_version text,
+  accepted_privacy_version text,
+  is_banned boolean NOT NULL DEFAULT false,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (issuer, subject)
+);
+
+-- All that stays of a deleted account: a keyed hash of who it was, and why they left.
+CREATE TABLE deleted_identities (
+  identity_hash bytea PRIMARY KEY,
+  reason text NOT NULL,
+  description text NOT NULL,
+  deleted_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE workspaces (
+  id uuid PRIMARY KEY,
+  owner_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+  name text NOT NULL,
+  -- The number of the last durable event; its row lock gives events a gapless order.
+  last_seq bigint NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70);
+CREATE INDEX workspaces_owner ON workspaces (owner_id, created_at);
+
+-- No reference to workspaces: a runtime outlives its workspace until it is really gone.
+CREATE TABLE runtimes (
+  workspace_id uuid PRIMARY KEY,
+  user_id uuid NOT NULL,
+  desired text NOT NULL CHECK (desired IN ('running', 'deleted')),
+  phase text NOT NULL DEFAULT 'Pending'
+    CHECK (phase IN ('Pending', 'Progressing', 'Ready', 'Suspended', 'Error', 'Deleting')),
+  reason text NOT NULL DEFAULT '',
+  verified boolean NOT NULL DEFAULT false,
+  address text,
+  instance_id text,
+  identified_at timestamptz,
+  failures integer NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Where the process driver finds the runtimes that it, or another orchestrator here, started.
+CREATE TABLE runtime_processes (
+  workspace_id uuid PRIMARY KEY,
+  pid integer NOT NULL,
+  port integer NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE agents (
+  id uuid PRIMARY KEY,
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  slug text NOT NULL,
+  name text NOT NULL,
+  role text NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('manager', 'sub-agent')),
+  description text NOT NULL,
+  avatar_url text NOT NULL,
+  skills text[] NOT NULL,
+  sort_order integer NOT NULL,
+  -- What the agent does while its runtime is up; what people see also depends on the runtime.
+  activity text NOT NULL DEFAULT 'online'
+    CHECK (activity IN ('online', 'reading', 'thinking', 'writing', 'pending', 'error')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz,
+  UNIQUE (workspace_id, slug)
+);
+
+CREATE TABLE conversations (
+  id uuid PRIMARY KEY,
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  type text NOT NULL CHECK (type IN ('swarm', 'agent')),
+  agent_id uuid REFERENCES agents ON DELETE CASCADE,
+  title text,
+  -- Messages up to this seq are read.
+  read_seq bigint NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  CHECK ((type = 'agent') = (agent_id IS NOT NULL))
+);
+CREATE INDEX conversations_workspace ON conversations (workspace_id, updated_at DESC);
+
+CREATE TABLE messages (
+  id uuid PRIMARY KEY,
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  conversation_id uuid NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  -- The seq of its message.new: the order of messages, safe under concurrent commits.
+  seq bigint NOT NULL,
+  role text NOT NULL CHECK (role IN ('user', 'agent', 'system')),
+  sender_id uuid,
+  agent_id uuid REFERENCES agents ON DELETE SET NULL,
+  content jsonb NOT NULL,
+  status text NOT NULL
+    CHECK (status IN ('pending', 'sent', 'delivered', 'read', 'failed', 'incomplete', 'silent', 'delegated')),
+  local_id text,
+  body_hash bytea,
+  mentions jsonb NOT NULL DEFAULT '[]',
+  attachments jsonb NOT NULL DEFAULT '[]',
+  -- Of messages that a turn writes besides its reply: which one, so that a repetition updates it.
+  turn_id uuid,
+  turn_key text,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX messages_conversation ON messages (conversation_id, seq);
+CREATE UNIQUE INDEX messages_local_id ON messages (workspace_id, sender_id, local_id) WHERE local_id IS NOT NULL;
+CREATE UNIQUE INDEX messages_turn_key ON messages (turn_id, turn_key) WHERE turn_key IS NOT NULL;
+
+CREATE TABLE turns (
+  id uuid PRIMARY KEY,
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  conversation_id uuid NOT NULL REFERENCES conversations ON DELETE CASCADE,
+  agent_id uuid NOT NULL REFERENCES agents ON DELETE CASCADE,
+  user_message_id uuid NOT NULL REFERENCES messages ON DELETE CASCADE,
+  reply_message_id uuid REFERENCES messages ON DELETE CASCADE,
+  status text NOT NULL DEFAULT 'queued'
+    CHECK (status IN ('queued', 'running', 'done', 'failed', 'stopped')),
+  generation integer NOT NULL DEFAULT 1,
+  -- The start of the runtime process that has this generation.
+  runtime_instance text,
+  error_code text,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  started_at timestamptz,
+  finished_at timestamptz
+);
+CREATE INDEX turns_active ON turns (conversation_id) WHERE status IN ('queued', 'running');
+
+-- What a model provider reported, once per model call.
+CREATE TABLE usage_entries (
+  turn_id uuid NOT NULL,
+  step integer NOT NULL,
+  user_id uuid NOT NULL,
+  workspace_id uuid NOT NULL,
+  provider text NOT NULL,
+  model text NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (turn_id, step)
+);
+
+-- Outbox and resume log at once. Bodies are read when an event is sent.
+CREATE TABLE workspace_events (
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  seq bigint NOT NULL,
+  type text NOT NULL,
+  subject_id uuid NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  published_at timestamptz,
+  PRIMARY KEY (workspace_id, seq)
+);
+CREATE INDEX workspace_events_unpublished ON workspace_events (workspace_id, seq) WHERE published_at IS NULL;
+
+-- All background work: leased rows, taken by any replica, taken over when a lease runs out.
+CREATE TABLE work (
+  kind text NOT NULL,
+  subject_id uuid NOT NULL,
+  workspace_id uuid NOT NULL,
+  -- Rows with the same serial key run one at a time, lowest ordinal first.
+  serial_key uuid NOT NULL,
+  ordinal bigint NOT NULL DEFAULT 0,
+  run_at timestamptz NOT NULL DEFAULT now(),
+  lease_id uuid,
+  lease_expires_at timestamptz,
+  attempts integer NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (kind, subject_id)
+) WITH (fillfactor = 70);
+CREATE INDEX work_due ON work (kind, run_at);
+CREATE INDEX work_serial ON work (kind, serial_key, ordinal);
+CREATE INDEX work_workspace ON work (workspace_id, kind);
+
+-- Down Migration
+
+DROP TABLE work, workspace_events, usage_entries, turns, messages, conversations, agents,
+  runtime_processes, runtimes, workspaces, deleted_identities, users;

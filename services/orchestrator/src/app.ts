@@ -1,0 +1,43 @@
+import type { Logger, Registry } from '@uswarm/service-kit';
+import express, { type Express, type RequestHandler } from 'express';
+import { ApiError } from '@uswarm/contract';
+import type { Authenticator } from './features/auth/authenticator.js';
+import { readCredentials } from './features/auth/credentials.js';
+import { createErrorHandler } from './http/errors.js';
+import type { Handlers } from './http/handlers.js';
+import { createRequestContext } from './http/request-context.js';
+import { createRoutes } from './http/routes.js';
+
+export interface AppDeps {
+  authenticator: Authenticator;
+  handlers: Handlers;
+  logger: Logger;
+  metrics: Registry;
+}
+
+/** What a pure API tells browsers: nothing of it is a page, and nothing is kept. */
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options': 'nosniff',
+  });
+  next();
+};
+
+/** The public REST interface. spec: orchestrator §4 */
+export function createApp({ authenticator, handlers, logger, metrics }: AppDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+
+  app.use(createRequestContext(logger, metrics));
+  app.use('/v1', securityHeaders);
+  app.use(createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)));
+  app.use('/v1', () => {
+    throw new ApiError('route_not_found');
+  });
+  app.use(createErrorHandler(logger));
+  return app;
+}

@@ -1,0 +1,72 @@
+import { flag, json, port } from '@uswarm/service-kit';
+import { z } from 'zod';
+
+const Issuer = z.object({
+  /** What users are stored under; stays the same when the issuer's URL changes. Default: the URL. */
+  id: z
+    .string()
+    .min(1)
+    .refine((id) => id !== 'e2e', 'is reserved for the end-to-end bypass')
+    .optional(),
+  issuer: z.url(),
+  audience: z.union([z.string(), z.array(z.string()).min(1)]),
+  jwks_uri: z.url().optional(),
+});
+
+/** Everything the orchestrator can be told, by environment. No secret has a default. */
+export const OrchestratorConfig = z.object({
+  DATABASE_URL: z.string().min(1),
+  DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
+  /** Where realtime events go; without it the bus is in memory (one process only). */
+  REALTIME_REDIS_URL: z.string().min(1).optional(),
+
+  HTTP_HOST: z.string().default('0.0.0.0'),
+  HTTP_PORT: port.default(8080),
+  OPS_PORT: port.default(8081),
+  INTERNAL_HOST: z.string().default('0.0.0.0'),
+  INTERNAL_PORT: port.default(8082),
+
+  /** `[{"issuer": "https://…", "audience": "…"}]` */
+  OIDC_ISSUERS: json(z.array(Issuer).min(1)),
+  /** Milliseconds between two look-ups of an issuer's keys because of an unknown key id. */
+  OIDC_JWKS_COOLDOWN_MS: z.coerce.number().int().min(0).default(30_000),
+  /** Seconds by which clocks may differ. */
+  OIDC_CLOCK_TOLERANCE_S: z.coerce.number().int().min(0).max(300).default(5),
+
+  SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
+  SIGNATURE_SECRET: z.string().min(16).optional(),
+
+  /** `<id>:<secret>`, as the gateways have it. */
+  INTERNAL_API_KEY: z.string().min(32),
+  CURSOR_KEY: z.string().min(32),
+  /** Keys the hash that is all that stays of a deleted account. */
+  IDENTITY_HASH_KEY: z.string().min(32),
+  /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
+  CALL_PRIVATE_KEY: z
+    .string()
+    .min(1)
+    .transform((pem) => pem.replaceAll(String.raw`\n`, '\n')),
+
+  RUNTIME_DRIVER: z.enum(['process']),
+  /** `<id>:<secret>`; signs what runtimes show to the tool server. */
+  SVC_MCP_SIGNING_KEY: z.string().min(32).optional(),
+  SVC_MCP_ENDPOINT: z.string().min(1).optional(),
+  /** Folder for the log files of runtime processes. */
+  RUNTIME_LOG_DIRECTORY: z.string().optional(),
+
+  TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
+  LEGAL_DIRECTORY: z.string().optional(),
+  LEGAL_VERSION: z.string().default('1'),
+  MODEL_PROVIDER: z.string().default('demo'),
+  MIGRATE: flag.default(true),
+  LOG_LEVEL: z.string().default('info'),
+});
+export type OrchestratorConfig = z.output<typeof OrchestratorConfig>;
+
+/** A mistake that only shows when two settings are seen together. */
+export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
+  if (config.SIGNATURE_MODE === 'required' && config.SIGNATURE_SECRET === undefined) {
+    throw new Error('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
+  }
+  return config;
+}

@@ -1,0 +1,36 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Schema } from './schema.js';
+
+/** A connection pool, or a transaction on one of its connections. */
+export type Database = Kysely<Schema>;
+export type Tx = Transaction<Schema>;
+
+const INT8 = 20;
+
+export interface DatabaseOptions {
+  url: string;
+  /** Connections of this process. */
+  maxConnections?: number;
+}
+
+/**
+ * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
+ * deadline: a request never waits for ever on a lock.
+ */
+export function openDatabase({ url, maxConnections = 20 }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: 3_000,
+    statement_timeout: 10_000,
+    application_name: 'uswarm-orchestrator',
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
+    },
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+}

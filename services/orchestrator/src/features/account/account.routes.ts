@@ -1,0 +1,20 @@
+import type { Handler } from '../../http/handlers.js';
+import type { AccountService } from './account.service.js';
+
+/** spec: orchestrator §4.2 */
+export function accountHandlers(service: AccountService) {
+  const signIn: Handler<'signIn'> = async ({ actor }) => {
+    await service.signIn(actor.identity);
+    return { status: 204 };
+  };
+  const signUp: Handler<'signUp'> = async ({ actor }) => {
+    await service.signUp(actor.identity);
+    return { status: 204 };
+  };
+  const deleteAccount: Handler<'deleteAccount'> = async ({ actor, body }) => {
+    const { reason = '', description = '' } = body;
+    await service.delete(actor.identity, { reason, description });
+    return { status: 204 };
+  };
+  return { signIn, signUp, deleteAccount };
+}

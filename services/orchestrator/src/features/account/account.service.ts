@@ -1,0 +1,91 @@
+import { createHmac } from 'node:crypto';
+import { ApiError } from '@uswarm/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../../database/database.js';
+import type { AgentStore } from '../agents/agents.store.js';
+import type { Identity } from '../auth/actor.js';
+import type { ConversationStore } from '../conversations/conversations.store.js';
+import type { AgentTemplate } from '../core/catalog.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { UserStore } from '../users/users.store.js';
+import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+
+export interface AccountServiceDeps {
+  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
+  workspaces: Pick<WorkspaceStore, 'insert'>;
+  agents: Pick<AgentStore, 'insertAll'>;
+  conversations: Pick<ConversationStore, 'insert'>;
+  runtimes: Pick<RuntimeWishes, 'want' | 'unwant' | 'wake'>;
+  agentTemplates: readonly AgentTemplate[];
+  /** Keys the hash that stays of a deleted account. */
+  identityHashKey: string;
+}
+
+export interface AccountService {
+  find(identity: Identity): Promise<{ id: string; isBanned: boolean } | undefined>;
+  wasDeleted(identity: Identity): Promise<boolean>;
+  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
+  signIn(identity: Identity): Promise<void>;
+  /** Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing. */
+  signUp(identity: Identity): Promise<void>;
+  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
+  delete(identity: Identity, why: { reason: string; description: string }): Promise<void>;
+}
+
+const FIRST_WORKSPACE = 'My workspace';
+
+export function createAccountService(deps: AccountServiceDeps): AccountService {
+  const { transaction, users, workspaces, agents, conversations, runtimes, agentTemplates } = deps;
+  const hash = ({ issuer, subject }: Identity): Buffer =>
+    createHmac('sha256', deps.identityHashKey).update(`${issuer}\n${subject}`).digest();
+
+  async function requireUser(identity: Identity): Promise<string> {
+    const user = await users.find(identity);
+    if (user === undefined) {
+      throw new ApiError((await users.wasDeleted(hash(identity))) ? 'user_deleted' : 'user_not_found');
+    }
+    if (user.isBanned) throw new ApiError('user_banned');
+    return user.id;
+  }
+
+  async function createEverything(identity: Identity, tx: Database): Promise<boolean> {
+    const userId = uuidv7();
+    if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
+    const workspaceId = uuidv7();
+    await workspaces.insert({ id: workspaceId, ownerId: userId, name: FIRST_WORKSPACE }, tx);
+    const members = agentTemplates.map((template, index) => ({ ...template, id: uuidv7(), sortOrder: index }));
+    await agents.insertAll(workspaceId, members, tx);
+    await conversations.insert({ id: uuidv7(), workspaceId, type: 'swarm', agentId: null }, tx);
+    await runtimes.want(workspaceId, userId, tx);
+    return true;
+  }
+
+  return {
+    find: (identity) => users.find(identity),
+    wasDeleted: (identity) => users.wasDeleted(hash(identity)),
+
+    async signIn(identity) {
+      const userId = await requireUser(identity);
+      if (identity.email !== '') await users.setEmail(userId, identity.email);
+    },
+
+    async signUp(identity) {
+      const user = await users.find(identity);
+      if (user?.isBanned === true) throw new ApiError('user_banned');
+      if (user !== undefined) return;
+      const created = await transaction((tx) => createEverything(identity, tx));
+      if (created) runtimes.wake();
+    },
+
+    async delete(identity, { reason, description }) {
+      const userId = await requireUser(identity);
+      await transaction(async (tx) => {
+        const owned = await users.delete(userId, tx);
+        for (const workspaceId of owned) await runtimes.unwant(workspaceId, tx);
+        await users.rememberDeletion(hash(identity), reason, description, tx);
+      });
+      runtimes.wake();
+    },
+  };
+}

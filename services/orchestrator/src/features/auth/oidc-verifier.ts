@@ -1,0 +1,110 @@
+import { ApiError } from '@uswarm/contract';
+import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import type { Identity } from './actor.js';
+
+/** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
+export interface IdentityVerifier {
+  verify(token: string): Promise<Identity>;
+}
+
+export interface OidcIssuer {
+  id: string;
+  issuer: string;
+  audience: string | string[];
+  jwksUri?: string;
+}
+
+export interface OidcVerifierOptions {
+  issuers: readonly OidcIssuer[];
+  /** Milliseconds between two look-ups of keys because of an unknown key id. */
+  cooldownMs: number;
+  /** Seconds by which clocks may differ. */
+  clockToleranceS: number;
+}
+
+/** Asymmetric only: a shared-secret algorithm would make our public configuration a signing key. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+export function createOidcVerifier({ issuers, cooldownMs, clockToleranceS }: OidcVerifierOptions): IdentityVerifier {
+  const keysOf = new Map(issuers.map((issuer) => [issuer.issuer, createKeys(issuer, cooldownMs)]));
+  return {
+    async verify(token) {
+      const issuer = issuers.find(({ issuer: url }) => url === claimedIssuer(token));
+      if (issuer === undefined) throw new ApiError('token_invalid');
+      const keys = keysOf.get(issuer.issuer)!;
+      try {
+        const { payload } = await jwtVerify(token, keys, {
+          issuer: issuer.issuer,
+          audience: issuer.audience,
+          algorithms: ALGORITHMS,
+          clockTolerance: clockToleranceS,
+          requiredClaims: ['exp', 'sub'],
+        });
+        return toIdentity(issuer, payload);
+      } catch (error) {
+        throw verificationError(error);
+      }
+    },
+  };
+}
+
+function claimedIssuer(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The issuer's key set, found by discovery at first use; a failed look-up is tried again by the next token. */
+function createKeys(issuer: OidcIssuer, cooldownMs: number): JWTVerifyGetKey {
+  let keys: Promise<JWTVerifyGetKey> | undefined;
+  const load = async (): Promise<JWTVerifyGetKey> => {
+    const uri = issuer.jwksUri ?? (await discover(issuer.issuer));
+    return createRemoteJWKSet(new URL(uri), { cooldownDuration: cooldownMs, timeoutDuration: 5_000 });
+  };
+  return async (header, token) => {
+    keys ??= load();
+    try {
+      return await (await keys)(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) keys = undefined;
+      throw error;
+    }
+  };
+}
+
+async function discover(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(5_000) });
+  if (!response.ok) throw new Error(`discovery of ${issuer} answered ${response.status}`);
+  const document = Discovery.parse(await response.json());
+  if (document.issuer !== issuer) throw new Error(`discovery of ${issuer} names another issuer`);
+  return document.jwks_uri;
+}
+
+function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
+  const text = (claim: string): string => (typeof payload[claim] === 'string' ? payload[claim] : '');
+  if (payload.sub === undefined || payload.sub === '' || payload.exp === undefined) throw new ApiError('token_invalid');
+  return {
+    issuer: issuer.id,
+    subject: payload.sub,
+    email: text('email'),
+    name: text('name'),
+    expiresAt: new Date(payload.exp * 1000),
+  };
+}
+
+function verificationError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof errors.JWTExpired) return new ApiError('token_expired', { cause: error });
+  // The key set could not be fetched: the token may well be good.
+  if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+    return new ApiError('service_unavailable', { cause: error });
+  }
+  if (error.code === 'ERR_JOSE_GENERIC') return new ApiError('service_unavailable', { cause: error });
+  return new ApiError('token_invalid', { cause: error });
+}

@@ -1,0 +1,35 @@
+import type { Conversation } from '@uswarm/contract';
+import { agentSummary } from '../agents/agent-view.js';
+import { messageView } from '../messages/message-view.js';
+import type { ConversationRow } from './conversations.store.js';
+
+/** spec: orchestrator §2.9 */
+export function conversationView(row: ConversationRow, now: Date): Conversation {
+  const agent =
+    row.partner_id === null
+      ? null
+      : agentSummary(
+          {
+            id: row.partner_id,
+            name: row.partner_name,
+            role: row.partner_role,
+            kind: row.partner_kind,
+            slug: row.partner_slug,
+            avatar_url: row.partner_avatar,
+            activity: row.partner_activity,
+            phase: row.partner_phase,
+            identified_at: row.partner_identified_at,
+          },
+          now,
+        );
+  return {
+    id: row.conversation_id,
+    type: row.type,
+    title: row.title,
+    created_at: row.conversation_created_at.toISOString(),
+    updated_at: row.conversation_updated_at.toISOString(),
+    unread_count: row.unread_count,
+    agent,
+    last_message: row.last_message === null ? null : messageView(row.last_message, now),
+  };
+}

@@ -1,0 +1,102 @@
+import type { AgentRole, ConversationType } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { AgentActivity } from '../../database/schema.js';
+import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
+import type { MessageRow } from '../messages/message-view.js';
+
+/** A conversation with its agent and, where there is one, its last message. */
+export interface ConversationRow {
+  conversation_id: string;
+  type: ConversationType;
+  title: string;
+  conversation_created_at: Date;
+  conversation_updated_at: Date;
+  unread_count: number;
+  partner_id: string | null;
+  partner_name: string;
+  partner_role: string;
+  partner_kind: AgentRole;
+  partner_slug: string;
+  partner_avatar: string;
+  partner_activity: AgentActivity;
+  partner_phase: MessageRow['runtime_phase'];
+  partner_identified_at: Date | null;
+  last_message: MessageRow | null;
+}
+
+export interface NewConversation {
+  id: string;
+  workspaceId: string;
+  type: ConversationType;
+  agentId: string | null;
+}
+
+export interface ConversationStore {
+  insert(conversation: NewConversation, db: Database): Promise<void>;
+  /** What sending needs to know of a conversation. */
+  findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
+  list(workspaceId: string): Promise<ConversationRow[]>;
+  find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
+  /** Without asking whose they are: for events. */
+  findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
+}
+
+/** What counts as unread: what an agent says to people, after the read position. */
+const UNREAD = sql`
+  m.role = 'agent' AND m.content ->> 'type' IN ('text', 'action_card', 'artifact', 'workflow')`;
+
+type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & { id: string | null };
+
+/** One statement for a whole list; the last message and the count are index look-ups a conversation. */
+async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
+  const { rows } = await sql<FlatRow>`
+    SELECT c.id AS conversation_id, c.type, coalesce(c.title, p.name, w.name) AS title,
+      c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
+      (SELECT count(*) FROM messages m
+        WHERE m.conversation_id = c.id AND m.seq > c.read_seq AND ${UNREAD}) AS unread_count,
+      p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
+      p.slug AS partner_slug, p.avatar_url AS partner_avatar, p.activity AS partner_activity,
+      r.phase AS partner_phase, r.identified_at AS partner_identified_at,
+      ${MESSAGE_COLUMNS}
+    FROM conversations c
+    JOIN workspaces w ON w.id = c.workspace_id
+    LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+    LEFT JOIN agents p ON p.id = c.agent_id
+    LEFT JOIN LATERAL (
+      SELECT * FROM messages WHERE conversation_id = c.id ORDER BY seq DESC LIMIT 1
+    ) m ON true
+    LEFT JOIN agents a ON a.id = m.agent_id
+    WHERE ${where}
+    ORDER BY c.updated_at DESC, c.id DESC`.execute(db);
+  return rows.map((row) => ({ ...row, last_message: row.id === null ? null : { ...row, id: row.id } }));
+}
+
+export function createConversationStore(database: Database): ConversationStore {
+  return {
+    async insert({ id, workspaceId, type, agentId }, db) {
+      await db
+        .insertInto('conversations')
+        .values({ id, workspace_id: workspaceId, type, agent_id: agentId })
+        .execute();
+    },
+
+    async findTarget(workspaceId, conversationId) {
+      const row = await database
+        .selectFrom('conversations')
+        .select('agent_id')
+        .where('id', '=', conversationId)
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirst();
+      return row === undefined ? undefined : { agentId: row.agent_id };
+    },
+
+    list: (workspaceId) => select(database, sql`c.workspace_id = ${workspaceId}`),
+
+    find: async (workspaceId, conversationId) =>
+      (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],
+
+    findAll: async (conversationIds, db = database) =>
+      conversationIds.length === 0 ? [] : select(db, sql`c.id = ANY(${[...conversationIds]}::uuid[])`),
+  };
+}

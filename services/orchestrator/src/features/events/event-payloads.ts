@@ -1,0 +1,87 @@
+import type { BusEnvelope } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Database } from '../../database/database.js';
+import { conversationView } from '../conversations/conversation-view.js';
+import type { ConversationStore } from '../conversations/conversations.store.js';
+import { messageView, type MessageRow } from '../messages/message-view.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import { workspaceView } from '../workspaces/workspace-view.js';
+import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+import type { StoredEvent } from './events.store.js';
+
+export interface EventPayloadDeps {
+  messages: Pick<MessageStore, 'find'>;
+  conversations: Pick<ConversationStore, 'findAll'>;
+  workspaces: Pick<WorkspaceStore, 'findAll'>;
+  clock: Clock;
+}
+
+/** Reads the bodies of stored events, as they are now; an event whose subject is gone has none. */
+export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<BusEnvelope[]>;
+
+const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
+const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
+
+/** Three statements at the most, however many events. */
+export function createEventRenderer({ messages, conversations, workspaces, clock }: EventPayloadDeps): RenderEvents {
+  return async (events, db) => {
+    const subjects = (types: (type: string) => boolean): string[] => [
+      ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
+    ];
+    // One after the other: they share the connection of a transaction.
+    const messageRows = byId(await messages.find(subjects((type) => MESSAGE_EVENTS.has(type)), db), ({ id }) => id);
+    const conversationRows = byId(
+      await conversations.findAll(subjects((type) => CONVERSATION_EVENTS.has(type)), db),
+      ({ conversation_id }) => conversation_id,
+    );
+    const workspaceRows = byId(
+      await workspaces.findAll(subjects((type) => type === 'workspace.updated'), db),
+      ({ id }) => id,
+    );
+    const now = clock.now();
+    return events.flatMap((event): BusEnvelope[] => {
+      const header = { v: 1, kind: 'durable', workspace_id: event.workspaceId, seq: event.seq } as const;
+      const place = { workspace_id: event.workspaceId, seq: event.seq };
+      switch (event.type) {
+        case 'message.new':
+        case 'message.updated': {
+          const row = messageRows.get(event.subjectId);
+          if (row === undefined) return [];
+          return [{ ...header, event: event.type, payload: { ...place, message: messageView(row, now) } }];
+        }
+        case 'message.done': {
+          const row = messageRows.get(event.subjectId);
+          return row === undefined ? [] : [{ ...header, event: event.type, payload: { ...place, ...donePayload(row) } }];
+        }
+        case 'conversation.new':
+        case 'conversation.updated': {
+          const row = conversationRows.get(event.subjectId);
+          if (row === undefined) return [];
+          return [{ ...header, event: event.type, payload: { ...place, conversation: conversationView(row, now) } }];
+        }
+        case 'workspace.updated': {
+          const row = workspaceRows.get(event.subjectId);
+          if (row === undefined) return [];
+          return [{ ...header, event: event.type, payload: { ...place, workspace: workspaceView(row, now) } }];
+        }
+        case 'conversation.deleted':
+          return [{ ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId } }];
+      }
+    });
+  };
+}
+
+function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, Row> {
+  return new Map(rows.map((row) => [id(row), row]));
+}
+
+/** spec: orchestrator §6.2 `message.done` */
+function donePayload(row: MessageRow) {
+  const failed = row.status === 'failed' || row.status === 'incomplete';
+  return {
+    message_id: row.id,
+    conversation_id: row.conversation_id,
+    agent_id: row.agent_id ?? '',
+    status: failed ? ('failed' as const) : ('delivered' as const),
+  };
+}

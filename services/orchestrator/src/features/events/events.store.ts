@@ -1,0 +1,66 @@
+import type { DurableEventName } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+
+export interface StoredEvent {
+  workspaceId: string;
+  seq: number;
+  type: DurableEventName;
+  subjectId: string;
+}
+
+export interface EventStore {
+  /**
+   * Writes an event and takes the next seq of the workspace. The row lock is held until the
+   * transaction ends, so that commit order is seq order without gaps: call it last.
+   */
+  append(event: Omit<StoredEvent, 'seq'>, db: Database): Promise<number>;
+  /**
+   * Locks up to `workspaces` workspaces that have unpublished events against other relays, and
+   * returns their events in seq order. Must run in a transaction.
+   */
+  takeUnpublished(workspaces: number, events: number, db: Database): Promise<StoredEvent[]>;
+  markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
+}
+
+export function createEventStore(): EventStore {
+  return {
+    async append({ workspaceId, type, subjectId }, db) {
+      const { rows } = await sql<{ seq: number }>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id)
+        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId} FROM counter
+        RETURNING seq`.execute(db);
+      const row = rows[0];
+      if (row === undefined) throw new Error('the workspace of an event is gone');
+      return row.seq;
+    },
+
+    async takeUnpublished(workspaces, events, db) {
+      const { rows } = await sql<StoredEvent>`
+        WITH candidates AS MATERIALIZED (
+          SELECT DISTINCT workspace_id FROM workspace_events WHERE published_at IS NULL LIMIT ${workspaces}
+        ), locked AS MATERIALIZED (
+          SELECT workspace_id FROM candidates
+          WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))
+        )
+        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId"
+        FROM workspace_events
+        WHERE published_at IS NULL AND workspace_id IN (SELECT workspace_id FROM locked)
+        ORDER BY workspace_id, seq
+        LIMIT ${events}`.execute(db);
+      return rows;
+    },
+
+    async markPublished(events, db) {
+      if (events.length === 0) return;
+      await sql`
+        UPDATE workspace_events e SET published_at = now()
+        FROM unnest(${events.map(({ workspaceId }) => workspaceId)}::uuid[], ${events.map(({ seq }) => seq)}::bigint[])
+          AS done (workspace_id, seq)
+        WHERE e.workspace_id = done.workspace_id AND e.seq = done.seq`.execute(db);
+    },
+  };
+}

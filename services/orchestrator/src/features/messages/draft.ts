@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
+import type { SwarmMember } from '../agents/agents.store.js';
+
+/** The rules of what a client may send, and which agent answers it. Pure. */
+
+/** @throws ApiError `validation_failed` for an unknown type or no text, `content_type_not_allowed` for a known one */
+export function checkedText(content: MessageDraft['content']): string {
+  if (content.type !== 'text') {
+    if (MessageContentType.safeParse(content.type).success) throw new ApiError('content_type_not_allowed');
+    throw invalid('content.type', 'is not a type of content');
+  }
+  const text = content.text ?? '';
+  if (text.trim() === '') throw invalid('content.text', 'must not be empty');
+  // Postgres stores no NUL, and a lone surrogate is no text.
+  if (text.includes('\u0000') || !text.isWellFormed()) throw invalid('content.text', 'is not well-formed text');
+  return text;
+}
+
+function invalid(path: string, message: string): ApiError {
+  return new ApiError('validation_failed', { extra: { fields: [{ path, message }] } });
+}
+
+/** Names come from the swarm, not from the client. @throws ApiError `mention_invalid` */
+export function checkedMentions(draft: MessageDraft, text: string, members: readonly SwarmMember[]): Mention[] {
+  return draft.mentions.map(({ agent_id, offset, length }) => {
+    const agent = members.find(({ id }) => id === agent_id);
+    if (agent === undefined || offset + length > text.length) throw new ApiError('mention_invalid');
+    return { agent_id, agent_name: agent.name, offset, length };
+  });
+}
+
+/** In an agent conversation that agent; in a swarm the first one mentioned, else the manager. */
+export function answeringAgent(
+  conversation: { agentId: string | null },
+  mentions: readonly Mention[],
+  members: readonly SwarmMember[],
+): string {
+  const manager = members.find(({ kind }) => kind === 'manager');
+  const chosen = conversation.agentId ?? mentions[0]?.agent_id ?? manager?.id;
+  if (chosen === undefined) throw new ApiError('agent_not_found');
+  return chosen;
+}
+
+/** The same for two requests that mean the same message. */
+export function bodyHash(conversationId: string, draft: MessageDraft): Buffer {
+  const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
+  const attachments = draft.attachments.map(({ id }) => id);
+  const meaning = [conversationId, draft.content.type, draft.content.text ?? null, mentions, attachments];
+  return createHash('sha256').update(JSON.stringify(meaning)).digest();
+}

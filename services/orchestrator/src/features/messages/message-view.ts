@@ -1,0 +1,91 @@
+import type {
+  AgentRole,
+  Attachment,
+  ListedMessage,
+  ListedMessageStatus,
+  Mention,
+  MessageContent,
+  MessageData,
+  MessageRole,
+  MessageStatus,
+} from '@uswarm/contract';
+import type { AgentActivity, InternalPhase } from '../../database/schema.js';
+import { agentData } from '../agents/agent-view.js';
+
+/** A message with what is shown of its agent. */
+export interface MessageRow {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  seq: number;
+  role: MessageRole;
+  content: MessageContent;
+  status: MessageStatus;
+  local_id: string | null;
+  mentions: Mention[];
+  attachments: Attachment[];
+  created_at: Date;
+  updated_at: Date;
+  agent_id: string | null;
+  agent_name: string | null;
+  agent_role: string | null;
+  agent_kind: AgentRole | null;
+  agent_slug: string | null;
+  agent_avatar: string | null;
+  agent_activity: AgentActivity | null;
+  runtime_phase: InternalPhase | null;
+  runtime_identified_at: Date | null;
+}
+
+function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
+  if (row.agent_id === null || row.agent_kind === null) return null;
+  return agentData(
+    {
+      id: row.agent_id,
+      name: row.agent_name ?? '',
+      role: row.agent_role ?? '',
+      kind: row.agent_kind,
+      slug: row.agent_slug ?? '',
+      avatar_url: row.agent_avatar ?? '',
+      activity: row.agent_activity ?? 'online',
+      phase: row.runtime_phase,
+      identified_at: row.runtime_identified_at,
+    },
+    now,
+  );
+}
+
+/** spec: orchestrator §2.10 */
+export function messageView(row: MessageRow, now: Date): MessageData {
+  const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
+  return {
+    id,
+    conversation_id,
+    role,
+    content,
+    status,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    local_id,
+    agent: agentOf(row, now),
+    attachments,
+    mentions,
+  };
+}
+
+const LISTED: Record<MessageStatus, ListedMessageStatus> = {
+  pending: 'pending',
+  sent: 'delivered',
+  delivered: 'delivered',
+  read: 'delivered',
+  silent: 'delivered',
+  delegated: 'delivered',
+  failed: 'failed',
+  incomplete: 'failed',
+};
+
+/** The documented three statuses of a list, and the exact one beside it. */
+export function listedMessageView(row: MessageRow, now: Date): ListedMessage {
+  const message = messageView(row, now);
+  return { ...message, status: LISTED[message.status], extended_status: message.status };
+}

@@ -1,0 +1,141 @@
+import type { Mention, MessageContent, MessageRole, MessageStatus } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { MessageRow } from './message-view.js';
+
+export interface NewMessage {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  seq: number;
+  role: MessageRole;
+  content: MessageContent;
+  status: MessageStatus;
+  senderId?: string;
+  agentId?: string;
+  localId?: string;
+  bodyHash?: Buffer;
+  mentions?: Mention[];
+  /** Of a message that a turn writes besides its reply. */
+  turn?: { id: string; key: string };
+}
+
+export interface SentBefore {
+  id: string;
+  body_hash: Buffer | null;
+}
+
+export interface MessageStore {
+  insert(message: NewMessage, db: Database): Promise<void>;
+  update(id: string, change: { content?: MessageContent; status?: MessageStatus }, db: Database): Promise<void>;
+  find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
+  findSent(workspaceId: string, senderId: string, localId: string): Promise<SentBefore | undefined>;
+  /** The message that a turn wrote under this key. */
+  findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
+  /** Up to `limit` messages after `seq` in the direction: `older` newest first, `newer` oldest first. */
+  page(conversationId: string, walk: 'older' | 'newer', seq: number | null, limit: number): Promise<MessageRow[]>;
+  hasAny(conversationId: string, walk: 'older' | 'newer', seq: number): Promise<boolean>;
+}
+
+/** A message with its agent and the runtime of its workspace; `m` is the message. */
+export const MESSAGE_COLUMNS = sql`
+  m.id, m.workspace_id, m.conversation_id, m.seq, m.role, m.content, m.status, m.local_id,
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.agent_id,
+  a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
+  a.avatar_url AS agent_avatar, a.activity AS agent_activity,
+  r.phase AS runtime_phase, r.identified_at AS runtime_identified_at`;
+
+const MESSAGE_JOINS = sql`
+  LEFT JOIN agents a ON a.id = m.agent_id
+  LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
+
+async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageRow[]> {
+  const { rows } = await sql<MessageRow>`
+    SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS} ${rest}`.execute(db);
+  return rows;
+}
+
+function beyond(walk: 'older' | 'newer', seq: number | null): RawBuilder<unknown> {
+  if (seq === null) return sql`true`;
+  return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
+}
+
+export function createMessageStore(database: Database): MessageStore {
+  return {
+    async insert(message, db) {
+      await db
+        .insertInto('messages')
+        .values({
+          id: message.id,
+          workspace_id: message.workspaceId,
+          conversation_id: message.conversationId,
+          seq: message.seq,
+          role: message.role,
+          sender_id: message.senderId ?? null,
+          agent_id: message.agentId ?? null,
+          content: JSON.stringify(message.content),
+          status: message.status,
+          local_id: message.localId ?? null,
+          body_hash: message.bodyHash ?? null,
+          mentions: JSON.stringify(message.mentions ?? []),
+          turn_id: message.turn?.id ?? null,
+          turn_key: message.turn?.key ?? null,
+        })
+        .execute();
+      await db
+        .updateTable('conversations')
+        .set({ updated_at: sql<Date>`now()` })
+        .where('id', '=', message.conversationId)
+        .execute();
+    },
+
+    async update(id, { content, status }, db) {
+      await db
+        .updateTable('messages')
+        .set({
+          ...(content === undefined ? {} : { content: JSON.stringify(content) }),
+          ...(status === undefined ? {} : { status }),
+          updated_at: sql<Date>`clock_timestamp()`,
+        })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    find: async (ids, db = database) =>
+      ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
+
+    findSent: (workspaceId, senderId, localId) =>
+      database
+        .selectFrom('messages')
+        .select(['id', 'body_hash'])
+        .where('workspace_id', '=', workspaceId)
+        .where('sender_id', '=', senderId)
+        .where('local_id', '=', localId)
+        .executeTakeFirst(),
+
+    async findOfTurn(turnId, key, db) {
+      const row = await db
+        .selectFrom('messages')
+        .select('id')
+        .where('turn_id', '=', turnId)
+        .where('turn_key', '=', key)
+        .executeTakeFirst();
+      return row?.id;
+    },
+
+    page: (conversationId, walk, seq, limit) =>
+      select(
+        database,
+        sql`WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
+          ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT ${limit}`,
+      ),
+
+    async hasAny(conversationId, walk, seq) {
+      const { rows } = await sql<{ found: boolean }>`
+        SELECT EXISTS (
+          SELECT 1 FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
+        ) AS found`.execute(database);
+      return rows[0]?.found ?? false;
+    },
+  };
+}

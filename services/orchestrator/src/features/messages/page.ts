@@ -1,0 +1,49 @@
+import type { MessagePage, PageQuery } from '@uswarm/contract';
+import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
+import { listedMessageView, type MessageRow } from './message-view.js';
+import type { MessageStore } from './messages.store.js';
+
+export interface PageDeps {
+  store: Pick<MessageStore, 'page' | 'hasAny'>;
+  cursors: CursorCodec;
+}
+
+/**
+ * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
+ * that way, `prev` the other; a page reached by `prev` is in the same order as every other.
+ */
+export async function readPage(
+  { store, cursors }: PageDeps,
+  query: PageQuery,
+  where: Omit<CursorScope, 'direction'>,
+  now: Date,
+): Promise<MessagePage> {
+  const scope: CursorScope = { ...where, direction: query.direction };
+  const along: Cursor['walk'] = query.direction === 'backward' ? 'older' : 'newer';
+  const against: Cursor['walk'] = along === 'older' ? 'newer' : 'older';
+  const cursor = query.scrollId === undefined ? undefined : cursors.decode(query.scrollId, scope);
+  const walk = cursor?.walk ?? along;
+
+  const found = await store.page(where.conversationId, walk, cursor?.seq ?? null, query.limit + 1);
+  const more = found.length > query.limit;
+  const walked = found.slice(0, query.limit);
+  const rows = walk === along ? walked : walked.toReversed();
+
+  const first = rows.at(0);
+  const last = rows.at(-1);
+  const beyond = (row: MessageRow | undefined, side: Cursor['walk']): Promise<boolean> =>
+    row === undefined ? Promise.resolve(false) : store.hasAny(where.conversationId, side, row.seq);
+  const hasNext = walk === along ? more : await beyond(last, along);
+  const hasPrev = walk === against ? more : cursor === undefined ? false : await beyond(first, against);
+
+  const at = (row: MessageRow, side: Cursor['walk']): string => cursors.encode({ seq: row.seq, walk: side }, scope);
+  return {
+    data: rows.map((row) => listedMessageView(row, now)),
+    pagination: {
+      next_scroll_id: hasNext && last !== undefined ? at(last, along) : null,
+      prev_scroll_id: hasPrev && first !== undefined ? at(first, against) : null,
+      has_next: hasNext,
+      has_prev: hasPrev,
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@uswarm/service-kit';
+import { z } from 'zod';
+import type { RuntimeDriver, RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeProcessStore } from './runtime-processes.store.js';
+
+export interface ProcessDriverDeps {
+  store: RuntimeProcessStore;
+  /** The program: `dist/main.js` of the agent runtime. */
+  program: string;
+  /** The environment of the runtime of one workspace; nothing else is passed on. */
+  environment: (spec: RuntimeSpec) => Promise<Record<string, string>>;
+  /** Folder for what runtimes log; without one it is dropped. */
+  logDirectory?: string;
+  logger: Logger;
+}
+
+export interface ProcessDriver extends RuntimeDriver {
+  /** Stops every runtime that is known here; for local mode, which leaves nothing behind. */
+  stopAll(): Promise<void>;
+}
+
+const START_MS = 15_000;
+const STOP_MS = 6_000;
+const Listening = z.object({ event: z.literal('listening'), port: z.int().positive() });
+
+/**
+ * A process in place of a pod: one a workspace, detached, on a free loopback port. It outlives the
+ * orchestrator that started it; the next one adopts it.
+ */
+export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
+  const { store, program, environment, logDirectory, logger } = deps;
+  const listeners: ((workspaceId: string) => void)[] = [];
+
+  async function start(spec: RuntimeSpec): Promise<number> {
+    const child = spawnRuntime(program, await environment(spec), logFile(logDirectory, spec.workspaceId));
+    child.once('exit', (code, signal) => {
+      logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'a runtime process ended');
+      for (const listener of listeners) listener(spec.workspaceId);
+    });
+    const port = await listeningPort(child);
+    child.unref();
+    logger.info({ workspace: spec.workspaceId, pid: child.pid, port }, 'a runtime process listens');
+    await store.put(spec.workspaceId, { pid: child.pid!, port });
+    return port;
+  }
+
+  async function stop(workspaceId: string, pid: number): Promise<void> {
+    if (isRuntime(pid, program)) {
+      signalProcess(pid, 'SIGTERM');
+      const deadline = performance.now() + STOP_MS;
+      while (isRuntime(pid, program) && performance.now() < deadline) await sleep(50);
+      if (isRuntime(pid, program)) signalProcess(pid, 'SIGKILL');
+    }
+    await store.delete(workspaceId);
+  }
+
+  return {
+    async ensure(spec) {
+      const known = await store.get(spec.workspaceId);
+      const port = known !== undefined && isRuntime(known.pid, program) ? known.port : await start(spec);
+      return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}` };
+    },
+    async remove(workspaceId) {
+      const known = await store.get(workspaceId);
+      if (known !== undefined) await stop(workspaceId, known.pid);
+      return true;
+    },
+    onChange(listener) {
+      listeners.push(listener);
+    },
+    async stopAll() {
+      const known = await store.all();
+      await Promise.all(known.map(({ workspaceId, pid }) => stop(workspaceId, pid)));
+    },
+  };
+}
+
+function spawnRuntime(program: string, env: Record<string, string>, log: string | undefined): ChildProcess {
+  const stderr = log === undefined ? 'ignore' : openSync(log, 'a', 0o600);
+  try {
+    return spawn(process.execPath, ['--enable-source-maps', program], {
+      detached: true,
+      env,
+      stdio: ['ignore', 'pipe', stderr],
+    });
+  } finally {
+    if (typeof stderr === 'number') closeSync(stderr);
+  }
+}
+
+function logFile(directory: string | undefined, workspaceId: string): string | undefined {
+  if (directory === undefined) return undefined;
+  mkdirSync(directory, { recursive: true });
+  return path.join(directory, `${workspaceId}.log`);
+}
+
+/** Waits for the one line that a runtime prints. @throws where it ends or says something else first */
+async function listeningPort(child: ChildProcess): Promise<number> {
+  const lines = createInterface({ input: child.stdout! });
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
+  try {
+    const line = await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve);
+      child.once('error', reject);
+      child.once('exit', (code, signal) => reject(new Error(`the runtime ended at its start (${signal ?? code})`)));
+    });
+    return Listening.parse(JSON.parse(line)).port;
+  } finally {
+    clearTimeout(timer);
+    lines.close();
+    child.stdout!.destroy();
+  }
+}
+
+/** Whether the pid is alive and, where that can be seen, still runs our program: pids are used again. */
+function isRuntime(pid: number, program: string): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  if (process.platform !== 'linux') return true;
+  try {
+    const state = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
+    return state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program);
+  } catch {
+    return false;
+  }
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}

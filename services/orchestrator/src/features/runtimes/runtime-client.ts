@@ -1,0 +1,83 @@
+import { createPrivateKey } from 'node:crypto';
+import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { AgentRuntime, type RunTurnRequest, type TurnEvent } from '@uswarm/runtime-proto';
+import { signCallToken } from '@uswarm/service-kit';
+
+/** A runtime, and where it answers. */
+export interface RuntimeTarget {
+  workspaceId: string;
+  /** `http://host:port` */
+  address: string;
+}
+
+/** Calls to runtimes. Errors are ConnectErrors with their gRPC codes. */
+export interface RuntimeClient {
+  /** @throws ConnectError `failed_precondition` where somebody else answers at that address. */
+  identify(target: RuntimeTarget, signal?: AbortSignal): Promise<{ instanceId: string }>;
+  runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  close(): void;
+}
+
+const CALL_MS = 3_000;
+const MESSAGE_BYTES = 4 * 1024 * 1024;
+
+interface Connection {
+  client: Client<typeof AgentRuntime>;
+  session: Http2SessionManager;
+}
+
+export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
+  const key = createPrivateKey(callPrivateKey);
+  const connections = new Map<string, Connection>();
+
+  function connect({ workspaceId, address }: RuntimeTarget): Client<typeof AgentRuntime> {
+    const name = `${workspaceId} ${address}`;
+    const known = connections.get(name);
+    if (known !== undefined) return known.client;
+    const authorize: Interceptor = (next) => async (request) => {
+      const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
+      request.header.set('authorization', `Bearer ${token}`);
+      return next(request);
+    };
+    // Pings find a peer that is gone without a word; an unused connection closes by itself.
+    const session = new Http2SessionManager(address, {
+      pingIntervalMs: 5_000,
+      pingTimeoutMs: 5_000,
+      idleConnectionTimeoutMs: 60_000,
+    });
+    const transport = createGrpcTransport({
+      baseUrl: address,
+      sessionManager: session,
+      interceptors: [authorize],
+      readMaxBytes: MESSAGE_BYTES,
+      writeMaxBytes: MESSAGE_BYTES,
+    });
+    const client = createClient(AgentRuntime, transport);
+    forgetOthers(workspaceId);
+    connections.set(name, { client, session });
+    return client;
+  }
+
+  /** A workspace has one runtime: a new address replaces the old one. */
+  function forgetOthers(workspaceId: string): void {
+    for (const [name, { session }] of connections) {
+      if (!name.startsWith(`${workspaceId} `)) continue;
+      session.abort();
+      connections.delete(name);
+    }
+  }
+
+  return {
+    async identify(target, signal) {
+      const answer = await connect(target).identify({}, { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
+      if (answer.workspaceId !== target.workspaceId) throw new Error('another workspace answers at this address');
+      return { instanceId: answer.instanceId };
+    },
+    runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),
+    close() {
+      for (const { session } of connections.values()) session.abort();
+      connections.clear();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { AgentDataStatus, AgentRouteStatus, AgentStatus, RuntimePhase, RuntimeStatus } from '@uswarm/contract';
+import type { AgentActivity, InternalPhase } from '../../database/schema.js';
+
+/** How the state of a runtime shows in the API: pure functions of what is stored and the time. */
+
+/** Without an answer to `Identify` for this long, a runtime counts as offline. */
+const OFFLINE_AFTER_MS = 60_000;
+
+export interface RuntimeState {
+  phase: InternalPhase;
+  identifiedAt: Date | null;
+}
+
+export interface RuntimeView {
+  status: RuntimeStatus;
+  phase: RuntimePhase;
+}
+
+const VIEWS: Record<InternalPhase, RuntimeView> = {
+  Pending: { status: 'provisioning', phase: 'Pending' },
+  Progressing: { status: 'provisioning', phase: 'Progressing' },
+  Ready: { status: 'ready', phase: 'Ready' },
+  Suspended: { status: 'offline', phase: 'Pending' },
+  Error: { status: 'failed', phase: 'Error' },
+  Deleting: { status: 'offline', phase: 'Pending' },
+};
+
+export function viewRuntime({ phase, identifiedAt }: RuntimeState, now: Date): RuntimeView {
+  const view = VIEWS[phase];
+  const silent = identifiedAt !== null && now.getTime() - identifiedAt.getTime() > OFFLINE_AFTER_MS;
+  return phase === 'Ready' && silent ? { ...view, status: 'offline' } : view;
+}
+
+/** What an agent does, as far as its runtime lets it. */
+export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now: Date): AgentStatus {
+  const { status } = viewRuntime(runtime, now);
+  if (status === 'ready') return activity;
+  if (status === 'failed') return 'error';
+  return status === 'provisioning' ? 'pending' : 'offline';
+}
+
+const WORKING: ReadonlySet<AgentStatus> = new Set(['reading', 'thinking', 'writing']);
+
+/** The coarser status of agent routes. spec: orchestrator §2.8 */
+export function agentRouteStatus(status: AgentStatus): AgentRouteStatus {
+  return WORKING.has(status) ? 'busy' : (status as AgentRouteStatus);
+}
+
+/** The status of an agent inside a message. spec: orchestrator §2.10 */
+export function agentDataStatus(status: AgentStatus): AgentDataStatus {
+  if (WORKING.has(status) || status === 'pending') return 'busy';
+  return status === 'online' ? 'online' : 'offline';
+}

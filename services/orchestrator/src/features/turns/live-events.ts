@@ -1,0 +1,43 @@
+import type { AgentStatus, BusEnvelope } from '@uswarm/contract';
+
+/** Ephemeral events of one agent in one workspace: shown while they happen, stored nowhere. */
+export interface LiveEvents {
+  status(status: AgentStatus, afterSeq: number): void;
+  tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
+  chunk(event: { messageId: string; text: string; chunkSeq: number; generation: number }, afterSeq: number): void;
+}
+
+export interface LiveEventsPlace {
+  workspaceId: string;
+  conversationId: string;
+  agentId: string;
+}
+
+/** Publishing is never waited for: a slow bus must not slow an answer down. */
+export function createLiveEvents(
+  publish: (envelope: BusEnvelope) => Promise<void>,
+  { workspaceId, conversationId, agentId }: LiveEventsPlace,
+): LiveEvents {
+  const place = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
+  const header = (afterSeq: number) =>
+    ({ v: 1, kind: 'ephemeral', workspace_id: workspaceId, after_seq: afterSeq }) as const;
+  return {
+    status(status, afterSeq) {
+      void publish({ ...header(afterSeq), event: 'agent.status', payload: { ...place, status } });
+    },
+    tool({ tool, running, query, failed }, afterSeq) {
+      const payload = {
+        ...place,
+        tool,
+        status: running ? ('running' as const) : ('done' as const),
+        ...(query === undefined ? {} : { query }),
+        ...(running ? {} : { outcome: failed === true ? ('failed' as const) : ('completed' as const) }),
+      };
+      void publish({ ...header(afterSeq), event: 'agent.tool', payload });
+    },
+    chunk({ messageId, text, chunkSeq, generation }, afterSeq) {
+      const payload = { ...place, message_id: messageId, chunk: text, chunk_seq: chunkSeq, generation };
+      void publish({ ...header(afterSeq), event: 'message.chunk', payload });
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { AgentActivity, Outcome, ToolState as ProtoToolState, type Done, type Tool, type TurnEvent } from '@uswarm/runtime-proto';
+import type { AgentActivity as StoredActivity } from '../../database/schema.js';
+import type { LiveEvents } from './live-events.js';
+import type { TurnRow } from './turns.store.js';
+import type { FinishedReply, TurnWriter } from './turn-writer.js';
+
+export interface ReplyDeps {
+  turn: TurnRow;
+  writer: TurnWriter;
+  live: LiveEvents;
+  setActivity: (activity: StoredActivity) => Promise<void>;
+}
+
+/** What the orchestrator knows of a reply while the runtime writes it. */
+export interface Reply {
+  generation: number;
+  /** Events of this generation that were applied. */
+  events: number;
+  text: string;
+  /** The last durable event of the turn: what is shown live waits for it. */
+  seq: number;
+  /** Forgets what an earlier generation said. */
+  restart(generation: number): void;
+  /** Applies the next event. @returns true once the turn is finished. */
+  apply(event: TurnEvent): Promise<boolean>;
+  finish(reply: FinishedReply): Promise<void>;
+}
+
+const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
+  [AgentActivity.READING]: 'reading',
+  [AgentActivity.THINKING]: 'thinking',
+  [AgentActivity.WRITING]: 'writing',
+  [AgentActivity.PENDING]: 'pending',
+};
+
+export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
+  const { turn, writer, live } = deps;
+  let chunkSeq = 0;
+  let read = false;
+
+  const reply: Reply = {
+    generation: turn.generation,
+    events: 0,
+    text: '',
+    seq: begun.seq,
+
+    restart(generation) {
+      Object.assign(reply, { generation, events: 0, text: '' });
+      chunkSeq = 0;
+    },
+
+    async apply({ number, event }) {
+      if (Number(number) <= reply.events) return false;
+      if (!read) {
+        read = true;
+        await writer.markRead();
+      }
+      reply.events = Number(number);
+      switch (event.case) {
+        case 'activity':
+          await showActivity(event.value.activity);
+          return false;
+        case 'chunk':
+          reply.text += event.value.text;
+          chunkSeq += 1;
+          live.chunk({ messageId: begun.replyId, text: event.value.text, chunkSeq, generation: reply.generation }, reply.seq);
+          return false;
+        case 'tool':
+          await showTool(event.value);
+          return false;
+        case 'usage':
+          await writer.usage({
+            turnId: turn.id,
+            userId: turn.user_id,
+            workspaceId: turn.workspace_id,
+            step: event.value.step,
+            provider: event.value.provider,
+            model: event.value.model,
+            promptTokens: Number(event.value.promptTokens),
+            completionTokens: Number(event.value.completionTokens),
+          });
+          return false;
+        case 'done':
+          await reply.finish(finishedReply(event.value, reply.text));
+          return true;
+        default:
+          return false;
+      }
+    },
+
+    async finish(finished) {
+      reply.seq = await writer.finish(finished);
+      const activity = finished.turnStatus === 'failed' ? 'error' : 'online';
+      await deps.setActivity(activity);
+      live.status(activity, reply.seq);
+    },
+  };
+
+  async function showActivity(value: AgentActivity): Promise<void> {
+    const activity = ACTIVITIES[value];
+    if (activity === undefined) return;
+    await deps.setActivity(activity);
+    live.status(activity, reply.seq);
+  }
+
+  async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
+    const running = state === ProtoToolState.RUNNING;
+    const failed = state === ProtoToolState.FAILED;
+    const shown = running ? 'running' : failed ? 'failed' : 'completed';
+    reply.seq = await writer.tool(reply.generation, {
+      callId,
+      content: { type: 'tool_status', tool, description, state: shown },
+    });
+    live.tool({ tool, running, failed, ...(query === '' ? {} : { query }) }, reply.seq);
+  }
+
+  return reply;
+}
+
+/** How the runtime's outcome shows in the turn and in its message. Pure. */
+export function finishedReply(done: Done, streamed: string): FinishedReply {
+  const text = done.text === '' ? streamed : done.text;
+  const errorCode = done.errorCode === '' ? null : done.errorCode;
+  switch (done.outcome) {
+    case Outcome.COMPLETED:
+      return { turnStatus: 'done', messageStatus: 'delivered', text, errorCode };
+    case Outcome.SILENT:
+      return { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode };
+    case Outcome.STOPPED:
+      return { turnStatus: 'stopped', messageStatus: 'incomplete', text, errorCode };
+    case Outcome.INCOMPLETE:
+      return { turnStatus: 'failed', messageStatus: 'incomplete', text, errorCode: errorCode ?? 'internal_error' };
+    default:
+      return {
+        turnStatus: 'failed',
+        messageStatus: 'failed',
+        text: text === '' ? done.errorMessage : text,
+        errorCode: errorCode ?? 'internal_error',
+      };
+  }
+}

@@ -1,0 +1,76 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  AgentRole,
+  AgentSchema,
+  HistoryMessageSchema,
+  HistoryRole,
+  RunTurnRequestSchema,
+  type Agent,
+  type HistoryMessage,
+  type RunTurnRequest,
+} from '@uswarm/runtime-proto';
+import type { SwarmMember } from '../agents/agents.store.js';
+import type { HistoryRow, TurnRow } from './turns.store.js';
+
+export const HISTORY_MESSAGES = 200;
+const HISTORY_BYTES = 512 * 1024;
+
+/** The newest messages that fit, oldest first; the message to be answered always does. Pure. */
+export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
+  const kept: HistoryRow[] = [];
+  let bytes = 0;
+  for (const row of newestFirst.slice(0, HISTORY_MESSAGES)) {
+    bytes += Buffer.byteLength(row.text);
+    if (bytes > maxBytes && kept.length > 0) break;
+    kept.push(row);
+  }
+  return kept.toReversed();
+}
+
+export interface TurnRequestInput {
+  turn: Pick<TurnRow, 'id' | 'agent_id'>;
+  generation: number;
+  members: readonly SwarmMember[];
+  history: readonly HistoryRow[];
+  tools: readonly string[];
+  firstStep: number;
+  /** How many events the caller has already. */
+  fromEvent: number;
+}
+
+export function turnRequest(input: TurnRequestInput): RunTurnRequest {
+  const { turn, members } = input;
+  const answering = members.find(({ id }) => id === turn.agent_id);
+  if (answering === undefined) throw new Error('the agent of a turn is gone');
+  return create(RunTurnRequestSchema, {
+    turnId: turn.id,
+    generation: input.generation,
+    fromEvent: BigInt(input.fromEvent),
+    agent: toAgent(answering),
+    colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
+    history: input.history.map(toHistory),
+    tools: [...input.tools],
+    firstStep: input.firstStep,
+  });
+}
+
+function toAgent(member: SwarmMember): Agent {
+  return create(AgentSchema, {
+    id: member.id,
+    slug: member.slug,
+    name: member.name,
+    role: member.kind === 'manager' ? AgentRole.MANAGER : AgentRole.SUB_AGENT,
+    description: member.description,
+    skills: member.skills,
+    responseLength: 'auto',
+  });
+}
+
+function toHistory(row: HistoryRow): HistoryMessage {
+  return create(HistoryMessageSchema, {
+    id: row.id,
+    role: row.role === 'user' ? HistoryRole.USER : HistoryRole.AGENT,
+    agentId: row.agent_id ?? '',
+    text: row.text,
+  });
+}

@@ -1,0 +1,124 @@
+import type { UserPatch } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { Identity } from '../auth/actor.js';
+
+export interface UserRow {
+  id: string;
+  email: string;
+  subject: string;
+  nickname: string;
+  name: string;
+  surname: string;
+  avatar_url: string;
+  country_code: string;
+  date_of_birth: Date | null;
+  platform_theme: string;
+  platform_language: string;
+  currency_code: string;
+  plan_code: string;
+  plan_expires_at: Date | null;
+  accepted_terms_version: string | null;
+  accepted_privacy_version: string | null;
+  is_banned: boolean;
+  created_at: Date;
+}
+
+export interface UserStore {
+  find(identity: Pick<Identity, 'issuer' | 'subject'>, db?: Database): Promise<{ id: string; isBanned: boolean } | undefined>;
+  /** @returns false where the identity has a user already. */
+  insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
+  get(userId: string): Promise<UserRow | undefined>;
+  update(userId: string, patch: UserPatch): Promise<void>;
+  /** Follows a change of the e-mail address at the identity provider. */
+  setEmail(userId: string, email: string): Promise<void>;
+  /** Removes the user with everything that hangs on it. @returns the workspaces that were its own. */
+  delete(userId: string, db: Database): Promise<string[]>;
+  rememberDeletion(hash: Buffer, reason: string, description: string, db: Database): Promise<void>;
+  wasDeleted(hash: Buffer): Promise<boolean>;
+}
+
+const COLUMNS = [
+  'id',
+  'email',
+  'subject',
+  'nickname',
+  'name',
+  'surname',
+  'avatar_url',
+  'country_code',
+  'date_of_birth',
+  'platform_theme',
+  'platform_language',
+  'currency_code',
+  'plan_code',
+  'plan_expires_at',
+  'accepted_terms_version',
+  'accepted_privacy_version',
+  'is_banned',
+  'created_at',
+] as const;
+
+export function createUserStore(database: Database): UserStore {
+  return {
+    async find({ issuer, subject }, db = database) {
+      const row = await db
+        .selectFrom('users')
+        .select(['id', 'is_banned'])
+        .where('issuer', '=', issuer)
+        .where('subject', '=', subject)
+        .executeTakeFirst();
+      return row === undefined ? undefined : { id: row.id, isBanned: row.is_banned };
+    },
+
+    async insert({ id, issuer, subject, email, name }, db) {
+      const result = await db
+        .insertInto('users')
+        .values({ id, issuer, subject, email, name })
+        .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
+        .executeTakeFirst();
+      return result.numInsertedOrUpdatedRows === 1n;
+    },
+
+    get: (userId) => database.selectFrom('users').select(COLUMNS).where('id', '=', userId).executeTakeFirst(),
+
+    async update(userId, { preferences, ...fields }) {
+      const set = { ...fields, ...preferences };
+      // Absent fields are left as they are: only what was sent is in the statement.
+      await database
+        .updateTable('users')
+        .set({ ...set, updated_at: sql<Date>`now()` })
+        .where('id', '=', userId)
+        .execute();
+    },
+
+    async setEmail(userId, email) {
+      await database.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
+    },
+
+    async delete(userId, db) {
+      const workspaces = await db.selectFrom('workspaces').select('id').where('owner_id', '=', userId).execute();
+      await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
+      await db.deleteFrom('users').where('id', '=', userId).execute();
+      return workspaces.map(({ id }) => id);
+    },
+
+    async rememberDeletion(hash, reason, description, db) {
+      const values = { identity_hash: hash, reason, description };
+      await db
+        .insertInto('deleted_identities')
+        .values(values)
+        .onConflict((conflict) => conflict.column('identity_hash').doUpdateSet({ reason, description }))
+        .execute();
+    },
+
+    async wasDeleted(hash) {
+      const row = await database
+        .selectFrom('deleted_identities')
+        .select('deleted_at')
+        .where('identity_hash', '=', hash)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+  };
+}

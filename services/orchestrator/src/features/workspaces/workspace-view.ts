@@ -1,0 +1,50 @@
+import type { MessageContent, Workspace } from '@uswarm/contract';
+import { viewRuntime } from '../runtimes/runtime-view.js';
+import type { WorkspaceRow } from './workspaces.store.js';
+
+const PREVIEW_LENGTH = 200;
+
+/** One line for people, whatever the kind of content. */
+export function previewText(content: MessageContent): string {
+  switch (content.type) {
+    case 'text':
+    case 'system':
+      return content.text.replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_LENGTH);
+    case 'action_card':
+    case 'artifact':
+      return content.title;
+    case 'tool_status':
+      return content.description;
+    case 'delegation':
+      return content.task_preview;
+    case 'workflow':
+      return content.workflow_name;
+    case 'loading':
+      return '';
+  }
+}
+
+/** spec: orchestrator §2.7 */
+export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
+  const view = viewRuntime({ phase: row.phase ?? 'Pending', identifiedAt: row.identified_at }, now);
+  const preview =
+    row.last_content === null || row.last_created_at === null
+      ? null
+      : {
+          text: previewText(row.last_content),
+          sender_name: row.last_sender ?? row.owner_name,
+          timestamp: row.last_created_at.toISOString(),
+        };
+  return {
+    id: row.id,
+    name: row.name,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    runtime: {
+      ...view,
+      verified: row.verified ?? false,
+      total_agents: row.total_agents,
+      last_message_preview: preview,
+    },
+  };
+}

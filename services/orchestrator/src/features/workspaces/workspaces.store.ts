@@ -1,0 +1,96 @@
+import type { MessageContent } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { InternalPhase } from '../../database/schema.js';
+
+export interface WorkspaceRow {
+  id: string;
+  name: string;
+  owner_name: string;
+  last_seq: number;
+  created_at: Date;
+  updated_at: Date;
+  phase: InternalPhase | null;
+  verified: boolean | null;
+  identified_at: Date | null;
+  total_agents: number;
+  last_content: MessageContent | null;
+  last_created_at: Date | null;
+  last_sender: string | null;
+}
+
+export interface WorkspaceStore {
+  insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
+  isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
+  listOwned(userId: string): Promise<WorkspaceRow[]>;
+  findOwned(workspaceId: string, userId: string): Promise<WorkspaceRow | undefined>;
+  /** Without asking whose they are: for events. */
+  findAll(workspaceIds: readonly string[], db?: Database): Promise<WorkspaceRow[]>;
+  /** Ids and last seqs of those that the user owns. */
+  subscribable(userId: string, workspaceIds: readonly string[]): Promise<{ id: string; last_seq: number }[]>;
+}
+
+/** One statement, however many workspaces: the last message comes from a lateral index look-up. */
+function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
+  return sql<WorkspaceRow>`
+    SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.identified_at,
+      coalesce(nullif(u.nickname, ''), u.name) AS owner_name,
+      (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
+      last.content AS last_content, last.created_at AS last_created_at, last.sender AS last_sender
+    FROM workspaces w
+    JOIN users u ON u.id = w.owner_id
+    LEFT JOIN runtimes r ON r.workspace_id = w.id
+    LEFT JOIN LATERAL (
+      SELECT m.content, m.created_at, a.name AS sender
+      FROM conversations c
+      CROSS JOIN LATERAL (
+        SELECT * FROM messages
+        WHERE conversation_id = c.id AND content ->> 'type' <> 'loading'
+        ORDER BY seq DESC LIMIT 1
+      ) m
+      LEFT JOIN agents a ON a.id = m.agent_id
+      WHERE c.workspace_id = w.id
+      ORDER BY m.seq DESC
+      LIMIT 1
+    ) last ON true
+    WHERE ${where}
+    ORDER BY w.created_at, w.id`.execute(db);
+}
+
+export function createWorkspaceStore(database: Database): WorkspaceStore {
+  return {
+    async insert({ id, ownerId, name }, db) {
+      await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
+    },
+
+    async isOwnedBy(workspaceId, userId) {
+      const row = await database
+        .selectFrom('workspaces')
+        .select('id')
+        .where('id', '=', workspaceId)
+        .where('owner_id', '=', userId)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    listOwned: async (userId) => (await workspaceRows(database, sql`w.owner_id = ${userId}`)).rows,
+
+    findOwned: async (workspaceId, userId) =>
+      (await workspaceRows(database, sql`w.id = ${workspaceId} AND w.owner_id = ${userId}`)).rows[0],
+
+    findAll: async (workspaceIds, db = database) =>
+      workspaceIds.length === 0
+        ? []
+        : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows,
+
+    subscribable: (userId, workspaceIds) =>
+      workspaceIds.length === 0
+        ? Promise.resolve([])
+        : database
+            .selectFrom('workspaces')
+            .select(['id', 'last_seq'])
+            .where('owner_id', '=', userId)
+            .where('id', 'in', [...workspaceIds])
+            .execute(),
+  };
+}

@@ -1,0 +1,56 @@
+import { ApiError, type ErrorBody } from '@uswarm/contract';
+import { currentContext, type Logger } from '@uswarm/service-kit';
+import type { ErrorRequestHandler } from 'express';
+
+/** Postgres, Redis or a peer is away: the same request may work in a moment. */
+const UNAVAILABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '57014', // query_canceled: the statement deadline
+  '53300', // too_many_connections
+  '08006', // connection_failure
+]);
+
+/** The one place where anything thrown becomes an error of the catalogue. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const code = (error as { code?: unknown } | null)?.code;
+  const message = error instanceof Error ? error.message : '';
+  const unavailable =
+    (typeof code === 'string' && UNAVAILABLE.has(code)) ||
+    message.startsWith('Connection terminated') ||
+    message.startsWith('timeout exceeded when trying to connect');
+  return new ApiError(unavailable ? 'service_unavailable' : 'internal_error', { cause: error });
+}
+
+/** spec: orchestrator §7 */
+export function errorBody(error: ApiError): ErrorBody {
+  const requestId = currentContext()?.requestId ?? '';
+  return {
+    message: error.message,
+    code: error.code,
+    extra: { ...error.extra, request_id: requestId } as ErrorBody['extra'],
+  };
+}
+
+/** The one error handler. What is our own fault is logged with its cause; a client sees none of it. */
+export function createErrorHandler(logger: Logger): ErrorRequestHandler {
+  return (thrown, _request, response, next) => {
+    const error = toApiError(thrown);
+    if (error.status >= 500 && error.code !== 'not_implemented') {
+      logger.error({ err: error.cause ?? thrown, code: error.code, ...currentContext() }, 'a request failed');
+    }
+    if (response.headersSent) {
+      next(thrown);
+      return;
+    }
+    const retryAfter = error.extra['retry_after_ms'];
+    if (typeof retryAfter === 'number') response.set('Retry-After', String(Math.ceil(retryAfter / 1000)));
+    response.status(error.status).json(errorBody(error));
+  };
+}

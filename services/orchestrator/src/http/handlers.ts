@@ -1,0 +1,22 @@
+import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
+import type { Identity, IdentityActor, UserActor } from '../features/auth/actor.js';
+
+export type { Identity };
+
+type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends 'user'
+  ? UserActor
+  : RouteOf<Operation>['auth'] extends 'identity'
+    ? IdentityActor
+    : undefined;
+
+/** What a handler gets: parsed input and who asks. */
+export interface HandlerInput<Operation extends OperationId> extends RouteInput<Operation> {
+  actor: ActorOf<Operation>;
+}
+
+export type Handler<Operation extends OperationId> = (
+  input: HandlerInput<Operation>,
+) => Promise<RouteAnswer<Operation>>;
+
+/** Handlers by operation; a documented route without one answers 501. */
+export type Handlers = { [Operation in OperationId]?: Handler<Operation> };

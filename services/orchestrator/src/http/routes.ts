@@ -1,0 +1,83 @@
+import {
+  ApiError,
+  ROUTES,
+  validationError,
+  type OperationId,
+  type RouteAuth,
+  type RouteDefinition,
+} from '@uswarm/contract';
+import { type Request, type Response, Router } from 'express';
+import type { IdentityActor, UserActor } from '../features/auth/actor.js';
+import { readBody } from './body.js';
+import type { Handlers } from './handlers.js';
+import { isId } from './id.js';
+
+/** Resolves the caller of a request, or throws the error that the caller gets. */
+export type Authenticate = (
+  request: Request,
+  auth: Exclude<RouteAuth, 'public'>,
+) => Promise<UserActor | IdentityActor>;
+
+interface AnyAnswer {
+  status: number;
+  body?: unknown;
+}
+type AnyHandler = (input: {
+  params: Record<string, string>;
+  query: unknown;
+  body: unknown;
+  actor: UserActor | IdentityActor | undefined;
+}) => Promise<AnyAnswer>;
+
+/** Mounts every route of the contract, each with its checks in the same order. */
+export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
+  const router = Router();
+  for (const route of ROUTES) {
+    const handler = (handlers as Partial<Record<OperationId, AnyHandler>>)[route.operationId];
+    router[route.method](expressPath(route.path), async (request, response) => {
+      await serve(route, handler, authenticate, request, response);
+    });
+  }
+  return router;
+}
+
+async function serve(
+  route: RouteDefinition,
+  handler: AnyHandler | undefined,
+  authenticate: Authenticate,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  response.locals['route'] = route;
+  const actor = route.auth === 'public' ? undefined : await authenticate(request, route.auth);
+  if (handler === undefined) throw new ApiError('not_implemented');
+  const params = readParams(route, request);
+  const query = route.query === undefined ? undefined : parse(route.query, request.query);
+  const body = await readBody(route, request, response);
+  const answer = await handler({ params, query, body, actor });
+  response.status(answer.status);
+  if (answer.body === undefined) response.end();
+  else response.json(answer.body);
+}
+
+function parse(schema: NonNullable<RouteDefinition['query']>, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (!result.success) throw validationError(result.error);
+  return result.data;
+}
+
+/** An id that is no id of ours names nothing: the same answer as for one that does not exist. */
+function readParams(route: RouteDefinition, request: Request): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const [name, parameter] of Object.entries(route.params ?? {})) {
+    const value = String(request.params[name]);
+    if (parameter.kind === 'id' && !isId(value)) throw new ApiError(parameter.notFound);
+    values[name] = value;
+  }
+  return values;
+}
+
+function expressPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+

@@ -1,0 +1,84 @@
+import {
+  ApiError,
+  AuthenticateBody,
+  INTERNAL_PATHS,
+  LIMITS,
+  SendBody,
+  SubscriptionsBody,
+  validationError,
+  type AuthenticateAnswer,
+  type SendAnswer,
+  type SubscriptionsAnswer,
+} from '@uswarm/contract';
+import { type Logger, type Registry, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
+import express, { type Express, type Request } from 'express';
+import type { z } from 'zod';
+import type { Authenticator } from './features/auth/authenticator.js';
+import { bearerToken } from './features/auth/credentials.js';
+import type { MessageService } from './features/messages/messages.service.js';
+import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
+import { createErrorHandler } from './http/errors.js';
+import { isId } from './http/id.js';
+import { createRequestContext } from './http/request-context.js';
+
+export interface InternalAppDeps {
+  keys: readonly SigningKey[];
+  authenticator: Authenticator;
+  workspaces: Pick<WorkspaceService, 'subscriptions'>;
+  messages: Pick<MessageService, 'send'>;
+  logger: Logger;
+  metrics: Registry;
+}
+
+/** The internal API: what gateways ask, each call with a service token that names the user. */
+export function createInternalApp(deps: InternalAppDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(createRequestContext(deps.logger, deps.metrics));
+  app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
+
+  app.post(INTERNAL_PATHS.authenticate, async (request, response) => {
+    await subject(request, deps.keys);
+    const { credentials } = parse(AuthenticateBody, request.body);
+    const { userId, identity } = await deps.authenticator.authenticate(credentials, 'user');
+    const expiresAt = identity.expiresAt?.toISOString() ?? null;
+    response.json({ user_id: userId, expires_at: expiresAt } satisfies AuthenticateAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
+    const userId = await subject(request, deps.keys);
+    const { workspace_ids } = parse(SubscriptionsBody, request.body);
+    response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.send, async (request, response) => {
+    const userId = await subject(request, deps.keys);
+    const { workspace_id, conversation_id, local_id, ...draft } = parse(SendBody, request.body);
+    for (const [id, code] of [[workspace_id, 'workspace_not_found'], [conversation_id, 'conversation_not_found']] as const) {
+      if (!isId(id)) throw new ApiError(code);
+    }
+    const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
+    const message = await deps.messages.send(target, draft);
+    response.json({ message_id: message.id } satisfies SendAnswer);
+  });
+
+  app.use(() => {
+    throw new ApiError('route_not_found');
+  });
+  app.use(createErrorHandler(deps.logger));
+  return app;
+}
+
+async function subject(request: Request, keys: readonly SigningKey[]): Promise<string> {
+  try {
+    return await verifyInternalToken(keys, bearerToken(request.get('authorization')) ?? '');
+  } catch (error) {
+    throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
+  }
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw validationError(result.error);
+  return result.data;
+}

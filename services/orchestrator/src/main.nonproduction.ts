@@ -1,0 +1,16 @@
+import { createLogger, runService } from '@uswarm/service-kit';
+import { createEndToEndBypass } from './features/auth/e2e-bypass.js';
+import { start } from './start.js';
+
+// For test systems: as the production entry point, with the end-to-end bypass where E2E_TOKEN is set.
+const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
+
+await runService({ logger }, async (stack) => {
+  const kind = process.env['USWARM_ENV'] ?? 'production';
+  if (kind !== 'local' && kind !== 'test') {
+    throw new Error('this entry point starts only with USWARM_ENV=local or USWARM_ENV=test');
+  }
+  const token = process.env['E2E_TOKEN'];
+  const withBypass = token !== undefined && token !== '';
+  await start(stack, logger, process.env, withBypass ? { bypass: createEndToEndBypass(token) } : {});
+});

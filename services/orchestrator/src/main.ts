@@ -1,0 +1,13 @@
+import { createLogger, runService } from '@uswarm/service-kit';
+import { start } from './start.js';
+
+// The production entry point. It must never reach the end-to-end bypass, and a token for it is a
+// mistake that has to be seen.
+const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
+
+await runService({ logger }, async (stack) => {
+  if (process.env['E2E_TOKEN'] !== undefined && process.env['E2E_TOKEN'] !== '') {
+    throw new Error('E2E_TOKEN is set, and production has no end-to-end bypass: remove it');
+  }
+  await start(stack, logger, process.env);
+});

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@uswarm/service-kit';
+import type { LeasedWork, WorkStore } from './work.store.js';
+
+/** What is to become of a row after its handler ran. */
+export type WorkResult = { done: true } | { againInMs: number };
+
+export interface WorkQueueDeps {
+  kind: string;
+  store: Pick<WorkStore, 'claim' | 'extend' | 'complete' | 'release'>;
+  logger: Logger;
+  /** Rows handled at once by this process. */
+  concurrency: number;
+  /** The signal aborts when the lease is lost or the queue stops. */
+  handle: (work: LeasedWork, signal: AbortSignal) => Promise<WorkResult>;
+  leaseMs?: number;
+  pollMs?: number;
+}
+
+export interface WorkQueue {
+  /** Looks for due work now instead of at the next poll. */
+  wake(): void;
+  /** Stops taking work, aborts what runs, and waits for it. Leases run out or are released. */
+  close(): Promise<void>;
+}
+
+/** A crash leaves the row leased for this long; then another replica takes it over. */
+const LEASE_MS = 10_000;
+const POLL_MS = 500;
+const RETRY_MS = 1_000;
+
+/** Takes due rows of one kind, keeps their leases alive while they are handled, and gives them back. */
+export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
+  const { kind, store, concurrency, handle, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
+  const logger = deps.logger.child({ work: kind });
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  let woken = false;
+  let wakeUp = (): void => undefined;
+
+  async function run(work: LeasedWork): Promise<void> {
+    const lost = new AbortController();
+    const beat = setInterval(() => {
+      store.extend(work, leaseMs).then(
+        (held) => held || lost.abort(),
+        (error: unknown) => logger.warn({ err: error }, 'a lease could not be extended'),
+      );
+    }, leaseMs / 3);
+    try {
+      const result = await handle(work, AbortSignal.any([lost.signal, stopping.signal]));
+      if ('done' in result) await store.complete(work);
+      else await store.release(work, result.againInMs);
+    } catch (error) {
+      if (!stopping.signal.aborted) logger.warn({ err: error, subject: work.subjectId }, 'work failed; it is tried again');
+      await store.release(work, RETRY_MS).catch(() => undefined);
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  async function takeDue(): Promise<boolean> {
+    const free = concurrency - running.size;
+    if (free <= 0) return false;
+    const claimed = await store.claim(kind, free, leaseMs);
+    for (const work of claimed) {
+      const task = run(work).finally(() => {
+        running.delete(task);
+        wake();
+      });
+      running.add(task);
+    }
+    return claimed.length === free;
+  }
+
+  function wake(): void {
+    woken = true;
+    wakeUp();
+  }
+
+  async function idle(): Promise<void> {
+    if (woken || stopping.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pollMs);
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      woken = false;
+      try {
+        while (!stopping.signal.aborted && (await takeDue())) woken = true;
+      } catch (error) {
+        logger.warn({ err: error }, 'due work could not be read');
+        await sleep(RETRY_MS);
+      }
+      await idle();
+    }
+  }
+
+  const looping = concurrency > 0 ? loop() : Promise.resolve();
+  return {
+    wake,
+    async close() {
+      stopping.abort();
+      wakeUp();
+      await looping;
+      await Promise.all(running);
+    },
+  };
+}

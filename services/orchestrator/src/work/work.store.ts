@@ -1,0 +1,125 @@
+import { sql } from 'kysely';
+import type { Database } from '../database/database.js';
+
+/** A row of background work that this process holds until its lease runs out. */
+export interface LeasedWork {
+  kind: string;
+  subjectId: string;
+  workspaceId: string;
+  leaseId: string;
+  attempts: number;
+}
+
+export interface NewWork {
+  kind: string;
+  subjectId: string;
+  workspaceId: string;
+  /** Rows with the same key run one at a time, lowest ordinal first. Default: the subject alone. */
+  serialKey?: string;
+  ordinal?: number;
+}
+
+export interface WorkStore {
+  /** Adds the work, or makes it due now where it is there. Call it in the transaction that wants it done. */
+  enqueue(work: NewWork, db: Database): Promise<void>;
+  claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
+  /** @returns false where the lease was lost. */
+  extend(work: LeasedWork, leaseMs: number): Promise<boolean>;
+  /** Locks the row for the transaction. @returns false where the lease was lost: the transaction must not commit. */
+  holds(work: LeasedWork, db: Database): Promise<boolean>;
+  complete(work: LeasedWork, db?: Database): Promise<void>;
+  /** Gives the row back, to be taken again after `delayMs`. */
+  release(work: LeasedWork, delayMs: number): Promise<void>;
+  /** Makes everything of a kind that waits in a workspace due now. */
+  hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
+}
+
+const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+
+export function createWorkStore(database: Database): WorkStore {
+  const held = (work: LeasedWork, db: Database = database) =>
+    db
+      .updateTable('work')
+      .where('kind', '=', work.kind)
+      .where('subject_id', '=', work.subjectId)
+      .where('lease_id', '=', work.leaseId);
+
+  return {
+    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0 }, db) {
+      await db
+        .insertInto('work')
+        .values({ kind, subject_id: subjectId, workspace_id: workspaceId, serial_key: serialKey, ordinal })
+        .onConflict((conflict) =>
+          conflict.columns(['kind', 'subject_id']).doUpdateSet({ run_at: sql`now()`, attempts: 0 }),
+        )
+        .execute();
+    },
+
+    async claim(kind, limit, leaseMs) {
+      const { rows } = await sql<LeasedWork>`
+        UPDATE work
+        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = attempts + 1
+        WHERE (kind, subject_id) IN (
+          SELECT w.kind, w.subject_id FROM work w
+          WHERE w.kind = ${kind}
+            AND w.run_at <= now()
+            AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
+            AND NOT EXISTS (
+              SELECT 1 FROM work earlier
+              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key AND earlier.ordinal < w.ordinal
+            )
+          ORDER BY w.run_at
+          LIMIT ${limit}
+          FOR UPDATE SKIP LOCKED
+        )
+        RETURNING kind, subject_id AS "subjectId", workspace_id AS "workspaceId",
+          lease_id AS "leaseId", attempts`.execute(database);
+      return rows;
+    },
+
+    async extend(work, leaseMs) {
+      const result = await held(work).set({ lease_expires_at: inMs(leaseMs) }).executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    async holds(work, db) {
+      const row = await db
+        .selectFrom('work')
+        .select('lease_id')
+        .where('kind', '=', work.kind)
+        .where('subject_id', '=', work.subjectId)
+        .forUpdate()
+        .executeTakeFirst();
+      return row?.lease_id === work.leaseId;
+    },
+
+    async complete(work, db = database) {
+      await db
+        .deleteFrom('work')
+        .where('kind', '=', work.kind)
+        .where('subject_id', '=', work.subjectId)
+        .where('lease_id', '=', work.leaseId)
+        .execute();
+    },
+
+    async release(work, delayMs) {
+      await held(work)
+        .set({
+          lease_id: null,
+          lease_expires_at: null,
+          // What was made due while it ran stays due.
+          run_at: sql`CASE WHEN attempts = 0 THEN run_at ELSE ${inMs(delayMs)} END`,
+        })
+        .execute();
+    },
+
+    async hurry(kind, workspaceId, db = database) {
+      await db
+        .updateTable('work')
+        .set({ run_at: sql`now()`, attempts: 0 })
+        .where('kind', '=', kind)
+        .where('workspace_id', '=', workspaceId)
+        .execute();
+    },
+  };
+}
