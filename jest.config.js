@@ -2,8 +2,8 @@
 const shared = {
   testEnvironment: 'node',
   // Workspace packages resolve to their sources, so a test never sees a stale build.
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
-  roots: ['<rootDir>/packages', '<rootDir>/services'],
+  testEnvironmentOptions: { customExportConditions: ['uswarm-source', 'node', 'node-addons'] },
+  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/hack'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -15,9 +15,20 @@ const shared = {
   },
 };
 
+// Runs that judge the requirement ledger also record which tests name which rows (docs/requirements.md).
+const ledger = process.env.USWARM_LEDGER_FILE
+  ? { reporters: ['default', '<rootDir>/packages/testkit/dist/ledger/reporter.js'] }
+  : {};
+
 export default {
+  ...ledger,
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['**/*.test.ts'], testPathIgnorePatterns: ['\\.int\\.test\\.ts$', '/node_modules/'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['**/*.test.ts', '**/*.test.mjs'],
+      testPathIgnorePatterns: ['\\.int\\.test\\.ts$', '/node_modules/'],
+    },
     {
       ...shared,
       displayName: 'int',

@@ -1,1 +1,3 @@
-export {};
+export type { BusOptions, EnvelopeListener, EventBus, Unsubscribe } from './event-bus.js';
+export { createMemoryBus, type MemoryBusOptions } from './memory.js';
+export { createRedisBus, type RedisBusOptions } from './redis.js';

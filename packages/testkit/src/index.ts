@@ -1,1 +1,13 @@
-export {};
+export * from './free-port.js';
+export * from './local-error.js';
+export * from './parts.js';
+export * from './private-file.js';
+export * from './processes.js';
+export * from './python.js';
+export * from './servers/oidc.js';
+export * from './servers/postgres.js';
+export * from './servers/valkey.js';
+export * from './servers/searxng.js';
+export * from './servers/search-upstream.js';
+export * from './servers/openai-model.js';
+export * from './test-database.js';

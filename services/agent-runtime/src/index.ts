@@ -1,1 +1,2 @@
-export {};
+export { configSchema, type RuntimeConfig } from './config.js';
+export { type RuntimeDeps, startRuntime } from './runtime.js';

@@ -1,18 +1,17 @@
-import type { Logger, Registry } from '@uswarm/service-kit';
+import type { Logger } from '@uswarm/service-kit';
 import express, { type Express, type RequestHandler } from 'express';
 import { ApiError } from '@uswarm/contract';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { readCredentials } from './features/auth/credentials.js';
 import { createErrorHandler } from './http/errors.js';
 import type { Handlers } from './http/handlers.js';
-import { createRequestContext } from './http/request-context.js';
 import { createRoutes } from './http/routes.js';
 
 export interface AppDeps {
   authenticator: Authenticator;
   handlers: Handlers;
+  requestContext: RequestHandler;
   logger: Logger;
-  metrics: Registry;
 }
 
 /** What a pure API tells browsers: nothing of it is a page, and nothing is kept. */
@@ -26,13 +25,13 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 };
 
 /** The public REST interface. spec: orchestrator §4 */
-export function createApp({ authenticator, handlers, logger, metrics }: AppDeps): Express {
+export function createApp({ authenticator, handlers, requestContext, logger }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
 
-  app.use(createRequestContext(logger, metrics));
+  app.use(requestContext);
   app.use('/v1', securityHeaders);
   app.use(createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)));
   app.use('/v1', () => {

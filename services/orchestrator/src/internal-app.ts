@@ -10,8 +10,8 @@ import {
   type SendAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type Logger, type Registry, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
-import express, { type Express, type Request } from 'express';
+import { type Logger, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { z } from 'zod';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { bearerToken } from './features/auth/credentials.js';
@@ -19,22 +19,21 @@ import type { MessageService } from './features/messages/messages.service.js';
 import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './http/errors.js';
 import { isId } from './http/id.js';
-import { createRequestContext } from './http/request-context.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
   authenticator: Authenticator;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
+  requestContext: RequestHandler;
   logger: Logger;
-  metrics: Registry;
 }
 
 /** The internal API: what gateways ask, each call with a service token that names the user. */
 export function createInternalApp(deps: InternalAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.use(createRequestContext(deps.logger, deps.metrics));
+  app.use(deps.requestContext);
   app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
 
   app.post(INTERNAL_PATHS.authenticate, async (request, response) => {

@@ -28,6 +28,7 @@ import { createWorkspaceAccess } from './features/workspaces/workspace-access.js
 import { workspaceHandlers } from './features/workspaces/workspaces.routes.js';
 import { createWorkspaceService } from './features/workspaces/workspaces.service.js';
 import type { Handlers } from './http/handlers.js';
+import { createRequestContext } from './http/request-context.js';
 import { createInternalApp } from './internal-app.js';
 import { createStores } from './stores.js';
 
@@ -116,6 +117,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       () => true,
       () => false,
     );
+  const requestContext = createRequestContext(logger, metrics);
   const handlers: Handlers = {
     ...coreHandlers({ version: options.version, models: loadModels(config.MODEL_PROVIDER), legal, online }),
     ...accountHandlers(accounts),
@@ -127,14 +129,14 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   };
 
   return {
-    app: createApp({ authenticator, handlers: options.changeHandlers?.(handlers) ?? handlers, logger, metrics }),
+    app: createApp({ authenticator, handlers: options.changeHandlers?.(handlers) ?? handlers, requestContext, logger }),
     internalApp: createInternalApp({
       keys: [parseSigningKey(config.INTERNAL_API_KEY)],
       authenticator,
       workspaces,
       messages,
+      requestContext,
       logger,
-      metrics,
     }),
     ready: async () => bus.healthy() && (await online()),
     stopRuntimes: background.stopRuntimes,

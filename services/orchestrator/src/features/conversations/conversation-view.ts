@@ -23,7 +23,7 @@ export function conversationView(row: ConversationRow, now: Date): Conversation 
           now,
         );
   return {
-    id: row.conversation_id,
+    id: row.own_id,
     type: row.type,
     title: row.title,
     created_at: row.conversation_created_at.toISOString(),

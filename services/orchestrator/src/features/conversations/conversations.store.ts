@@ -7,7 +7,7 @@ import type { MessageRow } from '../messages/message-view.js';
 
 /** A conversation with its agent and, where there is one, its last message. */
 export interface ConversationRow {
-  conversation_id: string;
+  own_id: string;
   type: ConversationType;
   title: string;
   conversation_created_at: Date;
@@ -51,7 +51,7 @@ type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & 
 /** One statement for a whole list; the last message and the count are index look-ups a conversation. */
 async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
   const { rows } = await sql<FlatRow>`
-    SELECT c.id AS conversation_id, c.type, coalesce(c.title, p.name, w.name) AS title,
+    SELECT c.id AS own_id, c.type, coalesce(c.title, p.name, w.name) AS title,
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
       (SELECT count(*) FROM messages m
         WHERE m.conversation_id = c.id AND m.seq > c.read_seq AND ${UNREAD}) AS unread_count,

@@ -32,7 +32,7 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
     const messageRows = byId(await messages.find(subjects((type) => MESSAGE_EVENTS.has(type)), db), ({ id }) => id);
     const conversationRows = byId(
       await conversations.findAll(subjects((type) => CONVERSATION_EVENTS.has(type)), db),
-      ({ conversation_id }) => conversation_id,
+      ({ own_id }) => own_id,
     );
     const workspaceRows = byId(
       await workspaces.findAll(subjects((type) => type === 'workspace.updated'), db),

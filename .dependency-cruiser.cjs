@@ -1,0 +1,82 @@
+// Which way dependencies point. docs: packages ← services; routes → service → store inside a feature.
+const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
+const feature = '^services/[^/]+/src/features/';
+const tests = '\\.test\\.(ts|mjs)$';
+
+module.exports = {
+  forbidden: [
+    forbid('no-cycles', 'Two files that need each other are one file, or hide a third.', {}, { circular: true }),
+    forbid('resolvable', 'Every import leads to a file or a declared package.', {}, { couldNotResolve: true }),
+    forbid(
+      'packages-import-no-service',
+      'Packages are below services.',
+      { path: '^packages/' },
+      { path: '^services/' },
+    ),
+    forbid(
+      'services-are-apart',
+      'Services meet over the network; only local mode puts them into one process.',
+      { path: '^services/([^/]+)/', pathNot: ['^services/local/', tests] },
+      { path: '^services/', pathNot: '^services/$1/' },
+    ),
+    forbid(
+      'testkit-is-for-tests-and-local-mode',
+      'Nothing that runs in production may need the test kit.',
+      { path: '^(packages|services)/', pathNot: ['^packages/testkit/', '^services/local/', '/src/testing/', tests] },
+      { path: '^packages/testkit/' },
+    ),
+    forbid(
+      'testing-code-is-for-tests',
+      'What lies in a testing folder serves tests alone.',
+      { pathNot: ['/testing/', tests] },
+      { path: '/src/(testing|.+/testing)/' },
+    ),
+    forbid(
+      'store-is-the-bottom',
+      'A store is SQL: it knows neither the rules nor HTTP.',
+      { path: `${feature}.*\\.store\\.ts$` },
+      { path: `${feature}.*\\.(service|routes)\\.ts$` },
+    ),
+    forbid(
+      'service-knows-no-http',
+      'Rules can be called from anywhere, not only by a route.',
+      { path: `${feature}.*\\.service\\.ts$` },
+      { path: [`${feature}.*\\.routes\\.ts$`, '(^|/)node_modules/express/'] },
+    ),
+    forbid(
+      'routes-leave-sql-alone',
+      'A route makes one call to a service.',
+      { path: `${feature}.*\\.routes\\.ts$` },
+      { path: [`${feature}.*\\.store\\.ts$`, ...database] },
+    ),
+    forbid(
+      'only-the-orchestrator-has-a-database',
+      'The orchestrator is the only writer of Postgres.',
+      { path: '^services/(agent-runtime|searxng-client|realtime-gateway)/', pathNot: tests },
+      { path: database },
+    ),
+    {
+      name: 'bypass-stays-out-of-production',
+      comment: 'The production entry point must not be able to reach the end-to-end bypass.',
+      severity: 'error',
+      from: { path: '^services/orchestrator/src/main\\.ts$' },
+      to: { path: '^services/orchestrator/src/features/auth/e2e-bypass\\.ts$', reachable: true },
+    },
+  ],
+  options: {
+    // Type imports count: a rule that only sees what is left at run time would miss half of a layer.
+    parser: 'tsc',
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: ['^(packages|services)/[^/]+/dist/', '/src/gen/'] },
+    // Workspace packages resolve to their sources, as in the tests.
+    enhancedResolveOptions: {
+      conditionNames: ['uswarm-source', 'types', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+};

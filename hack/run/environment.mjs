@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { RunError } from './run-error.mjs';
+
+export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** The pinned Node; it comes with the packages. */
+export const nodeBinary = join(repositoryRoot, 'node_modules/node/bin/node');
+
+/** Files without which nothing here can work; a copy of a part of the repository lacks them. */
+const ESSENTIAL = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json'];
+
+/** @throws RunError */
+export function checkCheckout(root = repositoryRoot, platform = process.platform) {
+  if (platform === 'win32') throw new RunError('uswarm does not run on Windows itself: use WSL.');
+  const missing = ESSENTIAL.find((name) => !existsSync(join(root, name)));
+  if (missing !== undefined) {
+    throw new RunError(`${root} is not a whole checkout (${missing} is missing): clone the repository again.`);
+  }
+}
+
+/**
+ * What services get of our environment: all but npm's own variables, so that a program behaves the
+ * same under `npm start` and by itself. `node` is the pinned one.
+ */
+export function serviceEnvironment(environment = process.env) {
+  const kept = Object.entries(environment).filter(
+    ([name]) => !/^npm_/i.test(name) && name !== 'INIT_CWD' && name !== 'NODE',
+  );
+  const ours = Object.fromEntries(kept);
+  const path = (ours.PATH ?? '').split(delimiter).filter((folder) => !isNpmFolder(folder));
+  return { ...ours, PATH: [dirname(nodeBinary), ...path].join(delimiter) };
+}
+
+/** npm puts the `.bin` of every folder up to the root in front of PATH. */
+function isNpmFolder(folder) {
+  return folder.endsWith('/node_modules/.bin') || folder.endsWith('/node-gyp-bin');
+}
+
+export function seconds(milliseconds) {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

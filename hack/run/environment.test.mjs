@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { checkCheckout, nodeBinary, serviceEnvironment } from './environment.mjs';
+
+it("npm's variables do not reach the services, and the person's do", () => {
+  const environment = serviceEnvironment({
+    E2E_TOKEN: 'x',
+    INIT_CWD: '/somewhere',
+    NODE: '/usr/bin/node',
+    npm_config_cache: '/cache',
+    npm_lifecycle_event: 'start',
+    NPM_CONFIG_REGISTRY: 'http://mirror',
+    PATH: '/repo/node_modules/.bin:/lib/node_modules/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin:/usr/bin',
+  });
+  expect(environment).toEqual({ E2E_TOKEN: 'x', PATH: `${dirname(nodeBinary)}:/usr/bin` });
+});
+
+it('a checkout that is not whole, or on Windows, is refused', () => {
+  const empty = mkdtempSync(join(tmpdir(), 'checkout-'));
+  expect(() => checkCheckout(empty, 'linux')).toThrow(`${empty} is not a whole checkout (package.json is missing)`);
+  expect(() => checkCheckout(empty, 'win32')).toThrow('use WSL');
+  expect(() => checkCheckout(undefined, 'darwin')).not.toThrow();
+  rmSync(empty, { recursive: true });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { createForwarder, exitCode } from './foreground.mjs';
+
+describe('signals reach the program once', () => {
+  it('though the terminal and npm both send Ctrl-C', () => {
+    const sent = [];
+    let now = 0;
+    const forward = createForwarder(
+      (signal) => sent.push(signal),
+      () => now,
+    );
+    forward('SIGINT');
+    now = 50;
+    forward('SIGINT');
+    forward('SIGTERM');
+    expect(sent).toEqual(['SIGINT', 'SIGTERM']);
+    now = 3_000;
+    forward('SIGINT');
+    expect(sent).toEqual(['SIGINT', 'SIGTERM', 'SIGINT']);
+  });
+});
+
+it('the exit code is the one of the program', () => {
+  expect([exitCode(0, null), exitCode(3, null), exitCode(null, 'SIGINT'), exitCode(null, 'SIGKILL')]).toEqual([
+    0, 3, 130, 137,
+  ]);
+});

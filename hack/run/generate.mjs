@@ -1,0 +1,38 @@
+import { delimiter, join } from 'node:path';
+import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
+
+/** Each writes checked-in files that tests compare with their sources. */
+const generators = [
+  {
+    what: 'openapi.json and asyncapi.json',
+    folder: 'packages/contract',
+    command: nodeBinary,
+    args: ['dist/bin/generate.js'],
+  },
+  { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
+];
+
+/** @returns the first exit code that is not 0. */
+export async function generate() {
+  for (const { what, folder, command, args } of generators) {
+    console.log(`Generating ${what} (${folder})`);
+    const code = await runIn(folder, command, args);
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+/** oxfmt over the paths given, else over everything. */
+export function formatSources(args) {
+  return runIn('.', 'oxfmt', args);
+}
+
+function runIn(folder, command, args) {
+  const cwd = join(repositoryRoot, folder);
+  const env = serviceEnvironment();
+  const bins = [join(cwd, 'node_modules/.bin'), join(repositoryRoot, 'node_modules/.bin')];
+  const PATH = [...bins, env.PATH].join(delimiter);
+  // `env` looks the command up on the PATH that it is given; spawn would take ours.
+  return runForeground('env', [command, ...args], { cwd, env: { ...env, PATH }, interactive: false });
+}

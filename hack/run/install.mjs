@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeBinary, repositoryRoot, seconds } from './environment.mjs';
+import { runQuietly, tail } from './quiet.mjs';
+import { RunError } from './run-error.mjs';
+
+const PNPM = 'pnpm@12.21.0';
+const PROGRESS_MS = 10_000;
+const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
+
+/** Installs the locked packages unless exactly these are installed already. @throws RunError */
+export async function install() {
+  const wanted = fingerprint(repositoryRoot);
+  if (existsSync(nodeBinary) && readOrEmpty(stampFile) === wanted) return;
+  console.log('Installing the packages (the first time takes a minute or two)…');
+  const started = performance.now();
+  const { code, output } = await runInstall(started);
+  if (code !== 0) throw installFailure(output);
+  mkdirSync(join(repositoryRoot, 'node_modules'), { recursive: true });
+  writeFileSync(stampFile, wanted);
+  console.log(`Packages installed (${seconds(performance.now() - started)}).`);
+}
+
+/** By default npm and pnpm wait a minute or more before they say that there is no network. */
+const quickRetries = Object.fromEntries(
+  ['npm', 'pnpm'].flatMap((tool) => [
+    [`${tool}_config_fetch_retry_mintimeout`, '1000'],
+    [`${tool}_config_fetch_retry_maxtimeout`, '5000'],
+  ]),
+);
+
+async function runInstall(started) {
+  let progress = '';
+  const ticker = setInterval(() => {
+    console.log(`  ${progress || 'fetching pnpm'} (${seconds(performance.now() - started)})`);
+  }, PROGRESS_MS);
+  try {
+    return await runQuietly('npx', ['--yes', PNPM, 'install', '--frozen-lockfile', '--reporter=append-only'], {
+      cwd: repositoryRoot,
+      // npm's own variables stay in here: they carry the person's registry and proxy.
+      // CI: pnpm must not ask questions that nobody sees.
+      env: { ...quickRetries, ...process.env, CI: 'true' },
+      onOutput: (text) => {
+        progress = latestProgress(text) ?? progress;
+      },
+    });
+  } finally {
+    clearInterval(ticker);
+  }
+}
+
+/** `resolved 10, reused 2, downloaded 7, added 5` of pnpm's last line of that kind. */
+export function latestProgress(text) {
+  return [...text.matchAll(/^Progress: (.*?)(?:, done)?$/gm)].at(-1)?.[1];
+}
+
+const OFFLINE =
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|UND_ERR_CONNECT_TIMEOUT|fetch failed)\b/;
+
+export function installFailure(output) {
+  if (OFFLINE.test(output)) {
+    return new RunError(
+      'The packages could not be downloaded: the registry cannot be reached. ' +
+        'Check the network, or the proxy and registry settings of npm, and try again.',
+    );
+  }
+  if (/spawn npx ENOENT/.test(output)) {
+    return new RunError('The packages could not be installed: npm and npx are not on PATH. Install npm and try again.');
+  }
+  if (/ENOSPC|no space left on device/i.test(output)) {
+    return new RunError('The packages could not be installed: the disk is full. Free about 1 GB and try again.');
+  }
+  if (/ERR_PNPM_OUTDATED_LOCKFILE/.test(output)) {
+    return new RunError(
+      `A package.json and pnpm-lock.yaml differ: run \`npx ${PNPM} install\` and commit the lock file.`,
+    );
+  }
+  return new RunError(`${tail(output)}\n\nThe packages could not be installed: the reason is above.`);
+}
+
+/** Changes whenever an installation may no longer be the right one. */
+export function fingerprint(root, platform = `${process.platform}-${process.arch}`) {
+  const hash = createHash('sha256').update(`${PNPM} ${platform}\n`);
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests(root)]) {
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** Every package.json of the workspace, the root's first. */
+export function manifests(root) {
+  const patterns = workspacePatterns(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'));
+  const folders = patterns.flatMap((pattern) => {
+    if (!pattern.endsWith('/*')) return [pattern];
+    const parent = pattern.slice(0, -2);
+    if (!existsSync(join(root, parent))) return [];
+    return readdirSync(join(root, parent)).map((name) => `${parent}/${name}`);
+  });
+  const inFolders = folders.map((folder) => `${folder}/package.json`).filter((file) => existsSync(join(root, file)));
+  return ['package.json', ...inFolders.toSorted()];
+}
+
+/** The list under `packages:`, which is all of the YAML that is needed before anything is installed. */
+export function workspacePatterns(yaml) {
+  const list = /^packages:\n((?:[ \t]+-.*\n|[ \t]*#.*\n|\n)+)/m.exec(`${yaml}\n`)?.[1] ?? '';
+  return [...list.matchAll(/^[ \t]+-[ \t]*["']?([^"'\s#]+)/gm)].map(([, pattern]) => pattern);
+}
+
+function readOrEmpty(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repositoryRoot } from './environment.mjs';
+
+const lockFile = join(repositoryRoot, '.cache/run.lock');
+
+/**
+ * Runs `work` while no other command of this checkout installs or builds. The lock of a command
+ * that is gone counts for nothing.
+ */
+export async function withLock(work, { file = lockFile, say = console.log, pollMs = 200 } = {}) {
+  mkdirSync(dirname(file), { recursive: true });
+  for (let said = false; !createLock(file, String(process.pid));) {
+    const content = readOrEmpty(file);
+    if (!runsOurCommand(Number(content))) {
+      removeStale(file, content);
+      continue;
+    }
+    if (!said) say(`Waiting for another command (pid ${content}) that installs or builds…`);
+    said = true;
+    await sleep(pollMs);
+  }
+  const release = () => rmSync(file, { force: true });
+  // process.exit() in the middle of the work must not leave it behind.
+  process.once('exit', release);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', release);
+    release();
+  }
+}
+
+/** A link appears with its whole content or not at all, and never over another one. */
+function createLock(file, content) {
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, content);
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft);
+  }
+}
+
+/** Moves it aside and looks again: another command may have taken it over in between. */
+function removeStale(file, stale) {
+  const aside = `${file}.${randomUUID()}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return;
+  }
+  const moved = readOrEmpty(aside);
+  if (moved !== stale) createLock(file, moved);
+  rmSync(aside);
+}
+
+function readOrEmpty(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function runsOurCommand(pid) {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (error.code !== 'EPERM') return false;
+  }
+  // After a reboot the number may be any program's; elsewhere than on Linux that cannot be seen.
+  return process.platform !== 'linux' || /node/.test(readOrEmpty(`/proc/${pid}/cmdline`));
+}

@@ -1,0 +1,57 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { withLock } from './lock.mjs';
+
+let folder = '';
+let file = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lock-'));
+  file = join(folder, 'cache/run.lock');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+it('two commands do not install at the same time, and the second says why it waits', async () => {
+  const events = [];
+  const said = [];
+  let finishFirst;
+  const first = withLock(
+    () => {
+      events.push('first begins');
+      return new Promise((resolve) => {
+        finishFirst = resolve;
+      }).then(() => events.push('first ends'));
+    },
+    { file },
+  );
+  let second;
+  await new Promise((waits) => {
+    const say = (line) => {
+      said.push(line);
+      waits();
+    };
+    second = withLock(() => events.push('second begins'), { file, pollMs: 1, say });
+  });
+  finishFirst();
+  await Promise.all([first, second]);
+  expect(events).toEqual(['first begins', 'first ends', 'second begins']);
+  expect(said).toEqual([`Waiting for another command (pid ${process.pid}) that installs or builds…`]);
+});
+
+it('is given back after a failure', async () => {
+  const failing = withLock(() => Promise.reject(new Error('no')), { file });
+  await expect(failing).rejects.toThrow('no');
+  expect(existsSync(file)).toBe(false);
+});
+
+it.each([
+  ['a command that is gone', '4194305'],
+  ['nobody', ''],
+])('is taken over from %s', async (_whose, content) => {
+  await withLock(() => {}, { file });
+  writeFileSync(file, content);
+  expect(await withLock(() => 'done', { file })).toBe('done');
+});

@@ -1,0 +1,46 @@
+import { build } from './build.mjs';
+import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
+import { formatSources, generate } from './generate.mjs';
+import { install } from './install.mjs';
+import { withLock } from './lock.mjs';
+import { RunError } from './run-error.mjs';
+import { runTests } from './test.mjs';
+
+// `interactive`: reads the terminal, so it has to stay in the terminal's own group of processes.
+const programs = {
+  start: { script: 'services/local/dist/main.js', interactive: false },
+  searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
+  chat: { script: 'packages/cli/dist/chat.js', interactive: true },
+  search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
+};
+
+const tasks = { test: runTests, generate, format: formatSources, build: () => 0 };
+
+// These see to the build themselves (a failing type check is a result of theirs), or need none.
+const withoutBuild = new Set(['test', 'format']);
+
+/** @returns the exit code of the command. */
+export async function main([command, ...args]) {
+  try {
+    if (!(command in programs) && !(command in tasks)) {
+      throw new RunError(`Say what to run: ${[...Object.keys(programs), ...Object.keys(tasks)].join(', ')}.`);
+    }
+    checkCheckout();
+    await withLock(async () => {
+      await install();
+      if (!withoutBuild.has(command)) await build();
+    });
+    if (command in tasks) return await tasks[command](args);
+    const { script, interactive } = programs[command];
+    return await runForeground(nodeBinary, [script, ...args], {
+      cwd: repositoryRoot,
+      env: serviceEnvironment(),
+      interactive,
+    });
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    console.error(error.message);
+    return 1;
+  }
+}

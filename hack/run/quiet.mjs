@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+
+/**
+ * Runs a command without showing what it prints. `onOutput` sees each piece.
+ * @returns its exit code (1 when it could not be run) and everything that it printed.
+ */
+export function runQuietly(command, args, { onOutput = () => {}, ...options }) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+    let output = '';
+    const take = (chunk) => {
+      output += chunk;
+      onOutput(String(chunk));
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
+    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+/** The last lines of a log, without the colours and the empty ones. */
+export function tail(output, lines = 40) {
+  return output
+    .replace(/\u001B\[[\d;]*[A-Za-z]/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-lines)
+    .join('\n');
+}

@@ -1,0 +1,104 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compile } from './build.mjs';
+import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
+import { runQuietly } from './quiet.mjs';
+import { runSteps, skippedParts, summary } from './steps.mjs';
+
+const TYPES = 'types';
+const TESTS = 'tests';
+
+/** Everything; with arguments, which are jest's, only the types and those tests. */
+export async function runTests(args) {
+  const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
+  try {
+    const files = { skips: join(folder, 'skips.jsonl'), ledger: join(folder, 'ledger.jsonl') };
+    const steps = args.length === 0 ? allSteps(files) : [typeCheck(), tests(args, { USWARM_SKIPS_FILE: files.skips })];
+    const results = await runSteps(steps);
+    const skipped = skippedParts(existsSync(files.skips) ? readFileSync(files.skips, 'utf8') : '');
+    for (const line of skipped) console.log(line);
+    console.log(summary(results, skipped.length));
+    return [...results.values()].every((result) => result === 'passed') ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function allSteps({ skips, ledger }) {
+  return [
+    tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
+    tool('lint', 'oxlint', ['--deny-warnings']),
+    typeCheck(),
+    tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
+    tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', 'packages', 'services']),
+    tests([], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
+    ...ledgerReport(ledger),
+  ];
+}
+
+function environment(more = {}) {
+  return { ...serviceEnvironment(), ...more };
+}
+
+function tool(name, bin, args, advice = '') {
+  return {
+    name,
+    run: async () => {
+      const { code, output } = await runQuietly(join(repositoryRoot, 'node_modules/.bin', bin), args, {
+        cwd: repositoryRoot,
+        env: environment(),
+      });
+      return { ok: code === 0, output: `${output}\n${advice}` };
+    },
+  };
+}
+
+function typeCheck() {
+  return {
+    name: TYPES,
+    run: async () => {
+      const sources = await compile(['-b']);
+      if (sources.code !== 0) return { ok: false, output: sources.output };
+      const { code, output } = await compile(['-p', 'tsconfig.test.json']);
+      return { ok: code === 0, output };
+    },
+  };
+}
+
+function tests(args, variables) {
+  return {
+    name: TESTS,
+    // The integration tests start the built programs.
+    needs: [TYPES],
+    run: async () => {
+      const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+      const code = await runForeground(nodeBinary, [...jest, ...args], {
+        cwd: repositoryRoot,
+        env: environment(variables),
+        interactive: true,
+      });
+      return { ok: code === 0 };
+    },
+  };
+}
+
+/** What the tests have proven of the requirements. */
+function ledgerReport(results) {
+  const script = join(repositoryRoot, 'packages/testkit/dist/ledger/report.js');
+  return [
+    {
+      name: 'requirement ledger',
+      needs: [TESTS],
+      run: async () => {
+        const code = await runForeground(nodeBinary, [script], {
+          cwd: repositoryRoot,
+          env: environment({ USWARM_LEDGER_FILE: results }),
+          interactive: false,
+        });
+        return { ok: code === 0 };
+      },
+    },
+  ].filter(() => existsSync(script));
+}

@@ -1,0 +1,22 @@
+import { parseChatArguments } from './arguments.js';
+import { Failure } from './failure.js';
+import { runChat } from './run-chat.js';
+
+// `npm run chat`: the exit code is 0 when the reply was delivered, 130 after Ctrl-C, else 1.
+const interruption = new AbortController();
+process.once('SIGINT', () => interruption.abort());
+
+try {
+  const { stdin, stdout, stderr, env } = process;
+  const wanted = parseChatArguments(process.argv.slice(2), env);
+  process.exitCode = await runChat(wanted, { stdin, stdout, stderr, env }, interruption.signal);
+} catch (error) {
+  if (interruption.signal.aborted) {
+    process.exitCode = 130;
+  } else if (error instanceof Failure) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { foldChunk, NOTHING_STREAMED, textOf, type Chunk } from './fold.js';
+
+const fold = (chunks: readonly Chunk[]) => chunks.reduce(foldChunk, NOTHING_STREAMED);
+
+/** The chunks of one or more generations, each generation in order. */
+const generations = fc
+  .array(fc.array(fc.string(), { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 })
+  .map((texts) =>
+    texts.map((parts, index) => parts.map((chunk, at): Chunk => ({ generation: index + 1, chunk_seq: at + 1, chunk }))),
+  );
+
+const inAnyOrder = generations.chain((all) => {
+  const chunks = all.flat();
+  return fc.record({
+    last: fc.constant(all.at(-1)!),
+    arrived: fc.tuple(shuffled(chunks), fc.subarray(chunks)).map(([order, again]) => [...order, ...again]),
+  });
+});
+
+function shuffled<Item>(items: Item[]): fc.Arbitrary<Item[]> {
+  return fc.shuffledSubarray(items, { minLength: items.length, maxLength: items.length });
+}
+
+describe('folding chunks', () => {
+  it('gives the text of the newest generation, whatever the order and however often chunks come', () => {
+    fc.assert(
+      fc.property(inAnyOrder, ({ last, arrived }) => {
+        const expected = last.map(({ chunk }) => chunk).join('');
+        expect(textOf(fold(arrived))).toBe(expected);
+      }),
+    );
+  });
+
+  it('only ever appends while chunks of one generation come in order', () => {
+    fc.assert(
+      fc.property(generations, ([chunks]) => {
+        let before = '';
+        let streamed = NOTHING_STREAMED;
+        for (const chunk of chunks!) {
+          streamed = foldChunk(streamed, chunk);
+          expect(textOf(streamed)).toBe(before + chunk.chunk);
+          before = textOf(streamed);
+        }
+      }),
+    );
+  });
+
+  it('leaves what it was given as it is', () => {
+    const first = fold([{ generation: 1, chunk_seq: 1, chunk: 'a' }]);
+    foldChunk(first, { generation: 1, chunk_seq: 2, chunk: 'b' });
+    expect(textOf(first)).toBe('a');
+  });
+
+  it('is nothing at first', () => {
+    expect(textOf(NOTHING_STREAMED)).toBe('');
+  });
+});

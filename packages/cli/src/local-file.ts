@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { Failure } from './failure.js';
+
+const LocalFile = z.object({
+  url: z.url(),
+  issuer: z.url(),
+  pid: z.int().positive(),
+});
+
+/** What a running local mode says about itself. */
+export type LocalFile = z.output<typeof LocalFile>;
+
+const NOT_RUNNING = 'uswarm is not running here. Start it with: npm start';
+
+/**
+ * Reads `<data dir>/local.json`.
+ * @throws Failure when there is none, or the process that wrote it is gone.
+ */
+export async function readLocalFile(dataDir: string, isAlive = processIsAlive): Promise<LocalFile> {
+  const path = join(dataDir, 'local.json');
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    const missing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
+    throw new Failure(missing ? NOT_RUNNING : `${path} cannot be read (${cause.code}).`, { cause });
+  });
+  const local = parseLocalFile(text, path);
+  if (!isAlive(local.pid)) throw new Failure(NOT_RUNNING);
+  return local;
+}
+
+function parseLocalFile(text: string, path: string): LocalFile {
+  try {
+    return LocalFile.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Failure(`${path} is damaged. Start uswarm again with: npm start`, { cause });
+  }
+}
+
+function processIsAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is there and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,94 @@
+import {
+  ErrorBody,
+  ROUTES,
+  type AgentSummary,
+  type Conversation,
+  type ListedMessage,
+  type OperationId,
+  type RouteAnswer,
+  type RouteDefinition,
+  type Workspace,
+} from '@uswarm/contract';
+import { z } from 'zod';
+import { Failure } from './failure.js';
+import type { HttpClient } from './http-client.js';
+import type { IdTokenSource } from './id-token.js';
+
+/** The REST calls of a chat. Each throws a Failure that says why it could not be done. */
+export interface Session {
+  /** Creates the user and the first workspace; repeating it changes nothing. */
+  signUp(): Promise<void>;
+  workspaces(): Promise<Workspace[]>;
+  workspace(workspaceId: string): Promise<Workspace>;
+  agents(workspaceId: string): Promise<AgentSummary[]>;
+  /** The conversation with the swarm; created if there is none. */
+  swarmConversation(workspaceId: string): Promise<Conversation>;
+  /** Newest first. */
+  latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<ListedMessage[]>;
+}
+
+export interface SessionDeps {
+  http: Pick<HttpClient, 'send'>;
+  idTokens: IdTokenSource;
+  url: string;
+}
+
+interface CallOptions {
+  params?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: unknown;
+}
+
+type BodyOf<Operation extends OperationId> = Extract<RouteAnswer<Operation>, { body: unknown }>['body'];
+
+export function createSession({ http, idTokens, url }: SessionDeps): Session {
+  async function call<Operation extends OperationId>(
+    operation: Operation,
+    { params = {}, query, body }: CallOptions = {},
+  ): Promise<BodyOf<Operation>> {
+    const route = ROUTES.find(({ operationId }) => operationId === operation) as RouteDefinition;
+    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
+    const answer = await http.send({
+      method: route.method.toUpperCase(),
+      url: `${url}${path}${search}`,
+      headers: { 'x-token': await idTokens.current() },
+      json: body,
+    });
+    return documentedBody(route, answer.status, answer.body) as BodyOf<Operation>;
+  }
+
+  return {
+    signUp: async () => void (await call('signUp')),
+    workspaces: async () => (await call('listWorkspaces')).data,
+    workspace: async (id) => (await call('getWorkspace', { params: { id } })).data,
+    agents: async (workspaceId) => (await call('listAgents', { params: { workspaceId } })).data,
+    async swarmConversation(workspaceId) {
+      const { data } = await call('listConversations', { params: { workspaceId } });
+      const found = data.find(({ type }) => type === 'swarm');
+      if (found !== undefined) return found;
+      return (await call('createConversation', { params: { workspaceId }, body: { type: 'swarm' } })).data;
+    },
+    async latestMessages(workspaceId, id, limit) {
+      const query = { limit: String(limit), direction: 'backward' };
+      return (await call('listMessages', { params: { workspaceId, id }, query })).data;
+    },
+  };
+}
+
+function documentedBody(route: RouteDefinition, status: number, body: unknown): unknown {
+  const response = route.responses[status];
+  if (response === undefined) throw refusalOf(route, status, body);
+  if (response.schema === null) return undefined;
+  const parsed = response.schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new Failure(`${route.operationId} gave an answer that is not documented: ${z.prettifyError(parsed.error)}`);
+}
+
+function refusalOf(route: RouteDefinition, status: number, body: unknown): Failure {
+  const error = ErrorBody.safeParse(body);
+  if (!error.success) return new Failure(`${route.operationId} answered ${status}.`);
+  const { message, code } = error.data;
+  if (status === 401 || status === 403) return new Failure(`uswarm refused the credentials: ${message} (${code})`);
+  return new Failure(`${route.operationId} was refused: ${message} (${code})`);
+}

@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import { Parser } from '@asyncapi/parser';
+import { describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { ERRORS } from '../errors.js';
+import { CLIENT_EVENTS } from '../events/client.js';
+import { DURABLE_EVENTS, SERVER_EVENTS } from '../events/server.js';
+import { ROUTES } from '../routes/index.js';
+import { generatedFiles } from './files.js';
+import { buildAsyncApi, buildOpenApi } from './index.js';
+
+type JsonObject = Record<string, unknown>;
+
+const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as JsonObject;
+const asyncApi = JSON.parse(JSON.stringify(buildAsyncApi())) as JsonObject;
+
+/** Every object in a document with its path. */
+function* objectsIn(node: unknown, path: string[] = []): Generator<[JsonObject, string[]]> {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) yield [node as JsonObject, path];
+  for (const [key, value] of Object.entries(node)) yield* objectsIn(value, [...path, key]);
+}
+
+/** Every property that a schema of a document declares: [name, schema, where]. */
+function propertiesIn(document: JsonObject): [string, JsonObject, string][] {
+  return [...objectsIn(document)].flatMap(([node, path]) =>
+    typeof node['properties'] === 'object' && path.at(-1) !== 'headers'
+      ? Object.entries(node['properties'] as Record<string, JsonObject>).map(
+          ([name, schema]): [string, JsonObject, string] => [name, schema, path.join('.')],
+        )
+      : [],
+  );
+}
+
+function operations(): [string, string, JsonObject][] {
+  return Object.entries(openApi['paths'] as Record<string, Record<string, JsonObject>>).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, string, JsonObject] => [method, path, operation]),
+  );
+}
+
+const operation = (id: string): JsonObject => operations().find(([, , { operationId }]) => operationId === id)![2];
+
+describe('the checked-in documents', () => {
+  it.each(Object.entries(generatedFiles()))('%s is up to date (else: npm run generate)', async (name, text) => {
+    expect(await readFile(new URL(`../../${name}`, import.meta.url), 'utf8')).toBe(text);
+  });
+});
+
+describe('openapi.json', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(structuredClone(openApi));
+    expect({ valid, errors, version: validator.version }).toEqual({ valid: true, errors: undefined, version: '3.1' });
+  });
+
+  it('refers only to components that are there', () => {
+    const missing = [...objectsIn(openApi)]
+      .map(([node]) => node['$ref'])
+      .filter((ref): ref is string => typeof ref === 'string')
+      .filter((ref) => resolve(openApi, ref) === undefined);
+    expect(missing).toEqual([]);
+  });
+
+  it('has one operation for each route, under its method and path', () => {
+    const found = operations().map(([method, path, { operationId }]) => [method, path, operationId]);
+    const expected = ROUTES.map((route) => [route.method, route.path, route.operationId]);
+    expect(found.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('marks extensions, and nothing else, with x-extension', () => {
+    const marked = operations().filter(([, , { 'x-extension': mark }]) => mark === true);
+    const expected = ROUTES.filter((route) => route.spec === 'extension');
+    expect(marked.map(([, , { operationId }]) => operationId).toSorted()).toEqual(
+      expected.map((route) => route.operationId as string).toSorted(),
+    );
+  });
+
+  it('lists every error code with status, retryability and sentence', () => {
+    expect(openApi['x-error-catalogue']).toEqual(ERRORS);
+  });
+
+  it('takes no bearer token where X-Token is required, and no credential on public routes', () => {
+    const schemes = (id: string) => (operation(id)['security'] as JsonObject[]).map((entry) => Object.keys(entry)[0]);
+    expect(schemes('signUp')).toEqual(['idToken', 'e2eToken']);
+    expect(schemes('listWorkspaces')).toEqual(['idToken', 'bearerIdToken', 'e2eToken']);
+    expect(schemes('getHealth')).toEqual([]);
+  });
+
+  it('groups the errors of an operation by status, with their codes', () => {
+    const responses = operation('createConversation')['responses'] as Record<string, JsonObject>;
+    expect(Object.keys(responses)).toEqual(['201', '400', '401', '403', '404', '413', '415', '429', '500', '503']);
+    expect(JSON.stringify(responses['400'])).toContain(
+      '"enum":["agent_id_not_allowed","agent_id_required","malformed_json","validation_failed"]',
+    );
+  });
+
+  it('has no default response', () => {
+    expect(operations().filter(([, , { responses }]) => 'default' in (responses as JsonObject))).toEqual([]);
+  });
+
+  it('names every property in snake_case', () => {
+    const odd = propertiesIn(openApi).filter(([name]) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name));
+    expect(odd.map(([name, , where]) => `${where}: ${name}`)).toEqual([]);
+  });
+
+  it('names every query parameter in snake_case, except the documented scrollId', () => {
+    const names = operations()
+      .flatMap(([, , { parameters }]) => parameters as JsonObject[])
+      .filter((parameter) => parameter['in'] === 'query')
+      .map((parameter) => parameter['name'] as string)
+      .filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name));
+    expect([...new Set(names)]).toEqual(['scrollId']);
+  });
+
+  it('gives every point in time the format date-time', () => {
+    const times = propertiesIn(openApi).filter(([name]) => /_at$|^timestamp$|^date_of_birth$/.test(name));
+    expect(times.length).toBeGreaterThan(10);
+    for (const [name, schema, where] of times) {
+      expect([where, name, JSON.stringify(schema)]).toEqual([where, name, expect.stringContaining('"date-time"')]);
+    }
+  });
+
+  it('lets servers add fields', () => {
+    expect([...objectsIn(openApi)].filter(([node]) => node['additionalProperties'] === false)).toEqual([]);
+  });
+});
+
+describe('asyncapi.json', () => {
+  it('is valid AsyncAPI 3.0', async () => {
+    const diagnostics = await new Parser().validate(JSON.stringify(asyncApi));
+    // Severities: 0 error, 1 warning, 2 and 3 hints.
+    expect(diagnostics.filter(({ severity }) => severity <= 1)).toEqual([]);
+    expect(asyncApi['asyncapi']).toBe('3.0.0');
+  });
+
+  it.each(Object.keys(CLIENT_EVENTS))('receives %s', (name) => {
+    expect(resolve(asyncApi, `#/operations/${name}`)).toMatchObject({ action: 'receive' });
+    expect(resolve(asyncApi, `#/components/messages/${name}`)).toMatchObject({ name, payload: expect.anything() });
+  });
+
+  it.each(Object.keys(SERVER_EVENTS))('sends %s', (name) => {
+    expect(resolve(asyncApi, `#/operations/${name}`)).toMatchObject({ action: 'send' });
+    expect(resolve(asyncApi, `#/components/messages/${name}`)).toMatchObject({ name, payload: expect.anything() });
+  });
+
+  it('says how a subscribe and a send are answered', () => {
+    const replies = (name: string) =>
+      (resolve(asyncApi, `#/operations/${name}/reply/messages`) as { $ref: string }[]).map(({ $ref }) => $ref.split('/').at(-1));
+    expect(replies('workspace.subscribe')).toEqual(['workspace.subscribed']);
+    expect(replies('message.send')).toEqual(['message.send.ack', 'message.send.error']);
+  });
+
+  it('marks the durable events', () => {
+    const messages = resolve(asyncApi, '#/components/messages') as Record<string, JsonObject>;
+    const durable = Object.keys(messages).filter((name) => messages[name]!['x-durable'] === true);
+    expect(durable.toSorted()).toEqual([...DURABLE_EVENTS].toSorted());
+  });
+
+  it('names every property in snake_case', () => {
+    const odd = propertiesIn(resolve(asyncApi, '#/components') as JsonObject).filter(
+      ([name]) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name),
+    );
+    expect(odd.map(([name]) => name)).toEqual([]);
+  });
+});
+
+function resolve(document: JsonObject, ref: string): unknown {
+  const keys = ref.slice(2).split('/').map((key) => key.replaceAll('~1', '/'));
+  return keys.reduce<unknown>((node, key) => (node as JsonObject | undefined)?.[key], document);
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { BusEnvelope } from '@uswarm/contract';
+import type { BusOptions, EventBus } from './event-bus.js';
+
+/** A durable envelope that every check of the contract accepts. */
+export function deleted(workspaceId: string, seq: number): BusEnvelope {
+  return {
+    v: 1,
+    kind: 'durable',
+    workspace_id: workspaceId,
+    seq,
+    event: 'conversation.deleted',
+    payload: { workspace_id: workspaceId, seq, conversation_id: randomUUID() },
+  };
+}
+
+export const seqs = (envelopes: readonly BusEnvelope[]): unknown[] =>
+  envelopes.map((envelope) => (envelope.kind === 'durable' ? envelope.seq : envelope.event));
+
+/** Resolves with the envelopes once the one with `seq` came. */
+export function collect(): { received: BusEnvelope[]; listener: (envelope: BusEnvelope) => void; until(seq: number): Promise<void> } {
+  const received: BusEnvelope[] = [];
+  const waiting: { seq: number; resolve: () => void }[] = [];
+  const has = (seq: number): boolean => received.some((envelope) => envelope.kind === 'durable' && envelope.seq === seq);
+  return {
+    received,
+    listener(envelope) {
+      received.push(envelope);
+      for (const { seq, resolve } of waiting) if (has(seq)) resolve();
+    },
+    until: (seq) =>
+      new Promise((resolve) => {
+        if (has(seq)) resolve();
+        else waiting.push({ seq, resolve });
+      }),
+  };
+}
+
+/** What every event bus promises. `open` makes one end: buses that it returns reach each other. */
+export function describeBus(open: (options: BusOptions) => { publisher: EventBus; subscriber: EventBus }): void {
+  let publisher: EventBus;
+  let subscriber: EventBus;
+  let workspaceId: string;
+  const onInvalid = jest.fn();
+
+  beforeEach(() => {
+    onInvalid.mockClear();
+    ({ publisher, subscriber } = open({ onInvalid }));
+    workspaceId = randomUUID();
+  });
+  afterEach(async () => {
+    await Promise.all([publisher.close(), subscriber.close()]);
+  });
+
+  it('delivers what is published after the subscription, whole', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    const envelope = deleted(workspaceId, 1);
+    await publisher.publish(envelope);
+    await inbox.until(1);
+    expect(inbox.received).toEqual([envelope]);
+  });
+
+  it('keeps the order of a publisher', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    const order = Array.from({ length: 200 }, (_, index) => index + 1);
+    await Promise.all(order.map((seq) => publisher.publish(deleted(workspaceId, seq))));
+    await inbox.until(200);
+    expect(seqs(inbox.received)).toEqual(order);
+  });
+
+  it('delivers nothing of other workspaces', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    await publisher.publish(deleted(randomUUID(), 1));
+    await publisher.publish(deleted(workspaceId, 2));
+    await inbox.until(2);
+    expect(seqs(inbox.received)).toEqual([2]);
+  });
+
+  it('serves every listener of a workspace, also the same one twice', async () => {
+    const [first, second] = [collect(), collect()];
+    await Promise.all([
+      subscriber.subscribe(workspaceId, first.listener),
+      subscriber.subscribe(workspaceId, second.listener),
+      subscriber.subscribe(workspaceId, second.listener),
+    ]);
+    await publisher.publish(deleted(workspaceId, 1));
+    await publisher.publish(deleted(workspaceId, 2));
+    await Promise.all([first.until(2), second.until(2)]);
+    expect(seqs(first.received)).toEqual([1, 2]);
+    expect(seqs(second.received)).toEqual([1, 1, 2, 2]);
+  });
+
+  it('stops for the listener that leaves and goes on for the others', async () => {
+    const [leaving, staying] = [collect(), collect()];
+    const leave = await subscriber.subscribe(workspaceId, leaving.listener);
+    await subscriber.subscribe(workspaceId, staying.listener);
+    leave();
+    leave();
+    await publisher.publish(deleted(workspaceId, 1));
+    await staying.until(1);
+    expect(leaving.received).toEqual([]);
+  });
+
+  it('can be subscribed again right after the last listener left', async () => {
+    const [before, after] = [collect(), collect()];
+    const leave = await subscriber.subscribe(workspaceId, before.listener);
+    leave();
+    await subscriber.subscribe(workspaceId, after.listener);
+    await publisher.publish(deleted(workspaceId, 1));
+    await after.until(1);
+    expect(before.received).toEqual([]);
+    expect(seqs(after.received)).toEqual([1]);
+  });
+
+  it('drops and counts what is not an envelope, and goes on', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    await publisher.publish({ ...deleted(workspaceId, 1), seq: -1 } as BusEnvelope);
+    await publisher.publish({ ...deleted(workspaceId, 1), event: 'no.such' } as unknown as BusEnvelope);
+    await publisher.publish(deleted(workspaceId, 2));
+    await inbox.until(2);
+    expect(seqs(inbox.received)).toEqual([2]);
+    expect(onInvalid).toHaveBeenCalledTimes(2);
+  });
+
+  it('keeps a failing listener from the others', async () => {
+    const inbox = collect();
+    await subscriber.subscribe(workspaceId, () => {
+      throw new Error('a broken listener');
+    });
+    await subscriber.subscribe(workspaceId, inbox.listener);
+    await publisher.publish(deleted(workspaceId, 1));
+    await inbox.until(1);
+    expect(seqs(inbox.received)).toEqual([1]);
+  });
+
+  describe('once closed', () => {
+    it('is not healthy, refuses subscriptions and swallows what is published', async () => {
+      await subscriber.subscribe(workspaceId, () => {});
+      await subscriber.publish(deleted(workspaceId, 1));
+      expect(subscriber.healthy()).toBe(true);
+      await subscriber.close();
+      expect(subscriber.healthy()).toBe(false);
+      await expect(subscriber.subscribe(workspaceId, () => {})).rejects.toThrow('closed');
+      await expect(subscriber.publish(deleted(workspaceId, 2))).resolves.toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import type { BusEnvelope } from '@uswarm/contract';
+
+/** Ends one subscription; calling it again does nothing. */
+export type Unsubscribe = () => void;
+
+export type EnvelopeListener = (envelope: BusEnvelope) => void;
+
+/**
+ * Carries the events of workspaces from those who make them to the gateways that serve them.
+ * At most once: who is not subscribed when an event passes never sees it.
+ */
+export interface EventBus {
+  /**
+   * Never throws; resolves when the envelope was handed to the transport, or given up (which is
+   * logged). A publisher that awaits each call is heard in that order.
+   */
+  publish(envelope: BusEnvelope): Promise<void>;
+  /**
+   * Resolves once the subscription is in force; waits while the transport is away.
+   * @throws when the bus is closed or the transport refuses the subscription.
+   */
+  subscribe(workspaceId: string, listener: EnvelopeListener): Promise<Unsubscribe>;
+  /** Whether events pass now. */
+  healthy(): boolean;
+  close(): Promise<void>;
+}
+
+export interface BusOptions {
+  /** Called for each envelope that was dropped because it is not one of ours. */
+  onInvalid?: () => void;
+}

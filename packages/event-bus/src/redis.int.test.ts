@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { describeWith } from '@uswarm/testkit';
+import { createClient } from 'redis';
+import { collect, deleted, describeBus, seqs } from './bus-contract.js';
+import type { EventBus } from './event-bus.js';
+import { channelName, createRedisBus } from './redis.js';
+
+const url = process.env['TEST_REDIS_URL'] ?? '';
+
+describeWith('valkey', 'the redis bus', () => {
+  describeBus((options) => {
+    const open = (): EventBus => createRedisBus({ ...options, url, logger: silentLogger });
+    return { publisher: open(), subscriber: open() };
+  });
+
+  describe('beside the contract', () => {
+    const admin = createClient({ url });
+    const onInvalid = jest.fn();
+    let bus: EventBus;
+    let workspaceId: string;
+    const serverSubscriptions = async (): Promise<number> =>
+      (await admin.pubSubShardNumSub(channelName(workspaceId)))[channelName(workspaceId)] ?? 0;
+
+    beforeEach(async () => {
+      onInvalid.mockClear();
+      workspaceId = randomUUID();
+      bus = createRedisBus({ url, logger: silentLogger, onInvalid });
+      if (!admin.isOpen) await admin.connect();
+    });
+    afterEach(async () => {
+      await bus.close();
+      await admin.close();
+    });
+
+    it('holds one subscription of the server a workspace, until the last listener left', async () => {
+      const leaves = await Promise.all(Array.from({ length: 5 }, () => bus.subscribe(workspaceId, () => {})));
+      expect(await serverSubscriptions()).toBe(1);
+      for (const leave of leaves.slice(1)) leave();
+      expect(await serverSubscriptions()).toBe(1);
+      leaves[0]?.();
+      while ((await serverSubscriptions()) > 0);
+    });
+
+    it('drops what is not JSON, or names another workspace', async () => {
+      const inbox = collect();
+      await bus.subscribe(workspaceId, inbox.listener);
+      await admin.sPublish(channelName(workspaceId), '{');
+      await admin.sPublish(channelName(workspaceId), JSON.stringify(deleted(randomUUID(), 1)));
+      await admin.sPublish(channelName(workspaceId), JSON.stringify(deleted(workspaceId, 2)));
+      await inbox.until(2);
+      expect(seqs(inbox.received)).toEqual([2]);
+      expect(onInvalid).toHaveBeenCalledTimes(2);
+    });
+
+    it('comes back with its subscriptions when the server drops its connections', async () => {
+      const inbox = collect();
+      await bus.subscribe(workspaceId, inbox.listener);
+      const ownConnections = (await admin.clientList()).filter(({ name }) => name.startsWith('uswarm-bus-'));
+      for (const { id } of ownConnections) {
+        await admin.sendCommand(['CLIENT', 'KILL', 'ID', String(id)]);
+      }
+      // The subscription is in force again once the server counts it.
+      while ((await serverSubscriptions()) === 0);
+      await bus.publish(deleted(workspaceId, 1));
+      await inbox.until(1);
+      expect(seqs(inbox.received)).toEqual([1]);
+      await bus.subscribe(randomUUID(), () => {});
+      expect(bus.healthy()).toBe(true);
+    });
+
+    it('is not healthy without a server, and closing it ends the subscriptions that wait for one', async () => {
+      const early = createRedisBus({ url: 'redis://127.0.0.1:1', logger: silentLogger });
+      const outcome = early.subscribe(workspaceId, () => {}).then(
+        () => 'subscribed',
+        () => 'refused',
+      );
+      expect(early.healthy()).toBe(false);
+      await early.close();
+      expect(await outcome).toBe('refused');
+    });
+  });
+});

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SignJWT } from 'jose';
+import { z } from 'zod';
+import { type PrivateKey, SIGNING_ALGORITHM, signingKey } from './oidc-keys.js';
+import { readBody } from './request-body.js';
+
+/** A working day, so that nobody is thrown out of a chat in the middle of it. */
+export const TOKEN_SECONDS = 8 * 60 * 60;
+
+export interface TokenRequest {
+  email: string;
+  name: string;
+  /** Default: derived from the e-mail, the same in every issuer. */
+  subject?: string;
+  audience?: string | string[];
+  /** Seconds from now; below zero gives a token that has expired. */
+  expiresInSeconds?: number;
+  /** Default: this issuer. */
+  issuer?: string;
+  /** More claims, or others than the usual. */
+  claims?: Record<string, unknown>;
+}
+
+/** The same e-mail is the same person, whatever its letter case. */
+export function subjectOf(email: string): string {
+  return createHash('sha256').update(`uswarm development user ${email.toLowerCase()}`).digest('base64url').slice(0, 22);
+}
+
+export async function signIdToken(
+  key: PrivateKey,
+  request: TokenRequest & { issuer: string; audience: string | string[] },
+): Promise<string> {
+  const { audience, claims, email, expiresInSeconds = TOKEN_SECONDS, issuer, name } = request;
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ email, email_verified: true, name, ...claims })
+    .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid: key.kid, typ: 'JWT' })
+    .setIssuer(issuer)
+    .setSubject(request.subject ?? subjectOf(email))
+    .setAudience(audience)
+    .setIssuedAt(Math.min(now, now + expiresInSeconds))
+    .setExpirationTime(now + expiresInSeconds)
+    .sign(await signingKey(key));
+}
+
+const tokenRequest = z.object({
+  email: z.email('email must be an e-mail address').max(254, 'email is longer than 254 characters'),
+  name: z
+    .string('name must be a text')
+    .trim()
+    .min(1, 'name must not be empty')
+    .max(200, 'name is longer than 200 characters'),
+});
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(`${JSON.stringify(body)}\n`);
+}
+
+function refuse(response: ServerResponse, status: number, sentence: string): void {
+  answer(response, status, { error: 'invalid_request', error_description: sentence });
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(::1|(::ffff:)?127\.)/.test(address);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `POST <issuer>/dev/token`: a token for whoever asks, which is why only this machine may. */
+export async function answerTokenRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  issue: (user: { email: string; name: string }) => Promise<string>,
+): Promise<void> {
+  if (!isLoopback(request.socket.remoteAddress)) {
+    refuse(response, 403, 'Development tokens are only given to programs on this machine.');
+    return;
+  }
+  if (request.method !== 'POST') {
+    response.setHeader('allow', 'POST');
+    refuse(response, 405, 'Send a POST request with {"email": …, "name": …}.');
+    return;
+  }
+  const body = await readBody(request);
+  const json = body === undefined ? undefined : parsed(body);
+  if (typeof json !== 'object' || json === null) {
+    refuse(response, 400, 'The body must be a JSON object {"email": …, "name": …} of at most 16 KiB.');
+    return;
+  }
+  const user = tokenRequest.safeParse(json);
+  if (user.success) answer(response, 200, { id_token: await issue(user.data) });
+  else refuse(response, 400, `${user.error.issues.map(({ message }) => message).join('; ')}.`);
+}

@@ -1,0 +1,87 @@
+import { AgentActivity } from '@uswarm/runtime-proto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { toolEvent, type TurnEventBody } from '../turns/turn-events.js';
+import { createReplyWriter } from './reply-writer.js';
+
+/** A writer whose timer fires when the test says so. */
+function setUp() {
+  const events: TurnEventBody[] = [];
+  let due: (() => void) | undefined;
+  const writer = createReplyWriter({
+    emit: (event) => events.push(event),
+    coalesceMs: 50,
+    schedule: (task) => {
+      due = task;
+      return () => void (due = undefined);
+    },
+  });
+  return { writer, events, fire: () => due?.() };
+}
+
+const chunks = (events: readonly TurnEventBody[]): string[] =>
+  events.flatMap((event) => (event.case === 'chunk' ? [event.value.text] : []));
+
+describe('a reply writer', () => {
+  it('puts the pieces of one interval into one chunk', () => {
+    const { writer, events, fire } = setUp();
+    writer.write('a');
+    writer.write('b');
+    expect(chunks(events)).toEqual([]);
+    fire();
+    writer.write('c');
+    fire();
+    expect(chunks(events)).toEqual(['ab', 'c']);
+  });
+
+  it('sends waiting text before any other event', () => {
+    const { writer, events } = setUp();
+    writer.write('a');
+    writer.event(toolEvent({ callId: 'c' }));
+    expect(events.map((event) => event.case)).toEqual(['activity', 'chunk', 'tool']);
+  });
+
+  it('tells an activity once', () => {
+    const { writer, events } = setUp();
+    writer.activity(AgentActivity.THINKING);
+    writer.activity(AgentActivity.THINKING);
+    writer.write('a');
+    writer.write('b');
+    expect(events.map(({ value }) => ('activity' in value ? value.activity : undefined))).toEqual([
+      AgentActivity.THINKING,
+      AgentActivity.WRITING,
+    ]);
+  });
+
+  it('begins a paragraph only between texts', () => {
+    const { writer } = setUp();
+    writer.breakParagraph();
+    writer.write('One.');
+    writer.breakParagraph();
+    writer.write('Two.\n');
+    writer.breakParagraph();
+    writer.write('Three.');
+    expect(writer.text).toBe('One.\n\nTwo.\nThree.');
+  });
+
+  it('has in its chunks exactly the text of the reply, whenever the timer fires', () => {
+    const step = fc.oneof(
+      fc.string().map((text) => ({ text })),
+      fc.constantFrom('fire' as const, 'break' as const, 'event' as const),
+    );
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const { writer, events, fire } = setUp();
+        for (const next of steps) {
+          if (next === 'fire') fire();
+          else if (next === 'break') writer.breakParagraph();
+          else if (next === 'event') writer.event(toolEvent({}));
+          else writer.write(next.text);
+        }
+        writer.flush();
+        expect(chunks(events).join('')).toBe(writer.text);
+        expect(chunks(events)).not.toContain('');
+      }),
+    );
+  });
+});

@@ -1,0 +1,239 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  AgentActivity,
+  type Done,
+  HistoryRole,
+  Outcome,
+  type RunTurnRequest,
+  RunTurnRequestSchema,
+  ToolState,
+} from '@uswarm/runtime-proto';
+import { silentLogger } from '@uswarm/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { ModelError, type ModelEvent, type ModelRequest, type ToolCall } from '../models/model.js';
+import { noTools, type ToolResult, type ToolSource } from '../tools/tool.js';
+import { TurnAborted } from '../turns/turn-end.js';
+import type { TurnEventBody } from '../turns/turn-events.js';
+import { createTurnRunner, MAX_STEPS } from './run-turn.js';
+
+type Step = readonly (ModelEvent | Error | ((signal: AbortSignal) => Promise<void>))[];
+
+const text = (piece: string): ModelEvent => ({ type: 'text', text: piece });
+const usage = (promptTokens: number, completionTokens: number): ModelEvent => ({
+  type: 'usage',
+  model: 'm',
+  promptTokens,
+  completionTokens,
+});
+const calls = (...list: ToolCall[]): ModelEvent => ({ type: 'tool_calls', calls: list });
+const stop: ModelEvent = { type: 'finish', reason: 'stop' };
+const search: ToolCall = { id: 'c1', name: 'web_search_tool', arguments: '{"query":"llamas"}' };
+
+const searchTool = (call: (input: Record<string, unknown>) => ToolResult): ToolSource => ({
+  list: () =>
+    Promise.resolve([
+      { name: 'web_search_tool', description: '', inputSchema: {} },
+      { name: 'secret_tool', description: '', inputSchema: {} },
+    ]),
+  call: (_name, input) => Promise.resolve(call(input)),
+});
+
+interface Options {
+  tools?: ToolSource;
+  request?: Exclude<MessageInitShape<typeof RunTurnRequestSchema>, RunTurnRequest>;
+  signal?: AbortSignal;
+}
+
+/** Runs one turn with a model that does the given steps, one a call; the last one again and again. */
+async function run(
+  steps: readonly Step[],
+  { tools = noTools, request, signal = new AbortController().signal }: Options = {},
+) {
+  const asked: ModelRequest[] = [];
+  const events: TurnEventBody[] = [];
+  async function* stream(modelRequest: ModelRequest): AsyncGenerator<ModelEvent> {
+    // A copy: the loop goes on to append to the list it passed.
+    asked.push({ ...modelRequest, messages: [...modelRequest.messages] });
+    for (const step of steps[Math.min(asked.length, steps.length) - 1] ?? []) {
+      if (step instanceof Error) throw step;
+      if (typeof step === 'function') await step(signal);
+      else yield step;
+    }
+  }
+  const runner = createTurnRunner({ model: { name: 'scripted', stream }, tools, logger: silentLogger });
+  const done: Done = await runner(
+    create(RunTurnRequestSchema, {
+      turnId: 't',
+      generation: 1,
+      agent: { id: 'a', slug: 'manager', name: 'Mara' },
+      history: [{ role: HistoryRole.USER, text: 'Hello' }],
+      tools: ['web_search_tool'],
+      firstStep: 1,
+      ...request,
+    }),
+    { emit: (event) => events.push(event), signal },
+  );
+  return { asked, events, done };
+}
+
+const brief = (events: readonly TurnEventBody[]): string[] =>
+  events.map((event) => {
+    if (event.case === 'activity') return `activity ${AgentActivity[event.value.activity]}`;
+    if (event.case === 'chunk') return `chunk ${event.value.text}`;
+    if (event.case === 'tool') return `tool ${ToolState[event.value.state]} ${event.value.query}`.trim();
+    if (event.case === 'usage')
+      return `usage ${event.value.step} ${event.value.promptTokens} ${event.value.completionTokens}`;
+    return event.case;
+  });
+
+describe('the agent loop', () => {
+  it('reads, thinks, writes, and reports usage before it ends', async () => {
+    const { events, done } = await run([[text('Hello '), text('you'), usage(3, 2), stop]]);
+    expect(brief(events)).toEqual([
+      'activity READING',
+      'activity THINKING',
+      'activity WRITING',
+      'chunk Hello you',
+      'usage 1 3 2',
+    ]);
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello you', errorCode: '' });
+  });
+
+  it('runs the tools that the model asks for and gives it what they return', async () => {
+    const inputs: unknown[] = [];
+    const tools = searchTool((input) => {
+      inputs.push(input);
+      return { text: '{"results":[]}', failed: false };
+    });
+    const { asked, events, done } = await run(
+      [
+        [text('Let me see.'), calls(search), usage(1, 1), stop],
+        [text('Nothing.'), usage(2, 2), stop],
+      ],
+      {
+        tools,
+        request: { firstStep: 4 },
+      },
+    );
+    expect(inputs).toEqual([{ query: 'llamas' }]);
+    expect(asked[1]?.messages.slice(1)).toEqual([
+      { role: 'assistant', text: 'Let me see.', toolCalls: [search] },
+      { role: 'tool', callId: 'c1', name: 'web_search_tool', text: '{"results":[]}', failed: false },
+    ]);
+    expect(brief(events).slice(2)).toEqual([
+      'activity WRITING',
+      'chunk Let me see.',
+      'usage 4 1 1',
+      'tool RUNNING llamas',
+      'tool COMPLETED llamas',
+      'activity THINKING',
+      'activity WRITING',
+      'chunk \n\nNothing.',
+      'usage 5 2 2',
+    ]);
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Let me see.\n\nNothing.' });
+  });
+
+  it('offers only tools that exist and that the agent may use', async () => {
+    const tools = searchTool(() => ({ text: '', failed: false }));
+    expect((await run([[stop]], { tools })).asked[0]?.tools.map(({ name }) => name)).toEqual(['web_search_tool']);
+    expect((await run([[stop]], { tools, request: { tools: [] } })).asked[0]?.tools).toEqual([]);
+  });
+
+  it.each([
+    ['a tool that fails', search, 'web_search_tool: searxng endpoint is not configured'],
+    [
+      'arguments that are no object',
+      { ...search, arguments: '[1' },
+      'web_search_tool: the arguments are not a JSON object.',
+    ],
+    ['a tool that was not offered', { ...search, name: 'secret_tool' }, 'secret_tool: there is no such tool.'],
+  ])('goes on after %s, and tells the model', async (_name, call, error) => {
+    const tools = searchTool(() => ({ text: 'web_search_tool: searxng endpoint is not configured', failed: true }));
+    const { asked, events, done } = await run(
+      [
+        [calls(call), stop],
+        [text('Sorry.'), stop],
+      ],
+      { tools },
+    );
+    expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'c1', text: error, failed: true });
+    const states = events.flatMap((event) => (event.case === 'tool' ? [event.value] : []));
+    expect(states).toMatchObject([{ state: ToolState.RUNNING }, { state: ToolState.FAILED, description: error }]);
+    expect(done.outcome).toBe(Outcome.COMPLETED);
+  });
+
+  it('goes on without tools when the tool server is down, and tells the model', async () => {
+    const tools: ToolSource = {
+      ...noTools,
+      list: () => Promise.reject(new Error('The tool server could not be reached.')),
+    };
+    const { asked, done } = await run([[text('Without.'), stop]], { tools });
+    expect(asked[0]?.tools).toEqual([]);
+    expect(asked[0]?.system).toContain('The tool server could not be reached.');
+    expect(done.outcome).toBe(Outcome.COMPLETED);
+  });
+
+  it('ends after so many steps', async () => {
+    const tools = searchTool(() => ({ text: 'more', failed: false }));
+    const { asked, done } = await run([[calls(search), stop]], { tools });
+    expect(asked).toHaveLength(MAX_STEPS);
+    expect(done).toMatchObject({ outcome: Outcome.FAILED, errorCode: 'step_limit_reached' });
+  });
+
+  it('runs only so many calls of one step', async () => {
+    const tools = searchTool(() => ({ text: 'fine', failed: false }));
+    const many = Array.from({ length: 9 }, (_, index) => ({ ...search, id: `c${index}` }));
+    const { asked } = await run(
+      [
+        [calls(...many), stop],
+        [text('ok'), stop],
+      ],
+      { tools },
+    );
+    const results = asked[1]?.messages.slice(2) ?? [];
+    expect(results.map((message) => message.role === 'tool' && message.failed)).toEqual([
+      ...Array(8).fill(false),
+      true,
+    ]);
+  });
+
+  it('fails before any text and is incomplete after some', async () => {
+    const error = new ModelError('model_rate_limited', 'Too many.');
+    expect((await run([[error]])).done).toMatchObject({
+      outcome: Outcome.FAILED,
+      text: '',
+      errorCode: 'model_rate_limited',
+      errorMessage: 'Too many.',
+    });
+    const { done, events } = await run([[text('Half'), error]]);
+    expect(done).toMatchObject({ outcome: Outcome.INCOMPLETE, text: 'Half', errorCode: 'model_rate_limited' });
+    expect(brief(events)).toContain('chunk Half');
+  });
+
+  it('tells nothing of an error that nobody foresaw', async () => {
+    const { done } = await run([[new TypeError('password=hunter2')]]);
+    expect(done).toMatchObject({
+      outcome: Outcome.FAILED,
+      errorCode: 'internal_error',
+      errorMessage: expect.not.stringContaining('hunter2'),
+    });
+  });
+
+  it('is silent when the model says nothing', async () => {
+    expect((await run([[stop]])).done).toMatchObject({ outcome: Outcome.SILENT, text: '' });
+  });
+
+  it.each([
+    ['stopped' as const, { outcome: Outcome.STOPPED, errorCode: '' }],
+    ['too_long' as const, { outcome: Outcome.INCOMPLETE, errorCode: 'internal_error' }],
+  ])('keeps what was written when it is aborted because it was %s', async (why, end) => {
+    const controller = new AbortController();
+    const abort = (): Promise<void> => {
+      controller.abort(new TurnAborted(why));
+      return Promise.resolve();
+    };
+    const { done } = await run([[text('Some'), abort, text(' more')]], { signal: controller.signal });
+    expect(done).toMatchObject({ ...end, text: 'Some' });
+  });
+});

@@ -1,0 +1,113 @@
+import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswarm/runtime-proto';
+import type { Logger } from '@uswarm/service-kit';
+import type { ModelMessage, ModelProvider, ModelRequest, ToolCall, ToolDefinition } from '../models/model.js';
+import type { ToolSource } from '../tools/tool.js';
+import { usageEvent } from '../turns/turn-events.js';
+import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
+import { toModelMessages } from './conversation.js';
+import { completed, failed, interrupted, unforeseen } from './outcome.js';
+import { createReplyWriter, type ReplyWriter, type Schedule } from './reply-writer.js';
+import { systemPrompt } from './system-prompt.js';
+import { executeToolCalls } from './tool-calls.js';
+
+/** Model calls that one turn may take. */
+export const MAX_STEPS = 8;
+
+export interface TurnRunnerDeps {
+  model: ModelProvider;
+  tools: ToolSource;
+  logger: Pick<Logger, 'error' | 'info'>;
+  /** Milliseconds over which text is put together into one chunk. */
+  coalesceMs?: number;
+  schedule?: Schedule;
+}
+
+interface Offer {
+  tools: readonly ToolDefinition[];
+  problem?: string;
+}
+
+/** The tools that the agent may use and that exist; a tool server that is down costs only the tools. */
+async function offerTools(source: ToolSource, allowed: readonly string[], signal: AbortSignal): Promise<Offer> {
+  if (allowed.length === 0) return { tools: [] };
+  try {
+    const listed = await source.list(signal);
+    return { tools: listed.filter(({ name }) => allowed.includes(name)) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { tools: [], problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface StepDeps {
+  model: ModelProvider;
+  writer: ReplyWriter;
+  signal: AbortSignal;
+}
+
+/** One model call: its text and usage become events, its tool calls come back. */
+async function callModel(
+  request: ModelRequest,
+  step: number,
+  { model, writer, signal }: StepDeps,
+): Promise<{ text: string; toolCalls: readonly ToolCall[] }> {
+  let text = '';
+  let toolCalls: readonly ToolCall[] = [];
+  writer.activity(AgentActivity.THINKING);
+  writer.breakParagraph();
+  for await (const event of model.stream(request, { signal })) {
+    signal.throwIfAborted();
+    if (event.type === 'text') {
+      text += event.text;
+      writer.write(event.text);
+    } else if (event.type === 'tool_calls') {
+      toolCalls = event.calls;
+    } else if (event.type === 'usage') {
+      const { promptTokens, completionTokens } = event;
+      const counts = { promptTokens: BigInt(promptTokens), completionTokens: BigInt(completionTokens) };
+      writer.event(usageEvent({ step, provider: model.name, model: event.model, ...counts }));
+    }
+  }
+  signal.throwIfAborted();
+  return { text, toolCalls };
+}
+
+async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource, deps: StepDeps): Promise<Done> {
+  const { writer, signal } = deps;
+  writer.activity(AgentActivity.READING);
+  const offer = await offerTools(tools, request.tools, signal);
+  const offered = new Set(offer.tools.map(({ name }) => name));
+  const system = systemPrompt(request, agent, { offered: offered.size > 0, problem: offer.problem });
+  const messages: ModelMessage[] = toModelMessages(request, agent);
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const call = { model: agent.model, system, messages, tools: offer.tools };
+    const { text, toolCalls } = await callModel(call, request.firstStep + step, deps);
+    if (toolCalls.length === 0) return completed(writer.text);
+    if (step + 1 === MAX_STEPS) break;
+    messages.push({ role: 'assistant', text, toolCalls });
+    messages.push(...(await executeToolCalls(toolCalls, { tools, offered, writer, signal })));
+  }
+  return failed(writer.text, 'step_limit_reached', `The agent did not come to an end within ${MAX_STEPS} steps.`);
+}
+
+/** The agent loop: ask the model, run the tools it asks for, until it answers. */
+export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
+  const { model, tools, logger, coalesceMs = 50, schedule } = deps;
+  return async (request: RunTurnRequest, { emit, signal }: TurnContext): Promise<Done> => {
+    const { agent, turnId, generation } = request;
+    if (agent === undefined) throw new TypeError('a turn needs an agent');
+    const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
+    let done: Done;
+    try {
+      done = await converse(request, agent, tools, { model, writer, signal });
+    } catch (error) {
+      const end = interrupted(error, writer.text);
+      if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'a turn failed unexpectedly');
+      done = end ?? unforeseen(writer.text);
+    } finally {
+      writer.flush();
+    }
+    logger.info({ turn_id: turnId, generation, outcome: done.outcome, error_code: done.errorCode }, 'a turn ended');
+    return done;
+  };
+}

@@ -1,0 +1,235 @@
+import { createPrivateKey } from 'node:crypto';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code } from '@connectrpc/connect';
+import {
+  HistoryRole,
+  health,
+  Outcome,
+  type RunTurnRequest,
+  type RunTurnRequestSchema,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
+import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  buildRuntime,
+  callToken,
+  expiredToken,
+  type RuntimeProcess,
+  startRuntimeProcess,
+  WORKSPACE,
+} from '../test/runtime-process.js';
+
+const { SERVING, NOT_SERVING } = health.HealthCheckResponse_ServingStatus;
+
+type TurnInit = Exclude<MessageInitShape<typeof RunTurnRequestSchema>, RunTurnRequest>;
+
+const turn = (init: TurnInit = {}): TurnInit => ({
+  turnId: 'turn',
+  generation: 1,
+  agent: { id: 'agent', slug: 'manager', name: 'Mara' },
+  history: [{ role: HistoryRole.USER, text: 'What is nonce-4711?' }],
+  firstStep: 1,
+  ...init,
+});
+
+async function all(events: AsyncIterable<TurnEvent>): Promise<TurnEvent[]> {
+  const list: TurnEvent[] = [];
+  for await (const event of events) list.push(event);
+  return list;
+}
+
+const code = (wanted: Code) => expect.objectContaining({ code: wanted });
+
+describe('the runtime process', () => {
+  let current: RuntimeProcess | undefined;
+  beforeAll(buildRuntime);
+  afterEach(async () => {
+    await current?.end();
+    current = undefined;
+  });
+
+  /** Slow enough that a turn is surely still running when a test looks at it. */
+  const SLOW = { USWARM_DEMO_DELAY_MS: '60000' };
+
+  async function start(env?: Record<string, string>): Promise<RuntimeProcess> {
+    current = await startRuntimeProcess(env);
+    return current;
+  }
+
+  /** Starts a turn and returns once its first event is there, with the rest still to come. */
+  async function startTurn({ runtime }: RuntimeProcess, init?: TurnInit) {
+    const begun = Promise.withResolvers<void>();
+    const rest = (async () => {
+      const list: TurnEvent[] = [];
+      for await (const event of runtime.runTurn(turn(init))) {
+        list.push(event);
+        begun.resolve();
+      }
+      return list;
+    })();
+    rest.catch(begun.reject);
+    await begun.promise;
+    return { rest };
+  }
+
+  it('says who it is, and nothing on standard output but its port', async () => {
+    const { runtime, stdout, port } = await start();
+    const first = await runtime.identify({});
+    expect(first).toMatchObject({ workspaceId: WORKSPACE, version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    expect((await runtime.identify({})).instanceId).toBe(first.instanceId);
+    await all(runtime.runTurn(turn()));
+    expect(stdout).toEqual([`{"event":"listening","port":${port}}`]);
+  });
+
+  it('refuses calls without a token that is valid, meant for it, and fresh', async () => {
+    const { clientWith } = await start();
+    const strangersKey = createPrivateKey(generateCallKeys().privateKey);
+    const refused: Record<string, string | undefined> = {
+      'no token': undefined,
+      'another scheme': 'Basic dXNlcjpwYXNz',
+      'no JWT': 'Bearer nonsense',
+      'another workspace': `Bearer ${await callToken('another-workspace')}`,
+      'another key': `Bearer ${await signCallToken(strangersKey, { subject: 'orchestrator', audience: WORKSPACE })}`,
+      'an expired token': `Bearer ${expiredToken()}`,
+    };
+    for (const authorization of Object.values(refused)) {
+      const client = clientWith(authorization);
+      await expect(client.identify({})).rejects.toEqual(code(Code.Unauthenticated));
+      await expect(all(client.runTurn(turn()))).rejects.toEqual(code(Code.Unauthenticated));
+      await expect(client.stopTurn({})).rejects.toEqual(code(Code.Unauthenticated));
+      await expect(client.status({})).rejects.toEqual(code(Code.Unauthenticated));
+    }
+  });
+
+  it('refuses a stranger without reading what he sends, and an oversized message from anybody', async () => {
+    const { clientWith, runtime } = await start();
+    const history = [{ role: HistoryRole.USER, text: 'x'.repeat(5 * 1024 * 1024) }];
+    await expect(all(clientWith(undefined).runTurn(turn({ history })))).rejects.toEqual(code(Code.Unauthenticated));
+    await expect(all(runtime.runTurn(turn({ history })))).rejects.toEqual(code(Code.ResourceExhausted));
+  });
+
+  it('tells its health to anybody', async () => {
+    const { health: client } = await start();
+    for (const service of ['', 'uswarm.runtime.v1.AgentRuntime']) {
+      expect((await client.check({ service })).status).toBe(SERVING);
+    }
+    await expect(client.check({ service: 'unknown' })).rejects.toEqual(code(Code.NotFound));
+  });
+
+  it('runs a turn: contiguous events, chunks that add up to the reply, usage, done last', async () => {
+    const { runtime } = await start();
+    const events = await all(runtime.runTurn(turn()));
+    expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => BigInt(index + 1)));
+    const chunks = events.flatMap(({ event }) => (event.case === 'chunk' ? [event.value.text] : []));
+    const done = events.at(-1)?.event;
+    expect(done).toMatchObject({ case: 'done', value: { outcome: Outcome.COMPLETED, text: chunks.join('') } });
+    expect(chunks.join('')).toMatch(/^\[demo\] .*nonce-4711/);
+    const usage = events.flatMap(({ event }) => (event.case === 'usage' ? [event.value] : []));
+    expect(usage).toMatchObject([{ step: 1, provider: 'demo', model: 'demo' }]);
+  });
+
+  it('goes on while nobody listens, and gives the rest to who comes back', async () => {
+    const { runtime } = await start({ USWARM_DEMO_DELAY_MS: '20' });
+    const seen: TurnEvent[] = [];
+    for await (const event of runtime.runTurn(turn())) {
+      seen.push(event);
+      if (event.event.case === 'chunk') break;
+    }
+    const rest = await all(runtime.runTurn(turn({ fromEvent: BigInt(seen.length) })));
+    expect(rest.at(-1)?.event.case).toBe('done');
+    expect([...seen, ...rest]).toEqual(await all(runtime.runTurn(turn())));
+  });
+
+  it('knows turns by id and generation', async () => {
+    const { runtime } = await start();
+    await expect(all(runtime.runTurn(turn({ fromEvent: 2n })))).rejects.toEqual(code(Code.NotFound));
+    await all(runtime.runTurn(turn({ generation: 2 })));
+    await expect(all(runtime.runTurn(turn({ generation: 1 })))).rejects.toEqual(code(Code.FailedPrecondition));
+    await expect(all(runtime.runTurn(turn({ generation: 2, fromEvent: 999n })))).rejects.toEqual(code(Code.OutOfRange));
+    await expect(runtime.stopTurn({ turnId: 'unknown', generation: 1 })).rejects.toEqual(code(Code.NotFound));
+  });
+
+  it('refuses a turn that lacks something or brings too much', async () => {
+    const { runtime } = await start();
+    const refused: Record<string, TurnInit> = {
+      'no turn id': { turnId: '' },
+      'no generation': { generation: 0 },
+      'no agent': { agent: { id: '' } },
+      'nothing to answer': { history: [] },
+      'too many messages': { history: Array.from({ length: 201 }, () => ({ text: 'x' })) },
+      'too much text': { history: [{ text: 'x'.repeat(512 * 1024 + 1) }] },
+    };
+    for (const init of Object.values(refused)) {
+      await expect(all(runtime.runTurn(turn(init)))).rejects.toEqual(code(Code.InvalidArgument));
+    }
+  });
+
+  it('shows a running turn, stops it, and is idle afterwards', async () => {
+    const running = await start(SLOW);
+    const { rest } = await startTurn(running);
+    expect(await running.runtime.status({})).toMatchObject({
+      busy: true,
+      idleMs: 0n,
+      turns: [{ turnId: 'turn', generation: 1, agentId: 'agent' }],
+    });
+    await running.runtime.stopTurn({ turnId: 'turn', generation: 1 });
+    expect((await rest).at(-1)?.event).toMatchObject({ case: 'done', value: { outcome: Outcome.STOPPED } });
+    expect(await running.runtime.status({})).toMatchObject({ busy: false, turns: [] });
+  });
+
+  it('exits with 0 when nobody called for a while', async () => {
+    const { exited } = await start({ USWARM_IDLE_EXIT_MS: '300' });
+    expect(await exited).toEqual([0, null]);
+  });
+
+  it('does not count a turn that runs as idle, nor strangers as callers', async () => {
+    const running = await start({ USWARM_IDLE_EXIT_MS: '300', USWARM_DEMO_DELAY_MS: '60' });
+    // About 40 words: the turn takes several times the limit.
+    const events = await all(running.runtime.runTurn(turn()));
+    expect(events.at(-1)?.event.case).toBe('done');
+    const pestering = setInterval(
+      () =>
+        void running
+          .clientWith(undefined)
+          .identify({})
+          .catch(() => undefined),
+      50,
+    );
+    expect(await running.exited).toEqual([0, null]);
+    clearInterval(pestering);
+  });
+
+  it('says goodbye on SIGTERM: NOT_SERVING, turns given back to the caller, exit 0', async () => {
+    const running = await start(SLOW);
+    const statuses: number[] = [];
+    const watched = Promise.withResolvers<void>();
+    const watching = (async () => {
+      for await (const { status } of running.health.watch({ service: '' })) {
+        statuses.push(status);
+        watched.resolve();
+      }
+    })();
+    await watched.promise;
+    const { rest } = await startTurn(running);
+    running.child.kill('SIGTERM');
+    await expect(rest).rejects.toEqual(code(Code.Unavailable));
+    await expect(watching).rejects.toEqual(code(Code.Unavailable));
+    expect(statuses).toEqual([SERVING, NOT_SERVING]);
+    expect(await running.exited).toEqual([0, null]);
+  });
+
+  it('lives on when whoever started it no longer reads its output', async () => {
+    const { child, runtime } = await start({ LOG_LEVEL: 'info' });
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    for (const turnId of ['one', 'two', 'three']) await all(runtime.runTurn(turn({ turnId })));
+    expect(await runtime.status({})).toMatchObject({ busy: false });
+  });
+
+  it('does not start without its settings, and names them', async () => {
+    await expect(startRuntimeProcess({ USWARM_WORKSPACE_ID: '', USWARM_RUNTIME_PORT: 'x' })).rejects.toThrow(
+      /USWARM_WORKSPACE_ID is not set\\nUSWARM_RUNTIME_PORT is not valid/,
+    );
+  });
+});

@@ -1,0 +1,21 @@
+import { createLogger, loadConfig, runService } from '@uswarm/service-kit';
+import { configSchema } from './config.js';
+import { startRuntime } from './runtime.js';
+
+// The process outlives whoever started it: a closed pipe must not take it down.
+process.stderr.on('error', () => undefined);
+process.stdout.on('error', () => undefined);
+
+// Standard output is for the one line that tells the port.
+const logger = createLogger({ service: 'agent-runtime', destination: process.stderr });
+
+await runService({ logger, shutdownDeadlineMs: 5_000 }, async (stack) => {
+  const config = loadConfig(configSchema, process.env);
+  logger.level = config.logLevel;
+  const onIdle = (): void => {
+    logger.info('nobody called for a while: exiting');
+    void stack.close().then(() => process.exit(0));
+  };
+  const { port } = await startRuntime({ config, logger, stack, onIdle });
+  process.stdout.write(`${JSON.stringify({ event: 'listening', port })}\n`);
+});

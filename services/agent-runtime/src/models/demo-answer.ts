@@ -1,0 +1,97 @@
+import type { ModelMessage, ModelRequest } from './model.js';
+
+export const SEARCH_TOOL = 'web_search_tool';
+
+const LABEL = '[demo]';
+const MAX_QUERY = 400;
+
+const WHAT_DEMO_IS =
+  'This is the demo model: it only repeats the question and uses the search tool for real. ' +
+  'For real answers set OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL and start again.';
+
+/** What the demo model does next: a search, or an answer. */
+export type DemoMove = { query: string } | { answer: string };
+
+function lastIndexOfUser(messages: readonly ModelMessage[]): number {
+  return messages.findLastIndex(({ role }) => role === 'user');
+}
+
+export function asksForSearch(text: string): boolean {
+  return /search|look up|find|sources|web/i.test(text);
+}
+
+/** What is to be searched for, without the words around it ("Search the web for … and answer with sources"). */
+export function topicOf(text: string): string {
+  const bare = text
+    .trim()
+    .replace(/^(?:@[\w-]+[\s,:]+)+/, '')
+    .replace(
+      /^(?:please\s+)?(?:(?:search|look)(?:\s+(?:on\s+)?(?:the\s+)?(?:web|internet|online))?(?:\s+(?:for|up))?|find(?:\s+sources)?(?:\s+(?:for|on|about))?)\b[\s:]*/i,
+      '',
+    )
+    .replace(/[\s,;]*\b(?:and|then)\s+(?:answer|reply|respond)\b.*\bsources?\b.*$/is, '')
+    .trim();
+  return (bare || text.trim()).slice(0, MAX_QUERY);
+}
+
+interface Source {
+  title: string;
+  url: string;
+}
+
+function isSource(value: unknown): value is Source {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'title' in value && typeof value.title === 'string' && 'url' in value && typeof value.url === 'string';
+}
+
+interface SearchOutcome {
+  failed: boolean;
+  sources: Source[];
+  /** What the tool says about its own answer. */
+  notes: string[];
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+const listOf = <T>(value: unknown, isEntry: (entry: unknown) => entry is T): T[] =>
+  Array.isArray(value) ? value.filter(isEntry) : [];
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** What a tool message of the search tool says; nothing found where it is not what that tool returns. */
+export function readSearchOutcome(text: string): SearchOutcome {
+  const { status, results, notes } = parseObject(text);
+  return { failed: status === 'upstream_failed', sources: listOf(results, isSource), notes: listOf(notes, isText) };
+}
+
+function answerFromTool({ text, failed }: Extract<ModelMessage, { role: 'tool' }>): string {
+  if (failed) return `${LABEL} The search failed: ${text}`;
+  const outcome = readSearchOutcome(text);
+  const notes = outcome.notes.join(' ');
+  if (outcome.failed) return `${LABEL} The search failed: ${notes || text}`;
+  if (outcome.sources.length === 0) return `${LABEL} The search found nothing. The tool says: ${notes || text}`;
+  const list = outcome.sources.map(({ title, url }, index) => `${index + 1}. ${title} - ${url}`).join('\n');
+  return [`${LABEL} The search found these sources:`, list, ...(notes === '' ? [] : [notes]), WHAT_DEMO_IS].join(
+    '\n\n',
+  );
+}
+
+/** Decides from the request alone, so that equal requests get equal answers. */
+export function demoMove({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): DemoMove {
+  const index = lastIndexOfUser(messages);
+  const user = messages[index];
+  const question = user?.role === 'user' ? user.text : '';
+  const result = messages.slice(index + 1).findLast((message) => message.role === 'tool');
+  if (result !== undefined) return { answer: answerFromTool(result) };
+  const wanted = asksForSearch(question);
+  if (wanted && tools.some(({ name }) => name === SEARCH_TOOL)) return { query: topicOf(question) };
+  const note = wanted ? `\n\n${SEARCH_TOOL} is not available to this agent, so nothing was searched.` : '';
+  return { answer: `${LABEL} You asked: ${question}${note}\n\n${WHAT_DEMO_IS}` };
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { type Backoff, retry } from '@uswarm/service-kit';
+import OpenAI from 'openai';
+import { ModelError, type ModelEvent, type ModelProvider, type ModelRequest } from './model.js';
+import { isTransient, toModelError } from './openai-errors.js';
+import { createCallAssembler, toCompletionParams } from './openai-messages.js';
+import { createWatchdog, type Watchdog } from './watchdog.js';
+
+/** How model ids of the catalogue become the provider's own. */
+export interface ModelNames {
+  byId: Readonly<Record<string, string | undefined>>;
+  /** For every id that `byId` does not name. */
+  fallback?: string | undefined;
+  /** Where the request names no model; a catalogue id or a name of the provider's. */
+  preferred?: string | undefined;
+}
+
+export interface OpenAiDeps {
+  /** Any server that speaks the chat completions protocol; OpenAI's own by default. */
+  baseUrl?: string | undefined;
+  apiKey?: string | undefined;
+  models: ModelNames;
+  /** Milliseconds until the first byte, and between chunks. */
+  timeoutMs: number;
+  /** Only for calls of which nothing was received yet. */
+  retries?: Backoff & { deadlineMs: number };
+}
+
+const CATALOGUE = new Set(['flash', 'sonnet', 'opus']);
+
+/** @throws ModelError when nothing names a model. */
+export function resolveModel(requested: string, { byId, fallback, preferred }: ModelNames): string {
+  const id = requested || (preferred ?? '');
+  const own = CATALOGUE.has(preferred ?? '') ? undefined : preferred;
+  const model = byId[id] ?? fallback ?? own ?? (CATALOGUE.has(id) ? undefined : id);
+  if (model) return model;
+  throw new ModelError('model_rejected', 'No model is configured: set OPENAI_MODEL to the name of one.');
+}
+
+/** Yields what the chunks say; the calls, once complete, after the text. */
+async function* readChunks(
+  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  model: string,
+  watchdog: Watchdog,
+): AsyncGenerator<ModelEvent> {
+  const assembler = createCallAssembler(() => `call_${randomUUID()}`);
+  let usage: ModelEvent | undefined;
+  let finish: ModelEvent | undefined;
+  try {
+    for await (const chunk of chunks) {
+      watchdog.touch();
+      if (chunk.usage) {
+        const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = chunk.usage;
+        usage = { type: 'usage', model: chunk.model || model, promptTokens, completionTokens };
+      }
+      const choice = chunk.choices?.[0];
+      if (choice === undefined) continue;
+      if (choice.delta.content) yield { type: 'text', text: choice.delta.content };
+      assembler.add(choice.delta.tool_calls ?? []);
+      if (choice.finish_reason) finish = { type: 'finish', reason: choice.finish_reason };
+    }
+  } finally {
+    // Reported is reported, whatever becomes of the answer.
+    if (usage !== undefined) yield usage;
+  }
+  watchdog.signal.throwIfAborted();
+  if (finish === undefined) throw new ModelError('model_unavailable', 'The model provider broke off its answer.');
+  const calls = assembler.calls();
+  if (calls.length > 0) yield { type: 'tool_calls', calls };
+  yield finish;
+}
+
+/** A provider for OpenAI and everything that speaks its chat completions protocol. */
+export function createOpenAiProvider(deps: OpenAiDeps): ModelProvider {
+  const { baseUrl, apiKey, models, timeoutMs } = deps;
+  const retries = deps.retries ?? { initialMs: 250, maxMs: 1_000, deadlineMs: 2_000 };
+  const client = new OpenAI({
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+    // Servers on one's own machine want none, but the client does.
+    apiKey: apiKey ?? 'none',
+    adminAPIKey: null,
+    maxRetries: 0,
+    // The client would log to standard output.
+    logLevel: 'off',
+  });
+
+  async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<ModelEvent> {
+    const model = resolveModel(request.model, models);
+    const watchdog = createWatchdog(signal, timeoutMs);
+    try {
+      const chunks = await retry(
+        () => client.chat.completions.create(toCompletionParams(model, request), { signal: watchdog.signal }),
+        { ...retries, signal: watchdog.signal, retryable: isTransient },
+      );
+      yield* readChunks(chunks, model, watchdog);
+    } catch (error) {
+      watchdog.signal.throwIfAborted();
+      throw toModelError(error);
+    } finally {
+      watchdog.stop();
+    }
+  }
+
+  return { name: 'openai', stream };
+}

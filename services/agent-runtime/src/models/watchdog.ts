@@ -1,0 +1,22 @@
+import { ModelError } from './model.js';
+
+/** Aborts a call that stays silent for too long. */
+export interface Watchdog {
+  /** Aborts with the caller's reason, or with a `model_timeout` after `timeoutMs` without a touch. */
+  signal: AbortSignal;
+  touch(): void;
+  stop(): void;
+}
+
+export function createWatchdog(outer: AbortSignal, timeoutMs: number): Watchdog {
+  const silence = new AbortController();
+  const timer = setTimeout(
+    () => silence.abort(new ModelError('model_timeout', 'The model provider did not answer in time.')),
+    timeoutMs,
+  );
+  return {
+    signal: AbortSignal.any([outer, silence.signal]),
+    touch: () => void timer.refresh(),
+    stop: () => clearTimeout(timer),
+  };
+}

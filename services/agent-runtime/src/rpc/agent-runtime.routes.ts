@@ -1,0 +1,49 @@
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import type { AgentRuntime } from '@uswarm/runtime-proto';
+import { type TurnRefusal, TurnRefused } from '../turns/turn-end.js';
+import type { TurnRegistry } from '../turns/turn-registry.js';
+import { validateTurn } from './validate-turn.js';
+
+const CODES: Readonly<Record<TurnRefusal, Code>> = {
+  not_found: Code.NotFound,
+  superseded: Code.FailedPrecondition,
+  beyond_the_end: Code.OutOfRange,
+  too_many_turns: Code.ResourceExhausted,
+  shutting_down: Code.Unavailable,
+};
+
+function toConnectError(error: unknown): unknown {
+  return error instanceof TurnRefused ? new ConnectError(error.message, CODES[error.refusal]) : error;
+}
+
+export interface AgentRuntimeDeps {
+  turns: TurnRegistry;
+  identity: { workspaceId: string; version: string; instanceId: string };
+}
+
+/** The calls of the orchestrator; the rules are the registry's. */
+export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
+  return {
+    identify: () => identity,
+    async *runTurn(request, { signal }) {
+      validateTurn(request);
+      try {
+        yield* turns.follow(request, signal);
+      } catch (error) {
+        throw toConnectError(error);
+      }
+    },
+    stopTurn({ turnId, generation }) {
+      try {
+        turns.stop(turnId, generation);
+        return {};
+      } catch (error) {
+        throw toConnectError(error);
+      }
+    },
+    status() {
+      const running = turns.running();
+      return { busy: running.length > 0, turns: running, idleMs: BigInt(Math.floor(turns.idleMs())) };
+    },
+  };
+}

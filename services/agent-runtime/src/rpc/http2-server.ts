@@ -1,0 +1,44 @@
+import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Http2Listening {
+  port: number;
+  /** Says goodbye to every session, waits up to `graceMs`, then cuts what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface Http2Options {
+  host: string;
+  port: number;
+}
+
+/** Plain-text HTTP/2 with prior knowledge (h2c), as gRPC without TLS uses it. @throws the listen error. */
+export async function listenHttp2(
+  handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  { host, port }: Http2Options,
+): Promise<Http2Listening> {
+  const server = createServer({ settings: { maxConcurrentStreams: 256 } }, handler);
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close();
+      await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { RunTurnRequest } from '@uswarm/runtime-proto';
+
+export const MAX_HISTORY_MESSAGES = 200;
+export const MAX_HISTORY_BYTES = 512 * 1024;
+
+function problemOf({ turnId, generation, agent, history }: RunTurnRequest): string | undefined {
+  if (turnId === '') return 'turn_id is missing';
+  if (generation === 0) return 'generation counts from 1';
+  if (agent === undefined || agent.id === '') return 'agent is missing';
+  if (history.length === 0) return 'history is empty: there is nothing to answer';
+  if (history.length > MAX_HISTORY_MESSAGES) return `history has more than ${MAX_HISTORY_MESSAGES} messages`;
+  const bytes = history.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  return bytes > MAX_HISTORY_BYTES ? `history has more than ${MAX_HISTORY_BYTES} bytes of text` : undefined;
+}
+
+/**
+ * What a request must bring to start a turn. One that only re-attaches needs just its numbers.
+ * @throws ConnectError INVALID_ARGUMENT
+ */
+export function validateTurn(request: RunTurnRequest): void {
+  const reattaches = request.fromEvent > 0n && request.turnId !== '' && request.generation > 0;
+  const problem = reattaches ? undefined : problemOf(request);
+  if (problem !== undefined) throw new ConnectError(problem, Code.InvalidArgument);
+}

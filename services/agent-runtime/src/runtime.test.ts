@@ -1,0 +1,121 @@
+import { type ModelScript, type ModelServer, startModelServer, words } from '@uswarm/testkit';
+import { HistoryRole, Outcome, ToolState, type TurnEvent } from '@uswarm/runtime-proto';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type McpAnswer, startMcpServer } from '../test/mcp-server.js';
+import { buildRuntime, startRuntimeProcess } from '../test/runtime-process.js';
+
+const results = [
+  { title: 'Llamas of Peru', url: 'https://llama.example/?a=1&b=2', snippet: 'Wool.', engine: 'one' },
+  { title: 'More llamas', url: 'https://more.example/', snippet: 'Hooves.', engine: 'two' },
+];
+const notConfigured = 'web_search_tool: searxng endpoint is not configured';
+
+describe('a runtime with tools', () => {
+  const cleanUp: (() => Promise<void>)[] = [];
+  beforeAll(buildRuntime);
+  afterEach(async () => {
+    for (const step of cleanUp.splice(0).toReversed()) await step();
+  });
+
+  /** A runtime, its tool server, and, where there is a script, its model server. */
+  async function setUp(answer: (query: string) => McpAnswer, script?: ModelScript) {
+    const mcp = await startMcpServer({ tool: 'web_search_tool', token: 'mcp-token', answer });
+    cleanUp.push(mcp.close);
+    const env: Record<string, string> = { SVC_MCP_ENDPOINT: mcp.endpoint, USWARM_MCP_TOKEN: 'mcp-token' };
+    let model: ModelServer | undefined;
+    if (script !== undefined) {
+      model = await startModelServer({ script });
+      cleanUp.push(model.close);
+      Object.assign(env, { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'model-key', OPENAI_MODEL: 'real-model' });
+    }
+    const running = await startRuntimeProcess(env);
+    cleanUp.push(running.end);
+    return { running, model };
+  }
+
+  async function ask({ running }: Awaited<ReturnType<typeof setUp>>, text: string) {
+    const events: TurnEvent['event'][] = [];
+    const history = [{ role: HistoryRole.USER, text }];
+    const agent = { id: 'a', slug: 'researcher', name: 'Rita', model: 'flash' };
+    const request = { turnId: 't', generation: 1, agent, history, tools: ['web_search_tool'], firstStep: 7 };
+    for await (const { event } of running.runtime.runTurn(request)) events.push(event);
+    const done = events.at(-1);
+    if (done?.case !== 'done') throw new Error('no done');
+    return {
+      done: done.value,
+      tools: events.flatMap((event) => (event.case === 'tool' ? [event.value] : [])),
+      usage: events.flatMap((event) => (event.case === 'usage' ? [event.value] : [])),
+    };
+  }
+
+  it('lets a model search and answer from what it found', async () => {
+    const script: ModelScript = ({ messages }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? [{ fromTool: (text) => `Found: ${text}` }, { usage: { prompt: 30, completion: 4 } }]
+        : [
+            ...words('One moment.'),
+            { toolCalls: [{ name: 'web_search_tool', arguments: { query: 'llamas' } }] },
+            { usage: { prompt: 20, completion: 3 } },
+          ];
+    const setup = await setUp((query) => ({ text: '', structured: { query, results } }), script);
+    const { done, tools, usage } = await ask(setup, 'Tell me about llamas');
+    expect(done).toMatchObject({
+      outcome: Outcome.COMPLETED,
+      text: `One moment.\n\nFound: ${JSON.stringify({ query: 'llamas', results })}`,
+    });
+    expect(tools).toMatchObject([
+      { state: ToolState.RUNNING, tool: 'web_search_tool', query: 'llamas' },
+      { state: ToolState.COMPLETED, tool: 'web_search_tool', query: 'llamas' },
+    ]);
+    expect(usage).toMatchObject([
+      { step: 7, provider: 'openai', model: 'real-model', promptTokens: 20n, completionTokens: 3n },
+      { step: 8, provider: 'openai', model: 'real-model', promptTokens: 30n, completionTokens: 4n },
+    ]);
+    expect(setup.model?.usageReported).toEqual({ answers: 2, promptTokens: 50, completionTokens: 7 });
+    expect(setup.model?.requests[0]?.authorization).toBe('Bearer model-key');
+  });
+
+  it('lets the demo model search for real and name its sources', async () => {
+    const queries: string[] = [];
+    const setup = await setUp((query) => {
+      queries.push(query);
+      return { text: '', structured: { results } };
+    });
+    const { done, usage } = await ask(setup, 'Search the web for llamas and answer with sources');
+    expect(queries).toEqual(['llamas']);
+    expect(done.text).toMatch(/^\[demo\] /);
+    expect(done.text).toContain(
+      '1. Llamas of Peru - https://llama.example/?a=1&b=2\n2. More llamas - https://more.example/',
+    );
+    expect(usage.map(({ step }) => step)).toEqual([7, 8]);
+  });
+
+  it('passes on what the search tool says when it cannot search', async () => {
+    const setup = await setUp(() => ({ text: notConfigured, isError: true }));
+    const { done, tools } = await ask(setup, 'Search the web for llamas');
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: `[demo] The search failed: ${notConfigured}` });
+    expect(tools.at(-1)).toMatchObject({ state: ToolState.FAILED, description: notConfigured });
+  });
+
+  it('fails with a stable code when the model refuses, without the key or what the provider said', async () => {
+    const setup = await setUp(
+      () => ({ text: '' }),
+      () => [{ error: { status: 401, message: 'Incorrect API key model-key' } }],
+    );
+    const { done } = await ask(setup, 'Hello');
+    expect(done).toMatchObject({
+      outcome: Outcome.FAILED,
+      errorCode: 'model_rejected',
+      errorMessage: expect.not.stringContaining('model-key'),
+    });
+  });
+
+  it('is incomplete when the model breaks off', async () => {
+    const setup = await setUp(
+      () => ({ text: '' }),
+      () => [...words('Half of'), { cut: true }],
+    );
+    const { done } = await ask(setup, 'Hello');
+    expect(done).toMatchObject({ outcome: Outcome.INCOMPLETE, text: 'Half of', errorCode: 'model_unavailable' });
+  });
+});

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { AgentRuntime, health } from '@uswarm/runtime-proto';
+import type { CloseStack, Logger } from '@uswarm/service-kit';
+import { createTurnRunner } from './agent/run-turn.js';
+import type { RuntimeConfig } from './config.js';
+import { watchIdle } from './idle-exit.js';
+import { createProvider } from './models/provider.js';
+import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
+import { requireCallToken } from './rpc/call-token.js';
+import { createHealth } from './rpc/health.js';
+import { listenHttp2 } from './rpc/http2-server.js';
+import { createMcpTools } from './tools/mcp.js';
+import { noTools } from './tools/tool.js';
+import { createTurnRegistry } from './turns/turn-registry.js';
+
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** Together below the 5 s that a pod is given to stop. */
+const TURN_GRACE_MS = 3_000;
+const CONNECTION_GRACE_MS = 1_000;
+
+const packageJson = new URL('../package.json', import.meta.url);
+const { version } = JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string };
+
+export interface RuntimeDeps {
+  config: RuntimeConfig;
+  logger: Logger;
+  stack: CloseStack;
+  /** Called once when nothing happened for `config.idleExitMs`. */
+  onIdle: () => void;
+}
+
+/** Starts the runtime of one workspace; `stack` stops it again. @throws the listen error. */
+export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDeps): Promise<{ port: number }> {
+  const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs } = config;
+  const mcpTools = mcp === undefined ? undefined : createMcpTools({ ...mcp, version, logger });
+  if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
+
+  const model = createProvider(config);
+  const turns = createTurnRegistry({
+    run: createTurnRunner({ model, tools: mcpTools ?? noTools, logger }),
+    onError: (error, { turnId, generation }) =>
+      logger.error({ err: error, turn_id: turnId, generation }, 'a turn could not be run'),
+  });
+
+  let lastCall = performance.now();
+  const requestGate = requireCallToken({ publicKey, workspaceId, onCall: () => void (lastCall = performance.now()) });
+  const healthState = createHealth();
+  const identity = { workspaceId, version, instanceId: randomUUID() };
+  const server = await listenHttp2(
+    connectNodeAdapter({
+      readMaxBytes: MAX_MESSAGE_BYTES,
+      writeMaxBytes: MAX_MESSAGE_BYTES,
+      routes: (router) =>
+        router
+          .service(AgentRuntime, agentRuntimeRoutes({ turns, identity }), { requestGate })
+          .service(health.Health, healthState.routes, { readMaxBytes: 1024 }),
+    }),
+    { host, port },
+  );
+
+  // Stopped from the bottom up: first no new work, then the streams, then the connections.
+  stack.defer('connections', () => server.close(CONNECTION_GRACE_MS));
+  stack.defer('health watches', () => healthState.close());
+  stack.defer('turns', () => turns.shutDown(TURN_GRACE_MS));
+  stack.defer('health', () => healthState.stopServing());
+  if (idleExitMs > 0) {
+    const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
+    stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs, onIdle }));
+  }
+  logger.info({ port: server.port, provider: model.name, workspace_id: workspaceId }, 'listening');
+  return { port: server.port };
+}

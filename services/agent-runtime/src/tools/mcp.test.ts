@@ -1,0 +1,122 @@
+import { silentLogger } from '@uswarm/service-kit';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type McpAnswer, startMcpServer } from '../../test/mcp-server.js';
+import { MAX_RESULT_BYTES } from './mcp-result.js';
+import { createMcpTools, type McpDeps } from './mcp.js';
+
+const NEVER = new AbortController().signal;
+const TOKEN = 'workspace-token';
+
+describe('tools of an MCP server', () => {
+  const cleanUp: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of cleanUp.splice(0).toReversed()) await step();
+  });
+
+  async function setUp(answer: () => Promise<McpAnswer> | McpAnswer, deps: Partial<McpDeps> = {}) {
+    const server = await startMcpServer({ tool: 'echo_tool', token: TOKEN, answer });
+    const tools = createMcpTools({
+      endpoint: server.endpoint,
+      token: TOKEN,
+      version: '0',
+      logger: silentLogger,
+      ...deps,
+    });
+    cleanUp.push(server.close, () => tools.close());
+    return { server, tools };
+  }
+
+  it('are listed once, with what a model needs, without those it could not call', async () => {
+    const { tools, server } = await setUp(() => ({ text: '' }));
+    const list = await tools.list(NEVER);
+    expect(list).toEqual([
+      {
+        name: 'echo_tool',
+        description: 'Answers.',
+        inputSchema: expect.objectContaining({ type: 'object', required: ['query'] }),
+      },
+    ]);
+    const before = server.requests();
+    expect(await tools.list(NEVER)).toEqual(list);
+    expect(server.requests()).toBe(before);
+  });
+
+  it('give their structured content as JSON, cleaned', async () => {
+    const { tools } = await setUp(() => ({
+      text: 'ignored',
+      structured: { results: [{ title: '\u202Ellamas', url: 'https://a.example/?a=1&b=2' }] },
+    }));
+    expect(await tools.call('echo_tool', { query: 'llamas' }, NEVER)).toEqual({
+      text: '{"results":[{"title":"llamas","url":"https://a.example/?a=1&b=2"}]}',
+      failed: false,
+    });
+  });
+
+  it('give their text where they have no structure, cleaned and cut', async () => {
+    const { tools } = await setUp(() => ({ text: `\u200B${'x'.repeat(MAX_RESULT_BYTES + 10)}` }));
+    const { text, failed } = await tools.call('echo_tool', { query: '' }, NEVER);
+    expect(failed).toBe(false);
+    expect(text).toBe(`${'x'.repeat(MAX_RESULT_BYTES)}\n[cut: the result was longer than ${MAX_RESULT_BYTES} bytes]`);
+  });
+
+  it('fail with the sentence of the tool', async () => {
+    const sentence = 'web_search_tool: searxng endpoint is not configured';
+    const { tools } = await setUp(() => ({ text: sentence, isError: true }));
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: sentence, failed: true });
+  });
+
+  it('say what is wrong with the arguments', async () => {
+    const { tools } = await setUp(() => ({ text: 'unreached' }));
+    expect(await tools.call('echo_tool', { query: 5 }, NEVER)).toEqual({
+      text: expect.stringContaining('query'),
+      failed: true,
+    });
+  });
+
+  it('fail with a sentence when they take too long', async () => {
+    const { tools } = await setUp(() => new Promise<McpAnswer>(() => undefined), { callTimeoutMs: 100 });
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({
+      text: 'echo_tool: the tool server did not answer in time.',
+      failed: true,
+    });
+  });
+
+  it('end with the reason of the signal when the turn is aborted', async () => {
+    const called = Promise.withResolvers<void>();
+    const { tools } = await setUp(() => {
+      called.resolve();
+      return new Promise<McpAnswer>(() => undefined);
+    });
+    const controller = new AbortController();
+    const call = tools.call('echo_tool', { query: '' }, controller.signal);
+    await called.promise;
+    controller.abort(new Error('stopped'));
+    await expect(call).rejects.toThrow('stopped');
+  });
+
+  it('fail with a sentence when the server refuses the token', async () => {
+    const { tools } = await setUp(() => ({ text: '' }), { token: 'wrong' });
+    await expect(tools.list(NEVER)).rejects.toThrow('The tool server refused the token of this workspace.');
+    expect((await tools.call('echo_tool', { query: '' }, NEVER)).failed).toBe(true);
+  });
+
+  it('are there again when the server is', async () => {
+    const { tools, server } = await setUp(() => ({ text: 'first' }));
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: 'first', failed: false });
+    await server.close();
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({
+      text: 'echo_tool: the tool server could not be reached.',
+      failed: true,
+    });
+    await expect(tools.list(NEVER)).rejects.toThrow('The tool server could not be reached.');
+    const again = await startMcpServer({
+      tool: 'echo_tool',
+      token: TOKEN,
+      answer: () => ({ text: 'second' }),
+      port: server.port,
+    });
+    cleanUp.push(again.close);
+    expect(await tools.list(NEVER)).toHaveLength(1);
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: 'second', failed: false });
+  });
+});

@@ -1,0 +1,126 @@
+import {
+  type CallToolResult,
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type Tool,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import type { Logger } from '@uswarm/service-kit';
+import type { ToolDefinition } from '../models/model.js';
+import { toToolResult } from './mcp-result.js';
+import type { ToolResult, ToolSource } from './tool.js';
+import { capped, visibleText } from './untrusted-text.js';
+
+export interface McpDeps {
+  endpoint: string;
+  token?: string | undefined;
+  version: string;
+  logger: Pick<Logger, 'warn'>;
+  /** Milliseconds for connecting and listing. */
+  listTimeoutMs?: number;
+  /** Milliseconds for a call. */
+  callTimeoutMs?: number;
+}
+
+/** What model providers accept as the name of a function. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const MAX_DESCRIPTION_BYTES = 4 * 1024;
+
+function toDefinition({ name, description = '', inputSchema }: Tool): ToolDefinition {
+  return { name, description: capped(visibleText(description), MAX_DESCRIPTION_BYTES), inputSchema };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return 'did not answer in time';
+  if (error instanceof UnauthorizedError) return 'refused the token of this workspace';
+  if (error instanceof SdkHttpError && error.status === 429) return 'is limiting requests; try again later';
+  if (error instanceof SdkHttpError && error.status !== undefined) return `answered with status ${error.status}`;
+  return 'could not be reached';
+}
+
+const asFailure = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });
+
+interface Session {
+  client: Client;
+  tools: readonly ToolDefinition[];
+}
+
+/** Tools of an MCP server over streamable HTTP: connected to on first use, again after a failure. */
+export function createMcpTools(deps: McpDeps): ToolSource & { close(): Promise<void> } {
+  const { endpoint, token, version, logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000 } = deps;
+  let session: Promise<Session> | undefined;
+
+  async function connect(): Promise<Session> {
+    const client = new Client({ name: 'uswarm-agent-runtime', version }, { versionNegotiation: { mode: 'auto' } });
+    const options = token === undefined ? {} : { authProvider: { token: () => Promise.resolve(token) } };
+    const transport = new StreamableHTTPClientTransport(new URL(endpoint), options);
+    try {
+      await client.connect(transport, { timeout: listTimeoutMs });
+      const { tools } = await client.listTools(undefined, { timeout: listTimeoutMs });
+      return { client, tools: tools.filter(({ name }) => TOOL_NAME.test(name)).map(toDefinition) };
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+
+  /** One attempt at a time, shared by the turns that wait for it; a failed one is forgotten. */
+  function current(): Promise<Session> {
+    session ??= connect().catch((error: unknown) => {
+      session = undefined;
+      throw error;
+    });
+    return session;
+  }
+
+  async function discard(broken: Promise<Session>): Promise<void> {
+    if (session === broken) session = undefined;
+    await broken.then(({ client }) => client.close()).catch(() => undefined);
+  }
+
+  return {
+    async list(signal) {
+      try {
+        return (await unlessAborted(current(), signal)).tools;
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn({ err: error }, 'the tool server could not be listed');
+        throw new Error(`The tool server ${reasonOf(error)}.`, { cause: error });
+      }
+    },
+
+    async call(name, input, signal): Promise<ToolResult> {
+      const attempt = current();
+      try {
+        const { client } = await unlessAborted(attempt, signal);
+        const options = { signal, timeout: callTimeoutMs, maxTotalTimeout: callTimeoutMs };
+        return toToolResult(await client.callTool({ name, arguments: input }, options));
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn({ err: error, tool: name }, 'a tool call failed');
+        // The server is well and says what is wrong, with the arguments for one: the model can mend that.
+        if (error instanceof ProtocolError) return toToolResult(asFailure(`${name}: ${error.message}`));
+        void discard(attempt);
+        return { text: `${name}: the tool server ${reasonOf(error)}.`, failed: true };
+      }
+    },
+
+    async close() {
+      if (session !== undefined) await discard(session);
+    },
+  };
+}
+
+/** The promise, or the signal's reason if that comes first; the work itself goes on for others. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

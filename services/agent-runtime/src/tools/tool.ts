@@ -1,0 +1,21 @@
+import type { ToolDefinition } from '../models/model.js';
+
+/** What came of a tool call. The text is untrusted data, whoever wrote the tool. */
+export interface ToolResult {
+  text: string;
+  failed: boolean;
+}
+
+/** Somewhere tools come from. */
+export interface ToolSource {
+  /** @throws Error with a sentence for people; when `signal` aborts, its reason. */
+  list(signal: AbortSignal): Promise<readonly ToolDefinition[]>;
+  /** Failures are results. @throws only the reason of `signal`, when it aborts. */
+  call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<ToolResult>;
+}
+
+/** The source of a runtime that has no tools. */
+export const noTools: ToolSource = {
+  list: () => Promise.resolve([]),
+  call: (name) => Promise.resolve({ text: `${name}: there is no such tool.`, failed: true }),
+};

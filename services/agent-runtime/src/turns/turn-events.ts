@@ -1,0 +1,39 @@
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  type AgentActivity,
+  ActivitySchema,
+  ChunkSchema,
+  type Done,
+  ToolSchema,
+  type TurnEvent,
+  TurnEventSchema,
+  UsageSchema,
+} from '@uswarm/runtime-proto';
+
+/** What a turn event says, before the log numbers it. */
+export type TurnEventBody = Exclude<TurnEvent['event'], { case: undefined }>;
+
+export const activityEvent = (activity: AgentActivity): TurnEventBody => ({
+  case: 'activity',
+  value: create(ActivitySchema, { activity }),
+});
+
+export const chunkEvent = (text: string): TurnEventBody => ({ case: 'chunk', value: create(ChunkSchema, { text }) });
+
+export const toolEvent = (tool: MessageInitShape<typeof ToolSchema>): TurnEventBody => ({
+  case: 'tool',
+  value: create(ToolSchema, tool),
+});
+
+export const usageEvent = (usage: MessageInitShape<typeof UsageSchema>): TurnEventBody => ({
+  case: 'usage',
+  value: create(UsageSchema, usage),
+});
+
+export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: done });
+
+export const numbered = (number: number, event: TurnEventBody): TurnEvent =>
+  create(TurnEventSchema, { number: BigInt(number), event });
+
+/** Bytes that the event takes on the wire. */
+export const byteLength = (event: TurnEvent): number => toBinary(TurnEventSchema, event).byteLength;

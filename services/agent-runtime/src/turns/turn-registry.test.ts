@@ -1,0 +1,209 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  AgentActivity,
+  type Done,
+  DoneSchema,
+  Outcome,
+  type RunTurnRequest,
+  RunTurnRequestSchema,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
+import { describe, expect, it } from '@jest/globals';
+import { activityEvent, chunkEvent } from './turn-events.js';
+import { TurnAborted, type TurnRefusal } from './turn-end.js';
+import { createTurnRegistry, defaultTurnLimits, type TurnContext, type TurnLimits } from './turn-registry.js';
+
+const NEVER = new AbortController().signal;
+
+type TurnInit = Exclude<MessageInitShape<typeof RunTurnRequestSchema>, RunTurnRequest>;
+
+const request = (init: TurnInit = {}) =>
+  create(RunTurnRequestSchema, { turnId: 'turn', generation: 1, agent: { id: 'agent' }, ...init });
+
+const done = (text: string, outcome = Outcome.COMPLETED): Done => create(DoneSchema, { outcome, text });
+
+async function all(events: AsyncIterable<TurnEvent>): Promise<TurnEvent[]> {
+  const list: TurnEvent[] = [];
+  for await (const event of events) list.push(event);
+  return list;
+}
+
+const summary = (events: readonly TurnEvent[]): string[] =>
+  events.map(({ number, event }) =>
+    `${number} ${event.case} ${event.case === 'chunk' || event.case === 'done' ? event.value.text : ''}`.trim(),
+  );
+
+/** A registry whose turns are in the test's hands: each run waits for its `finish`. */
+function setUp(limits: Partial<TurnLimits> = {}) {
+  const runs: { context: TurnContext; finish: (end: Done) => void; fail: (error: Error) => void }[] = [];
+  const errors: unknown[] = [];
+  let started = Promise.withResolvers<void>();
+  const clock = { ms: 0 };
+  const turns = createTurnRegistry({
+    run: (_request, context) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Done>();
+      context.signal.addEventListener('abort', () => resolve(done('so far', Outcome.STOPPED)));
+      runs.push({ context, finish: resolve, fail: reject });
+      started.resolve();
+      started = Promise.withResolvers();
+      return promise;
+    },
+    limits: { ...defaultTurnLimits, ...limits },
+    now: () => clock.ms,
+    onError: (error) => errors.push(error),
+  });
+  /** Starts a turn and waits until it runs. */
+  async function start(init: TurnInit = {}) {
+    const running = started.promise;
+    const events = all(turns.follow(request(init), NEVER));
+    events.catch(() => undefined);
+    await running;
+    const run = runs.at(-1);
+    if (run === undefined) throw new Error('nothing runs');
+    return { ...run, events };
+  }
+  return { turns, runs, errors, clock, start };
+}
+
+const refused = (refusal: TurnRefusal) => expect.objectContaining({ refusal });
+
+describe('a turn registry', () => {
+  it('numbers events from 1 and ends with done', async () => {
+    const { start } = setUp();
+    const { context, finish, events } = await start();
+    context.emit(chunkEvent('Hello '));
+    context.emit(chunkEvent('world'));
+    finish(done('Hello world'));
+    expect(summary(await events)).toEqual(['1 chunk Hello', '2 chunk world', '3 done Hello world']);
+  });
+
+  it('runs a turn once, however often it is asked for', async () => {
+    const { turns, runs, start } = setUp();
+    const { context, finish, events } = await start();
+    context.emit(chunkEvent('a'));
+    const second = all(turns.follow(request(), NEVER));
+    const fromTheMiddle = all(turns.follow(request({ fromEvent: 1n }), NEVER));
+    finish(done('a'));
+    expect(await second).toEqual(await events);
+    expect(await fromTheMiddle).toEqual((await events).slice(1));
+    expect(runs).toHaveLength(1);
+  });
+
+  it('goes on when everybody hung up, and replays to who comes back', async () => {
+    const { turns, start } = setUp();
+    const hangUp = new AbortController();
+    const first = all(turns.follow(request({ turnId: 'other' }), hangUp.signal));
+    const { context, finish } = await start({ turnId: 'other' });
+    hangUp.abort();
+    await first;
+    expect(context.signal.aborted).toBe(false);
+    context.emit(chunkEvent('later'));
+    finish(done('later'));
+    const again = await all(turns.follow(request({ turnId: 'other' }), NEVER));
+    expect(summary(again)).toEqual(['1 chunk later', '2 done later']);
+  });
+
+  it('knows no turn that it is asked to go on with but never had', () => {
+    const { turns } = setUp();
+    expect(() => turns.follow(request({ fromEvent: 3n }), NEVER)).toThrow(refused('not_found'));
+  });
+
+  it('refuses a reader that claims more events than there are', async () => {
+    const { turns, start } = setUp();
+    await start();
+    expect(() => turns.follow(request({ fromEvent: 1n }), NEVER)).toThrow(refused('beyond_the_end'));
+  });
+
+  it('lets a higher generation replace a lower one, and refuses the lower one from then on', async () => {
+    const { turns, start } = setUp();
+    const first = await start();
+    const second = await start({ generation: 2 });
+    await expect(first.events).rejects.toEqual(refused('superseded'));
+    expect(first.context.signal.reason).toEqual(new TurnAborted('lost'));
+    first.context.emit(chunkEvent('too late'));
+    second.finish(done('new'));
+    expect(summary(await second.events)).toEqual(['1 done new']);
+    expect(() => turns.follow(request({ generation: 1 }), NEVER)).toThrow(refused('superseded'));
+    expect(() => turns.follow(request({ generation: 3, fromEvent: 1n }), NEVER)).toThrow(refused('not_found'));
+  });
+
+  it('stops a turn by aborting it, and lets its runner say what was written', async () => {
+    const { turns, start } = setUp();
+    const { context, events } = await start();
+    turns.stop('turn', 1);
+    expect(context.signal.reason).toEqual(new TurnAborted('stopped'));
+    expect((await events).at(-1)?.event.value).toMatchObject({ outcome: Outcome.STOPPED, text: 'so far' });
+    expect(() => turns.stop('turn', 1)).not.toThrow();
+  });
+
+  it('stops only the generation it has', async () => {
+    const { turns, start } = setUp();
+    await start({ generation: 2 });
+    expect(() => turns.stop('turn', 1)).toThrow(refused('superseded'));
+    expect(() => turns.stop('turn', 3)).toThrow(refused('not_found'));
+    expect(() => turns.stop('unknown', 1)).toThrow(refused('not_found'));
+  });
+
+  it('shows what runs and what it does, and since when nothing does', async () => {
+    const { turns, clock, start } = setUp();
+    clock.ms = 40;
+    expect(turns.idleMs()).toBe(40);
+    const { context, finish, events } = await start();
+    context.emit(activityEvent(AgentActivity.WRITING));
+    const [running] = turns.running();
+    expect(running).toMatchObject({ turnId: 'turn', generation: 1, agentId: 'agent', activity: AgentActivity.WRITING });
+    expect(turns.idleMs()).toBe(0);
+    finish(done(''));
+    await events;
+    clock.ms = 100;
+    expect(turns.running()).toEqual([]);
+    expect(turns.idleMs()).toBe(60);
+  });
+
+  it('aborts a turn whose events outgrow the limit, and keeps their numbers without a gap', async () => {
+    const { start } = setUp({ bytesPerTurn: 100 });
+    const { context, events } = await start();
+    context.emit(chunkEvent('x'.repeat(60)));
+    context.emit(chunkEvent('y'.repeat(60)));
+    expect(context.signal.reason).toEqual(new TurnAborted('too_long'));
+    expect((await events).map(({ number }) => number)).toEqual([1n, 2n]);
+  });
+
+  it('forgets finished turns, the oldest first, when they take too much room', async () => {
+    const { turns, start } = setUp({ bytesFinished: 150 });
+    for (const turnId of ['first', 'second']) {
+      const { context, finish, events } = await start({ turnId });
+      context.emit(chunkEvent('x'.repeat(80)));
+      finish(done(''));
+      await events;
+    }
+    expect(() => turns.follow(request({ turnId: 'first', fromEvent: 1n }), NEVER)).toThrow(refused('not_found'));
+    expect(await all(turns.follow(request({ turnId: 'second', fromEvent: 1n }), NEVER))).toHaveLength(1);
+  });
+
+  it('takes on no more turns than it may', async () => {
+    const { turns, start } = setUp({ running: 1 });
+    await start();
+    expect(() => turns.follow(request({ turnId: 'one more' }), NEVER)).toThrow(refused('too_many_turns'));
+  });
+
+  it('ends a turn whose runner breaks, and reports the bug', async () => {
+    const { errors, start } = setUp();
+    const { fail, events } = await start();
+    fail(new Error('a bug'));
+    expect((await events).at(-1)?.event.value).toMatchObject({ outcome: Outcome.FAILED, errorCode: 'internal_error' });
+    expect(errors).toEqual([new Error('a bug')]);
+  });
+
+  it('lets running turns end when it shuts down, and gives up on those that do not', async () => {
+    const { turns, start } = setUp();
+    const quick = await start({ turnId: 'quick' });
+    const slow = await start({ turnId: 'slow' });
+    quick.finish(done('in time'));
+    await turns.shutDown(20);
+    expect(summary(await quick.events)).toEqual(['1 done in time']);
+    await expect(slow.events).rejects.toEqual(refused('shutting_down'));
+    expect(slow.context.signal.reason).toEqual(new TurnAborted('lost'));
+    expect(() => turns.follow(request({ turnId: 'new' }), NEVER)).toThrow(refused('shutting_down'));
+  });
+});

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import {
+  AgentActivity,
+  type Done,
+  DoneSchema,
+  Outcome,
+  type RunningTurn,
+  RunningTurnSchema,
+  type RunTurnRequest,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
+import { createEventLog, type EventLog } from './event-log.js';
+import { createFinishedTurns } from './finished-turns.js';
+import { TurnAborted, TurnRefused } from './turn-end.js';
+import { byteLength, doneEvent, numbered, type TurnEventBody } from './turn-events.js';
+
+export interface TurnContext {
+  emit(event: TurnEventBody): void;
+  /** Aborts with a `TurnAborted`. */
+  signal: AbortSignal;
+}
+
+/** Works on a turn until it has an end; must settle soon after its signal aborts. */
+export type TurnRunner = (request: RunTurnRequest, context: TurnContext) => Promise<Done>;
+
+export interface TurnLimits {
+  /** Turns that run at once. */
+  running: number;
+  /** Bytes of events of one turn. */
+  bytesPerTurn: number;
+  /** Bytes of events of all finished turns; beyond that the oldest is forgotten first. */
+  bytesFinished: number;
+  /** Milliseconds that a finished turn is kept. */
+  keepFinishedMs: number;
+}
+
+export const defaultTurnLimits: TurnLimits = {
+  running: 64,
+  bytesPerTurn: 1024 * 1024,
+  bytesFinished: 16 * 1024 * 1024,
+  keepFinishedMs: 5 * 60_000,
+};
+
+export interface TurnRegistryDeps {
+  run: TurnRunner;
+  limits?: TurnLimits;
+  /** Milliseconds that only grow. */
+  now?: () => number;
+  /** Called when the runner throws, which is a bug. */
+  onError: (error: unknown, turn: { turnId: string; generation: number }) => void;
+}
+
+export interface TurnRegistry {
+  /**
+   * Starts the turn, or finds it, and follows its events; aborting `signal` never stops the turn.
+   * @throws TurnRefused
+   */
+  follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  /** Asks a turn to end with outcome STOPPED; one that ended already stays as it is. @throws TurnRefused */
+  stop(turnId: string, generation: number): void;
+  running(): RunningTurn[];
+  /** Milliseconds since the last turn ended, or since the start; 0 while one runs. */
+  idleMs(): number;
+  /**
+   * Takes no more turns, waits up to `graceMs` for those that run, and gives up on the rest:
+   * their readers get `shutting_down` and no `done`, so the caller runs them again elsewhere.
+   */
+  shutDown(graceMs: number): Promise<void>;
+}
+
+interface Turn {
+  turnId: string;
+  generation: number;
+  agentId: string;
+  activity: AgentActivity;
+  log: EventLog<TurnEvent>;
+  bytes: number;
+  controller: AbortController;
+  ended: Promise<void>;
+}
+
+const internalError = (): Done =>
+  create(DoneSchema, {
+    outcome: Outcome.FAILED,
+    errorCode: 'internal_error',
+    errorMessage: 'Something went wrong in the agent runtime.',
+  });
+
+/** Appends unless the turn is over; what outgrows the limit is left out and aborts the turn. */
+function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number): void {
+  const isDone = event.case === 'done';
+  if (turn.log.closed) return;
+  const entry = numbered(turn.log.length + 1, event);
+  const bytes = byteLength(entry);
+  if (!isDone && turn.bytes + bytes > maxBytes) {
+    turn.controller.abort(new TurnAborted('too_long'));
+    return;
+  }
+  turn.bytes += bytes;
+  turn.log.append(entry);
+  if (event.case === 'activity') turn.activity = event.value.activity;
+}
+
+/** The turns of one runtime process, running and lately finished. */
+export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
+  const { run, onError, limits = defaultTurnLimits, now = () => performance.now() } = deps;
+  const turns = new Map<string, Turn>();
+  const running = new Set<Turn>();
+  const finished = createFinishedTurns<Turn>({
+    maxBytes: limits.bytesFinished,
+    keepMs: limits.keepFinishedMs,
+    onForget: drop,
+  });
+  let lastActive = now();
+  let shuttingDown = false;
+
+  function drop(turn: Turn): void {
+    if (turns.get(turn.turnId) === turn) turns.delete(turn.turnId);
+  }
+
+  /** Ends a turn for its readers, at most once. */
+  function settle(turn: Turn, end: Done | TurnRefused): void {
+    if (!running.delete(turn)) return;
+    lastActive = now();
+    if (end instanceof TurnRefused) {
+      turn.log.close(end);
+      turn.controller.abort(new TurnAborted('lost'));
+      drop(turn);
+      return;
+    }
+    emitInto(turn, doneEvent(end), limits.bytesPerTurn);
+    turn.log.close();
+    finished.keep(turn);
+  }
+
+  function start(request: RunTurnRequest): Turn {
+    if (running.size >= limits.running) throw new TurnRefused('too_many_turns');
+    const controller = new AbortController();
+    const turn: Turn = {
+      turnId: request.turnId,
+      generation: request.generation,
+      agentId: request.agent?.id ?? '',
+      activity: AgentActivity.UNSPECIFIED,
+      log: createEventLog(),
+      bytes: 0,
+      controller,
+      ended: Promise.resolve(),
+    };
+    turns.set(turn.turnId, turn);
+    running.add(turn);
+    const context: TurnContext = {
+      emit: (event) => emitInto(turn, event, limits.bytesPerTurn),
+      signal: controller.signal,
+    };
+    // Not before the next tick: whoever asked for the turn has it in hand when the work begins.
+    turn.ended = Promise.resolve()
+      .then(() => run(request, context))
+      .catch((error: unknown) => {
+        onError(error, turn);
+        return internalError();
+      })
+      .then((done) => settle(turn, done));
+    return turn;
+  }
+
+  function find(request: RunTurnRequest): Turn {
+    const from = Number(request.fromEvent);
+    const known = turns.get(request.turnId);
+    if (known !== undefined && request.generation < known.generation) throw new TurnRefused('superseded');
+    if (known !== undefined && request.generation === known.generation) {
+      if (from > known.log.length) throw new TurnRefused('beyond_the_end');
+      return known;
+    }
+    if (from > 0) throw new TurnRefused('not_found');
+    if (shuttingDown) throw new TurnRefused('shutting_down');
+    if (known !== undefined) {
+      settle(known, new TurnRefused('superseded'));
+      finished.forget(known);
+    }
+    return start(request);
+  }
+
+  return {
+    follow: (request, signal) => find(request).log.read(Number(request.fromEvent), signal),
+    stop(turnId, generation) {
+      const turn = turns.get(turnId);
+      if (turn === undefined || generation > turn.generation) throw new TurnRefused('not_found');
+      if (generation < turn.generation) throw new TurnRefused('superseded');
+      if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
+    },
+    running: () =>
+      Array.from(running, ({ turnId, generation, agentId, activity }) =>
+        create(RunningTurnSchema, { turnId, generation, agentId, activity }),
+      ),
+    idleMs: () => (running.size > 0 ? 0 : now() - lastActive),
+    async shutDown(graceMs) {
+      shuttingDown = true;
+      const allEnded = Promise.all(Array.from(running, ({ ended }) => ended));
+      await Promise.race([allEnded, sleep(graceMs, undefined, { ref: false })]);
+      for (const turn of running) settle(turn, new TurnRefused('shutting_down'));
+    },
+  };
+}

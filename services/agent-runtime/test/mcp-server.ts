@@ -1,0 +1,63 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+export interface McpAnswer {
+  text: string;
+  structured?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+export interface McpServerOptions {
+  /** The name of its one tool, which takes a `query`. */
+  tool: string;
+  /** The bearer token it wants; any other is answered with 401. */
+  token: string;
+  answer: (query: string) => Promise<McpAnswer> | McpAnswer;
+  port?: number;
+}
+
+/** A real MCP server on loopback, as the official SDK makes it. */
+export async function startMcpServer({ tool, token, answer, port = 0 }: McpServerOptions) {
+  let requests = 0;
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'test-tools', version: '1.0.0' });
+    const config = { description: 'Ans\u200Bwers.', inputSchema: z.object({ query: z.string() }) };
+    server.registerTool(tool, config, async ({ query }) => {
+      const { text, structured, isError } = await answer(query);
+      return {
+        content: [{ type: 'text', text }],
+        ...(structured === undefined ? {} : { structuredContent: structured }),
+        ...(isError === undefined ? {} : { isError }),
+      };
+    });
+    // A name that MCP allows and model providers do not.
+    server.registerTool('dotted.name', { inputSchema: z.object({}) }, () => ({ content: [] }));
+    return server;
+  });
+  const serve = toNodeHandler(handler);
+  const server = createServer((request, response) => {
+    requests += 1;
+    if (request.headers.authorization !== `Bearer ${token}`) {
+      response.writeHead(401).end();
+      return;
+    }
+    const { method = 'GET', url = '/mcp' } = request;
+    void serve(Object.assign(request, { method, url }), response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    port: bound,
+    endpoint: `http://127.0.0.1:${bound}/mcp`,
+    /** How many HTTP requests came. */
+    requests: () => requests,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

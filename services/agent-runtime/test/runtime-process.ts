@@ -1,0 +1,109 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createPrivateKey, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Client, createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { AgentRuntime, health } from '@uswarm/runtime-proto';
+import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
+
+const packageDir = fileURLToPath(new URL('..', import.meta.url));
+const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+
+/** Brings `dist` up to date, so that what runs is what the sources say. */
+export async function buildRuntime(): Promise<void> {
+  await promisify(execFile)(process.execPath, [tsc, '--build', packageDir]);
+}
+
+export const WORKSPACE = '0192f0c1-7b1e-7000-8000-000000000001';
+
+const keys = generateCallKeys();
+const privateKey = createPrivateKey(keys.privateKey);
+
+/** A token as the orchestrator signs it. */
+export const callToken = (audience = WORKSPACE): Promise<string> =>
+  signCallToken(privateKey, { subject: 'orchestrator', audience });
+
+/** A token of the right key and audience that ran out a minute ago. */
+export function expiredToken(): string {
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { sub: 'orchestrator', aud: WORKSPACE, iat: now - 120, exp: now - 60 };
+  const signed = [{ alg: 'EdDSA' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`;
+}
+
+export interface RuntimeProcess {
+  child: ChildProcess;
+  port: number;
+  /** Everything that came on standard output. */
+  stdout: readonly string[];
+  runtime: Client<typeof AgentRuntime>;
+  health: Client<typeof health.Health>;
+  /** A client that sends this header instead of a valid token. */
+  clientWith(authorization: string | undefined): Client<typeof AgentRuntime>;
+  /** Resolves with exit code and signal. */
+  exited: Promise<[number | null, NodeJS.Signals | null]>;
+  /** Kills the process if it still runs. */
+  end(): Promise<void>;
+}
+
+/** Starts the built program as local mode does, and waits until it listens. */
+export async function startRuntimeProcess(env: Record<string, string> = {}): Promise<RuntimeProcess> {
+  const child = spawn(process.execPath, ['dist/main.js'], {
+    cwd: packageDir,
+    // Nothing of this machine's environment: a key set here would choose another provider.
+    env: {
+      USWARM_WORKSPACE_ID: WORKSPACE,
+      USWARM_USER_ID: 'user',
+      USWARM_RUNTIME_HOST: '127.0.0.1',
+      USWARM_RUNTIME_PORT: '0',
+      USWARM_CALL_PUBLIC_KEY: keys.publicKey,
+      USWARM_DEMO_DELAY_MS: '0',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit') as RuntimeProcess['exited'];
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (log += text));
+  const stdout: string[] = [];
+  const lines = createInterface({ input: child.stdout }).on('line', (line) => stdout.push(line));
+  await Promise.race([once(lines, 'line'), exited]);
+  const [line] = stdout;
+  if (line === undefined) throw new Error(`the runtime did not start:\n${log}`);
+  const { port } = JSON.parse(line) as { port: number };
+  const baseUrl = `http://127.0.0.1:${port}`;
+
+  const clientWith = (authorize: () => Promise<string | undefined>): Client<typeof AgentRuntime> =>
+    createClient(
+      AgentRuntime,
+      createGrpcTransport({
+        baseUrl,
+        interceptors: [
+          (next) => async (request) => {
+            const value = await authorize();
+            if (value !== undefined) request.header.set('authorization', value);
+            return next(request);
+          },
+        ],
+      }),
+    );
+
+  return {
+    child,
+    port,
+    stdout,
+    runtime: clientWith(async () => `Bearer ${await callToken()}`),
+    health: createClient(health.Health, createGrpcTransport({ baseUrl })),
+    clientWith: (authorization) => clientWith(() => Promise.resolve(authorization)),
+    exited,
+    async end() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { generateCallKeys } from '@uswarm/service-kit';
+import { LocalError, writePrivateFile } from '@uswarm/testkit';
+import { z } from 'zod';
+
+const secrets = z.object({
+  /** `<id>:<secret>`, for service tokens of the internal API. */
+  internal_api_key: z.string().min(1),
+  /** `<id>:<secret>`, for the tokens that runtimes show to MCP servers. */
+  mcp_signing_key: z.string().min(1),
+  /** PEM of the Ed25519 key that signs calls to runtimes. */
+  call_private_key: z.string().min(1),
+  /** Signs page cursors. */
+  cursor_key: z.string().min(1),
+  /** Keys the hash that is left of a deleted user. */
+  identity_key: z.string().min(1),
+});
+
+/** What services need to trust each other, made once per data folder. */
+export type LocalSecrets = z.infer<typeof secrets>;
+
+const random = (): string => randomBytes(32).toString('base64url');
+
+function generate(): LocalSecrets {
+  return {
+    internal_api_key: `local:${random()}`,
+    mcp_signing_key: `local:${random()}`,
+    call_private_key: generateCallKeys().privateKey,
+    cursor_key: random(),
+    identity_key: random(),
+  };
+}
+
+/** Reads the file, or makes it; a secret that it does not have yet is added. @throws LocalError */
+export function loadSecrets(file: string): LocalSecrets {
+  if (!existsSync(file)) return save(file, generate());
+  const known = secrets.partial().safeParse(parseJson(readFileSync(file, 'utf8')));
+  if (!known.success) {
+    throw new LocalError(`${file} cannot be read; put back a copy, or remove it and sign in again everywhere.`);
+  }
+  const complete = secrets.safeParse(known.data);
+  return complete.success ? complete.data : save(file, secrets.parse({ ...generate(), ...known.data }));
+}
+
+function save(file: string, value: LocalSecrets): LocalSecrets {
+  writePrivateFile(file, `${JSON.stringify(value, undefined, 2)}\n`);
+  return value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

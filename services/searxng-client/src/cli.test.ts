@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { answerJson, row, startFakeSearxng } from '../test/fake-searxng.js';
+import { runProgram } from '../test/run-program.js';
+
+const cli = (args: readonly string[], env?: Record<string, string>) => runProgram('cli.ts', args, env);
+
+describe('search from the command line', () => {
+  it('TOOL-004 TOOL-022: asks the SearXNG of SVC_SEARCH_ENDPOINT and prints the results for people', async () => {
+    await using searxng = await startFakeSearxng(answerJson({ results: [row('tea'), row('pot')] }));
+    const finished = await cli(['green', 'tea'], { SVC_SEARCH_ENDPOINT: searxng.endpoint });
+    expect(finished).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        '1. Title tea\n   https://example.com/tea\n   About tea\n   found by alpha\n',
+        '2. Title pot\n   https://example.com/pot\n   About pot\n   found by alpha\n',
+      ].join('\n'),
+    });
+    expect(searxng.requests[0]?.url.searchParams.get('q')).toBe('green tea');
+  });
+
+  it('TOOL-005: --searxng-endpoint beats SVC_SEARCH_ENDPOINT', async () => {
+    await using asked = await startFakeSearxng(answerJson({ results: [] }));
+    await using passedOver = await startFakeSearxng(answerJson({ results: [] }));
+    const finished = await cli(['tea', '--searxng-endpoint', asked.endpoint], {
+      SVC_SEARCH_ENDPOINT: passedOver.endpoint,
+    });
+    expect(finished).toMatchObject({ code: 0, stdout: 'No results.\n' });
+    expect([asked.requests.length, passedOver.requests.length]).toEqual([1, 0]);
+  });
+
+  it('TOOL-003: --help names the endpoint that is asked when nothing is set', async () => {
+    const { code, stdout } = await cli(['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('http://searxng.backend.svc.cluster.local:8080');
+  });
+
+  it('TOOL-021: --max-results limits the rows; --json prints the outcome', async () => {
+    await using searxng = await startFakeSearxng(answerJson({ results: [row('a'), row('b'), row('c')] }));
+    const { stdout } = await cli(['x', '--max-results', '2', '--json', '--searxng-endpoint', searxng.endpoint]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'ok', results: [{ title: 'Title a' }, { title: 'Title b' }] });
+  });
+
+  it('tells failed engines from no results, by text and exit code', async () => {
+    await using searxng = await startFakeSearxng(
+      answerJson({ results: [], unresponsive_engines: [['alpha', 'timeout']] }),
+    );
+    const { code, stdout } = await cli(['x', '--searxng-endpoint', searxng.endpoint]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^The search failed at the search engines\.\n\nNote: Inconclusive: /);
+  });
+});
+
+describe('a command that cannot be carried out', () => {
+  it('TOOL-030: an explicitly empty endpoint is "not configured", exit code 1', async () => {
+    const { code, stderr } = await cli(['tea'], { SVC_SEARCH_ENDPOINT: '' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^web_search_tool: searxng endpoint is not configured/);
+  });
+
+  it('TOOL-031: a status that is no success is named, exit code 1', async () => {
+    await using searxng = await startFakeSearxng((_, response) => void response.writeHead(429).end());
+    const { code, stderr } = await cli(['tea', '--searxng-endpoint', searxng.endpoint]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^web_search_tool: searxng returned status 429/);
+  });
+
+  it('with --json the error is JSON too', async () => {
+    const { code, stdout, stderr } = await cli(['tea', '--json', '--searxng-endpoint=']);
+    expect([code, stderr]).toEqual([1, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'not_configured' } });
+  });
+
+  it.each([
+    ['TOOL-020', [], 'query must be a non-empty text'],
+    ['TOOL-021', ['x', '--max-results', '0'], 'max_results must be a whole number from 1 to 15'],
+    ['TOOL-021', ['x', '--max-results=-1'], 'max_results must be a whole number from 1 to 15'],
+    ['TOOL-021', ['x', '--max-results', '2.5'], 'max_results must be a whole number from 1 to 15'],
+    ['TOOL-021', ['x', '--max-results', 'many'], 'max_results must be a whole number from 1 to 15'],
+  ])('%s: %j is an argument error, exit code 2', async (_, args, text) => {
+    await expect(cli(args)).resolves.toEqual({ code: 2, stdout: '', stderr: `web_search_tool: ${text}\n` });
+  });
+
+  it('an unknown option is a usage error, exit code 2', async () => {
+    const { code, stderr } = await cli(['tea', '--pages', '3']);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Unknown option '--pages'");
+    expect(stderr).toContain('Usage: search <query>');
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from '@uswarm/service-kit';
+import { loadSearchConfig } from './config.js';
+
+const SVC_MCP_SIGNING_KEY = `k2:${'s'.repeat(32)}`;
+const env = { SVC_MCP_SIGNING_KEY };
+
+describe('loadSearchConfig', () => {
+  it('TOOL-003: needs the signing key only', () => {
+    expect(loadSearchConfig(env, [])).toMatchObject({
+      endpoint: 'http://searxng.backend.svc.cluster.local:8080',
+      keys: [{ id: 'k2' }],
+      port: 8080,
+      opsPort: 8081,
+    });
+  });
+
+  it('TOOL-004 TOOL-005: takes the endpoint from the variable, and rather from the flag', () => {
+    const withVariable = { ...env, SVC_SEARCH_ENDPOINT: 'http://v:1' };
+    expect(loadSearchConfig(withVariable, []).endpoint).toBe('http://v:1');
+    expect(loadSearchConfig(withVariable, ['--searxng-endpoint', 'http://f:2']).endpoint).toBe('http://f:2');
+  });
+
+  it('TOOL-030: keeps an explicitly empty endpoint', () => {
+    expect(loadSearchConfig({ ...env, SVC_SEARCH_ENDPOINT: '' }, []).endpoint).toBe('');
+  });
+
+  it('accepts a second key for a rotation, under an id of its own', () => {
+    const previous = `k1:${'p'.repeat(32)}`;
+    const { keys } = loadSearchConfig({ ...env, SVC_MCP_SIGNING_KEY_PREVIOUS: previous }, []);
+    expect(keys.map(({ id }) => id)).toEqual(['k2', 'k1']);
+    const sameId = { ...env, SVC_MCP_SIGNING_KEY_PREVIOUS: `k2:${'p'.repeat(32)}` };
+    expect(() => loadSearchConfig(sameId, [])).toThrow(ConfigError);
+  });
+
+  it.each([
+    ['no key', {}, 'SVC_MCP_SIGNING_KEY is not set'],
+    ['a short key', { SVC_MCP_SIGNING_KEY: 'k1:short' }, 'at least 32 bytes'],
+    ['a port that is none', { ...env, HTTP_PORT: '99999' }, 'HTTP_PORT is not valid'],
+  ])('stops the start with %s', (_, bad, text) => {
+    expect(() => loadSearchConfig(bad, [])).toThrow(text);
+  });
+
+  it('stops the start with an unknown flag', () => {
+    expect(() => loadSearchConfig(env, ['--endpoint', 'x'])).toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, loadConfig, parseSigningKey, port, type SigningKey } from '@uswarm/service-kit';
+import { z } from 'zod';
+import { resolveEndpoint } from './endpoint.js';
+
+const signingKey = z.string().transform((text, context): SigningKey => {
+  try {
+    return parseSigningKey(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'malformed' });
+    return z.NEVER;
+  }
+});
+
+const schema = z.object({
+  SVC_MCP_SIGNING_KEY: signingKey,
+  SVC_MCP_SIGNING_KEY_PREVIOUS: signingKey.optional(),
+  /** Requests of runtimes. */
+  HTTP_PORT: port.default(8080),
+  /** `/livez`, `/readyz`, `/metrics`. */
+  OPS_PORT: port.default(8081),
+  /** Searches a workspace may start in a minute, and have under way at once. */
+  SEARCH_RATE_PER_MINUTE: z.coerce.number().int().min(1).default(60),
+  SEARCH_CONCURRENCY: z.coerce.number().int().min(1).default(4),
+});
+
+export interface SearchServiceConfig {
+  /** Empty when searching is switched off. */
+  endpoint: string;
+  keys: readonly SigningKey[];
+  port: number;
+  opsPort: number;
+  limits: { perMinute: number; concurrent: number };
+}
+
+/**
+ * The settings of the MCP server, from the environment and `--searxng-endpoint`.
+ *
+ * @throws ConfigError
+ */
+export function loadSearchConfig(
+  env: Record<string, string | undefined>,
+  argv: readonly string[],
+): SearchServiceConfig {
+  const settings = loadConfig(schema, env);
+  const keys = [settings.SVC_MCP_SIGNING_KEY, settings.SVC_MCP_SIGNING_KEY_PREVIOUS].filter((key) => key !== undefined);
+  if (keys.length === 2 && keys[0]?.id === keys[1]?.id) {
+    throw new ConfigError('SVC_MCP_SIGNING_KEY and SVC_MCP_SIGNING_KEY_PREVIOUS have the same key id');
+  }
+  return {
+    // Not through loadConfig, which takes an empty variable for an unset one.
+    endpoint: resolveEndpoint({ flag: endpointFlag(argv), env }),
+    keys,
+    port: settings.HTTP_PORT,
+    opsPort: settings.OPS_PORT,
+    limits: { perMinute: settings.SEARCH_RATE_PER_MINUTE, concurrent: settings.SEARCH_CONCURRENCY },
+  };
+}
+
+function endpointFlag(argv: readonly string[]): string | undefined {
+  try {
+    return parseArgs({ args: [...argv], options: { 'searxng-endpoint': { type: 'string' } } }).values[
+      'searxng-endpoint'
+    ];
+  } catch (cause) {
+    throw new ConfigError(cause instanceof Error ? cause.message : 'malformed arguments', { cause });
+  }
+}

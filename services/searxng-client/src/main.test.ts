@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { parseSigningKey, signMcpToken } from '@uswarm/service-kit';
+import { answerJson, row, startFakeSearxng } from '../test/fake-searxng.js';
+import { runProgram, startProgram } from '../test/run-program.js';
+
+const SVC_MCP_SIGNING_KEY = `k1:${'s'.repeat(32)}`;
+const env = { SVC_MCP_SIGNING_KEY, HTTP_PORT: '0', OPS_PORT: '0' };
+
+describe('the service', () => {
+  it('TOOL-005: serves the tool against --searxng-endpoint, counts, and stops on SIGTERM', async () => {
+    await using searxng = await startFakeSearxng(answerJson({ results: [row('tea')] }));
+    const service = startProgram('main.ts', ['--searxng-endpoint', searxng.endpoint], env);
+    const exit = once(service, 'exit');
+    try {
+      const [line] = (await once(createInterface(service.stdout), 'line')) as [string];
+      const { port, ops_port } = JSON.parse(line) as { port: number; ops_port: number };
+      const token = await signMcpToken(parseSigningKey(SVC_MCP_SIGNING_KEY), 'w1');
+      const client = new Client({ name: 'test', version: '1' });
+      const url = new URL(`http://127.0.0.1:${port}/mcp`);
+      await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
+      const result = await client.callTool({ name: 'web_search_tool', arguments: { query: 'tea' } });
+      expect(result.structuredContent).toMatchObject({ status: 'ok' });
+      await client.close();
+      const metrics = await (await fetch(`http://127.0.0.1:${ops_port}/metrics`)).text();
+      expect(metrics).toContain('uswarm_searches_total{status="ok",service="searxng-client"} 1');
+    } finally {
+      service.kill('SIGTERM');
+    }
+    expect(await exit).toEqual([0, null]);
+  });
+
+  it('does not start without a signing key, and says so', async () => {
+    const { code, stdout } = await runProgram('main.ts', [], {});
+    expect(code).toBe(1);
+    expect(stdout).toContain('SVC_MCP_SIGNING_KEY is not set');
+  });
+});

@@ -1,0 +1,25 @@
+import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
+import { loadSearchConfig } from './config.js';
+import { createSearchServer } from './mcp/search-server.js';
+import { createSearchMetrics, measureSearches } from './metrics.js';
+import { createWebSearch } from './web-search.js';
+
+const service = 'searxng-client';
+const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
+
+await runService({ logger }, async (stack) => {
+  const config = loadSearchConfig(process.env, process.argv.slice(2));
+  const registry = createMetrics(service);
+  const search = measureSearches(createWebSearch({ endpoint: config.endpoint }), createSearchMetrics(registry));
+
+  const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
+  stack.defer('operations server', () => ops.close());
+
+  const server = createSearchServer({ search, keys: config.keys, logger, limits: config.limits });
+  const http = await listen(server.handler, { port: config.port });
+  stack.defer('searches under way', () => server.close());
+  stack.defer('MCP server', () => http.close());
+
+  if (config.endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: every search will say so');
+  logger.info({ port: http.port, ops_port: ops.port }, 'serving web_search_tool at /mcp');
+});

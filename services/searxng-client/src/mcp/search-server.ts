@@ -1,0 +1,82 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import type { Logger, SigningKey } from '@uswarm/service-kit';
+import type { WebSearch } from '../web-search.js';
+import { authenticate } from './bearer.js';
+import { registerWebSearchTool } from './web-search-tool.js';
+import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limiter.js';
+
+/** Bytes of a request; a query is at most 400 characters. */
+const MAX_REQUEST_BYTES = 64 * 1024;
+const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
+
+export interface SearchServerDeps {
+  search: WebSearch;
+  /** Keys that sign workspace tokens: the current one and, during a rotation, the previous one. */
+  keys: readonly SigningKey[];
+  logger: Pick<Logger, 'error' | 'warn'>;
+  limits?: WorkspaceLimits;
+  /** Host names that requests may be addressed to; any when absent. Loopback servers name theirs. */
+  allowedHosts?: readonly string[];
+}
+
+export interface SearchServer {
+  handler: RequestListener;
+  /** Aborts searches under way. */
+  close(): Promise<void>;
+}
+
+/**
+ * `web_search_tool` as an MCP server: streamable HTTP at `/mcp`, stateless, one bearer token a
+ * workspace. It serves without a configured endpoint too; the tool then says what is missing.
+ */
+export function createSearchServer(deps: SearchServerDeps): SearchServer {
+  const limiter = createWorkspaceLimiter(deps.limits ?? DEFAULT_LIMITS);
+  const mcp = createMcpHandler(
+    ({ authInfo }) => {
+      const server = new McpServer({ name: 'uswarm-web-search', version: '0.1.0' });
+      const workspaceId = authInfo?.clientId ?? '';
+      registerWebSearchTool(
+        server,
+        (args, options) => limiter.run(workspaceId, () => deps.search.search(args, options)),
+        (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'a search failed unexpectedly'),
+      );
+      return server;
+    },
+    {
+      maxRequestBodySize: MAX_REQUEST_BYTES,
+      onerror: (error) => deps.logger.warn({ err: error }, 'an MCP request was refused'),
+    },
+  );
+  const serveMcp = toNodeHandler(mcp, { maxRequestBodySize: MAX_REQUEST_BYTES });
+  const guards = [
+    // No page in a browser has business here: a request that names an origin is refused.
+    originValidation([]),
+    ...(deps.allowedHosts === undefined ? [] : [hostHeaderValidation([...deps.allowedHosts])]),
+  ];
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.split('?')[0] !== '/mcp') {
+      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n');
+      return;
+    }
+    if (!guards.every((accepts) => accepts(request, response))) return;
+    const workspaceId = await authenticate(deps.keys, request, response);
+    if (workspaceId === undefined) return;
+    // The token itself is of no use further in, so it goes no further.
+    const auth = { token: '', clientId: workspaceId, scopes: [] };
+    const { method = 'GET', url = '/mcp' } = request;
+    await serveMcp(Object.assign(request, { method, url, auth }), response);
+  }
+
+  return {
+    handler: (request, response) => {
+      serve(request, response).catch((error: unknown) => {
+        deps.logger.error({ err: error }, 'an MCP request failed');
+        response.destroy();
+      });
+    },
+    close: () => mcp.close(),
+  };
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createWorkspaceLimiter } from './workspace-limiter.js';
+
+const done = async () => 'done';
+
+describe('createWorkspaceLimiter', () => {
+  it('lets a minute of searches come at once, then one each time its share of a minute has passed', async () => {
+    let now = 0;
+    const limiter = createWorkspaceLimiter({ perMinute: 2, concurrent: 9 }, () => now);
+    await limiter.run('w', done);
+    await limiter.run('w', done);
+    await expect(limiter.run('w', done)).rejects.toMatchObject({
+      code: 'rate_limited',
+      message: 'web_search_tool: too many searches from this workspace; try again in 30 s',
+    });
+    now = 30_000;
+    await expect(limiter.run('w', done)).resolves.toBe('done');
+    await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  it('bounds the searches under way, and frees the place of one that failed', async () => {
+    const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
+    const running = Promise.withResolvers<string>();
+    const first = limiter.run('w', () => running.promise);
+    await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
+    running.reject(new Error('failed'));
+    await expect(first).rejects.toThrow('failed');
+    await expect(limiter.run('w', done)).resolves.toBe('done');
+  });
+
+  it('never lets more searches through than the burst and the time that passed allow', async () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 10 }), async (waits, perMinute) => {
+        let now = 0;
+        let passed = 0;
+        const limiter = createWorkspaceLimiter({ perMinute, concurrent: 1 }, () => now);
+        for (const wait of waits) {
+          now += wait;
+          await limiter.run('w', done).then(
+            () => (passed += 1),
+            () => undefined,
+          );
+        }
+        expect(passed).toBeLessThanOrEqual(perMinute + (now / 60_000) * perMinute);
+      }),
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import { type Dispatcher, request } from 'undici';
+import { WebSearchError } from './errors.js';
+
+export interface SearxngRequestOptions {
+  dispatcher: Dispatcher | undefined;
+  userAgent: string;
+  /** Milliseconds for everything: connecting, waiting, and the whole body. */
+  timeoutMs: number;
+  maxBytes: number;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * GETs the JSON of one search. Redirects are answers like any other (a status that is no success),
+ * never followed: SearXNG sends them to other sites. spec: supporting §4.1, §7, §8
+ *
+ * @throws WebSearchError
+ */
+export async function requestJson(url: URL, options: SearxngRequestOptions): Promise<unknown> {
+  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+  try {
+    const response = await request(url, {
+      method: 'GET',
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': options.userAgent },
+      signal,
+      ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+    });
+    const text = await readChecked(response, options.maxBytes);
+    return parseJson(text, String(response.headers['content-type'] ?? ''));
+  } catch (error) {
+    throw toSearchError(error, url, deadline, options);
+  }
+}
+
+async function readChecked({ statusCode, body }: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  try {
+    if (statusCode < 200 || statusCode > 299) {
+      const text = `searxng returned status ${statusCode}${explainStatus(statusCode)}`;
+      throw new WebSearchError('bad_status', text, { status: statusCode });
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.byteLength;
+      if (size > maxBytes) {
+        throw new WebSearchError('response_too_large', `searxng sent more than ${maxBytes} bytes`);
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  } finally {
+    // Nobody waits for what is left of a body that was refused.
+    body.on('error', () => undefined).destroy();
+  }
+}
+
+function explainStatus(status: number): string {
+  if (status === 403) return ' (the JSON format is off: add "json" to search.formats in its settings)';
+  if (status === 429) return ' (too many requests; try again later)';
+  if (status >= 300 && status < 400) return ' (a redirect, which is not followed)';
+  return '';
+}
+
+function parseJson(text: string, contentType: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    if (contentType.includes('text/html') || /^\s*</.test(text)) {
+      throw new WebSearchError('not_json', 'searxng answered with HTML instead of JSON; is this address a SearXNG?');
+    }
+    throw new WebSearchError('malformed_response', 'searxng sent malformed JSON', { cause });
+  }
+}
+
+const CONNECTION_FAILURES: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  UND_ERR_SOCKET: 'connection closed before the answer was complete',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'no such host',
+};
+
+function toSearchError(
+  error: unknown,
+  url: URL,
+  deadline: AbortSignal,
+  { signal, timeoutMs }: SearxngRequestOptions,
+): WebSearchError {
+  if (error instanceof WebSearchError) return error;
+  if (signal?.aborted === true) return new WebSearchError('cancelled', 'the search was cancelled', { cause: error });
+  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  if (deadline.aborted || code === 'UND_ERR_CONNECT_TIMEOUT') {
+    const limit = `no complete answer within ${timeoutMs / 1_000} s`;
+    return new WebSearchError('timeout', `GET ${url.href}: context deadline exceeded (${limit})`, { cause: error });
+  }
+  const failure = CONNECTION_FAILURES[code] ?? 'the request failed';
+  return new WebSearchError('unreachable', `GET ${url.href}: ${failure}`, { cause: error });
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import { row } from '../test/fake-searxng.js';
+import { readResponse } from './searxng-response.js';
+
+const down = ['beta', 'timeout'];
+
+describe('fields that the tool does not read', () => {
+  it('TOOL-002: answers (objects), infoboxes, suggestions, corrections and new fields change nothing', () => {
+    const results = [row('tea')];
+    const further = {
+      query: 'tea',
+      number_of_results: 3,
+      answers: [
+        { answer: 'Tea is a drink', url: 'https://example.com/a', engine: 'alpha', template: 'answer/legacy.html' },
+      ],
+      corrections: ['teas'],
+      infoboxes: [{ infobox: 'Tea', id: 'Q6097', content: 'drink', urls: [], attributes: [], engine: 'wikidata' }],
+      suggestions: ['green tea'],
+      from_the_future: { any: ['shape'] },
+    };
+    expect(readResponse({ ...further, results, unresponsive_engines: [] }, 5)).toEqual(readResponse({ results }, 5));
+  });
+
+  it.each([null, 'none', {}, [null, 7, ['alone'], { name: 'x' }]])(
+    'TOOL-002: unresponsive_engines of another shape (%j) count as none',
+    (unresponsive_engines) => {
+      expect(readResponse({ results: [row('a')], unresponsive_engines }, 5).status).toBe('ok');
+    },
+  );
+});
+
+describe('status', () => {
+  it('rows and every engine answered: ok', () => {
+    expect(readResponse({ results: [row('a')], unresponsive_engines: [] }, 5).status).toBe('ok');
+  });
+
+  it('rows and some engine down: partial, and says which', () => {
+    const outcome = readResponse({ results: [row('a')], unresponsive_engines: [down] }, 5);
+    expect(outcome).toMatchObject({
+      status: 'partial',
+      unresponsive_engines: [{ engine: 'beta', reason: 'timeout' }],
+      notes: ['Not every search engine answered: beta (timeout).'],
+    });
+  });
+
+  it('TOOL-033: no rows and every engine answered: empty', () => {
+    expect(readResponse({ results: [], unresponsive_engines: [] }, 5)).toMatchObject({ status: 'empty', results: [] });
+  });
+
+  it('TOOL-033: no rows and some engine down: failed, inconclusive, with an empty array', () => {
+    const outcome = readResponse({ results: [], unresponsive_engines: [down] }, 5);
+    expect(outcome).toMatchObject({ status: 'upstream_failed', results: [] });
+    expect(outcome.notes.join()).toMatch(/^Inconclusive: .*beta \(timeout\)/);
+  });
+
+  it('rows without a usable address do not count as rows', () => {
+    const results = [row('a', { url: 'javascript:alert(1)' })];
+    expect(readResponse({ results }, 5)).toMatchObject({
+      status: 'empty',
+      results: [],
+      notes: ['1 rows without a usable web address were left out.'],
+    });
+  });
+});
+
+describe('rows', () => {
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    '/relative',
+    '',
+    7,
+    'https://bank.example@evil.example/',
+    `https://example.com/${'a'.repeat(2_048)}`,
+  ])('the address %p is left out, and its neighbours stay', (url) => {
+    const { results } = readResponse({ results: [row('a'), row('b', { url }), row('c')] }, 5);
+    expect(results.map(({ title }) => title)).toEqual(['Title a', 'Title c']);
+  });
+
+  it('rows that are no objects are left out', () => {
+    const { results } = readResponse({ results: [null, 'x', [], row('a')] }, 5);
+    expect(results.map(({ title }) => title)).toEqual(['Title a']);
+  });
+
+  it('a missing excerpt is empty, a missing title is the host', () => {
+    const { results } = readResponse({ results: [{ url: 'https://example.com/x' }] }, 5);
+    expect(results).toEqual([{ title: 'example.com', url: 'https://example.com/x', snippet: '', engine: '' }]);
+  });
+
+  it('long titles and excerpts are cut', () => {
+    const { results } = readResponse(
+      { results: [row('a', { title: 't'.repeat(999), content: 'c'.repeat(9_999) })] },
+      5,
+    );
+    expect(results[0]?.title).toBe(`${'t'.repeat(199)}…`);
+    expect(results[0]?.snippet).toBe(`${'c'.repeat(499)}…`);
+  });
+
+  it('duplicates (other scheme, fragment, last slash) become one, in the first place, with an excerpt if any has one', () => {
+    const { results } = readResponse(
+      {
+        results: [
+          row('first', { url: 'https://example.com/page', content: '' }),
+          row('second', { url: 'https://example.com/other' }),
+          row('third', { url: 'http://EXAMPLE.com/page/#top', content: 'the excerpt' }),
+        ],
+      },
+      5,
+    );
+    expect(results.map(({ title, snippet }) => [title, snippet])).toEqual([
+      ['Title first', 'the excerpt'],
+      ['Title second', 'About second'],
+    ]);
+  });
+
+  it('TOOL-022: duplicates do not use up max_results', () => {
+    const results = [row('a'), row('a'), row('b'), row('c')];
+    expect(readResponse({ results }, 2).results.map(({ title }) => title)).toEqual(['Title a', 'Title b']);
+  });
+});

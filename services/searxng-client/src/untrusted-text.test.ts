@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { cleanText } from './untrusted-text.js';
+
+describe('cleanText', () => {
+  it.each([
+    ['escape sequences', '\u001b[31mred\u0007', '[31mred'],
+    ['zero-width marks', 'zero\u200bwidth\u2060\ufeff', 'zerowidth'],
+    ['bidi overrides', '\u202egnp.exe\u2069', 'gnp.exe'],
+    ['tag characters', `hi${String.fromCodePoint(0xe0049, 0xe0067, 0xe007f)}`, 'hi'],
+    ['variation selectors', `a\ufe00${String.fromCodePoint(0xe0101)}`, 'a'],
+    ['fillers', '\u3164\u115fx', 'x'],
+    ['line breaks', 'one\r\n2. two\u2028three\u0085four', 'one 2. two threefour'],
+    ['lone surrogates', 'a\ud800b', 'a\ufffdb'],
+  ])('drops or flattens %s', (_, text, clean) => {
+    expect(cleanText(text, 100)).toBe(clean);
+  });
+
+  it.each(['Grüße, 世界', 'नमस्ते', 'naïve café', '😀 ok', 'a < b && c > d'])('leaves %j alone', (text) => {
+    expect(cleanText(text, 100)).toBe(text);
+  });
+
+  it('gives one line of visible text within the limit, whatever comes in', () => {
+    const anyText = fc.string({ unit: 'binary', maxLength: 300 });
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 1, max: 100 }), (text, limit) => {
+        const clean = cleanText(text, limit);
+        expect([...clean].length).toBeLessThanOrEqual(limit);
+        expect(clean).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| {2}|^ | $/u);
+      }),
+    );
+  });
+});
