@@ -6,13 +6,23 @@ import { Failure } from './failure.js';
 describe('the command line', () => {
   it('is an interactive chat as nobody in particular without arguments', () => {
     const { dataDir, ...rest } = parseChatArguments([], {});
-    expect(rest).toEqual({ question: undefined, json: false, help: false, url: undefined, email: 'me@example.com', name: 'Me' });
+    expect(rest).toEqual({
+      question: undefined,
+      json: false,
+      help: false,
+      url: undefined,
+      email: 'me@example.com',
+      name: 'Me',
+    });
     expect(dataDir.endsWith('/.data') && isAbsolute(dataDir)).toBe(true);
   });
 
   it('takes a question in one word or many', () => {
     expect(parseChatArguments(['What is new?'], {}).question).toBe('What is new?');
-    expect(parseChatArguments(['--json', 'What', 'is', 'new?'], {})).toMatchObject({ question: 'What is new?', json: true });
+    expect(parseChatArguments(['--json', 'What', 'is', 'new?'], {})).toMatchObject({
+      question: 'What is new?',
+      json: true,
+    });
     expect(parseChatArguments(['  '], {}).question).toBeUndefined();
   });
 

@@ -39,7 +39,12 @@ export async function ask(deps: AskDeps, question: string, signal: AbortSignal):
   function see(next: Reply): void {
     const changed = next.streamed !== reply.streamed;
     reply = next;
-    if (changed) renderer.streamed({ agentId: reply.agentId, generation: reply.streamed.generation, text: textOf(reply.streamed) });
+    if (changed)
+      renderer.streamed({
+        agentId: reply.agentId,
+        generation: reply.streamed.generation,
+        text: textOf(reply.streamed),
+      });
     if (reply.outcome !== undefined) finished.resolve(reply);
     if (reply.refusal !== undefined) {
       finished.reject(new Failure(`The message was not taken: ${reply.refusal.error} (${reply.refusal.code})`));
@@ -64,7 +69,10 @@ export async function ask(deps: AskDeps, question: string, signal: AbortSignal):
   }
 }
 
-function conclude({ agentId, text, streamed, outcome = 'failed' }: Reply, renderer: Pick<Renderer, 'answered'>): Outcome {
+function conclude(
+  { agentId, text, streamed, outcome = 'failed' }: Reply,
+  renderer: Pick<Renderer, 'answered'>,
+): Outcome {
   const streamedText = streamed === NOTHING_STREAMED ? '' : textOf(streamed);
   renderer.answered({ agentId, text: text ?? streamedText, outcome });
   return outcome;

@@ -29,11 +29,10 @@ function client(timeouts: Partial<HttpTimeouts> = {}) {
 
 describe('the HTTP client', () => {
   it('sends JSON and reads JSON', async () => {
-    const port = await answering((request, response) => {
-      void request.toArray().then((parts) => {
-        response.statusCode = 201;
-        response.end(JSON.stringify({ got: Buffer.concat(parts).toString(), type: request.headers['content-type'] }));
-      });
+    const port = await answering(async (request, response) => {
+      const got = Buffer.concat(await request.toArray()).toString();
+      response.statusCode = 201;
+      response.end(JSON.stringify({ got, type: request.headers['content-type'] }));
     });
     const answer = await client().send({ method: 'POST', url: `http://127.0.0.1:${port}/x`, json: { a: 'é' } });
     expect(answer).toEqual({ status: 201, body: { got: '{"a":"é"}', type: 'application/json' } });

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Agent, request } from 'undici';
+import { Agent, request, type Dispatcher } from 'undici';
 import { Failure } from './failure.js';
 
 export interface HttpTimeouts {
@@ -62,7 +62,7 @@ async function exchange(agent: Agent, wanted: HttpRequest, sendMs: number): Prom
   const { headers: bodyHeaders, body } = jsonBody(wanted.json, () => tooSlow.abort(new SendTimeout()), sendMs);
   const response = await request(wanted.url, {
     dispatcher: agent,
-    method: wanted.method as 'GET',
+    method: wanted.method as Dispatcher.HttpMethod,
     headers: { accept: 'application/json', ...wanted.headers, ...bodyHeaders },
     body,
     signal: AbortSignal.any(signals),

@@ -29,7 +29,10 @@ describe('ID tokens', () => {
   it('are used until a minute before they expire', async () => {
     const clock = { now: 0 };
     const [first, second] = [token({ exp: 100 }, '1'), token({ exp: 200 }, '2')];
-    const { idTokens } = source([first, second].map((id_token) => ({ status: 200, body: { id_token } })), clock);
+    const { idTokens } = source(
+      [first, second].map((id_token) => ({ status: 200, body: { id_token } })),
+      clock,
+    );
     await expect(idTokens.current()).resolves.toBe(first);
     clock.now = 39_999;
     await expect(idTokens.current()).resolves.toBe(first);
@@ -45,7 +48,10 @@ describe('ID tokens', () => {
     await expect(idTokens.current()).rejects.toThrow(/^The development issuer gave no token for a@example\.com/);
   });
 
-  it.each(['', 'x', 'a.b.c', token({}), token({ exp: 'soon' })])('count as expired when they do not say: %s', (text) => {
-    expect(expiryOf(text)).toBe(0);
-  });
+  it.each(['', 'x', 'a.b.c', token({}), token({ exp: 'soon' })])(
+    'count as expired when they do not say: %s',
+    (text) => {
+      expect(expiryOf(text)).toBe(0);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import type { HttpClient } from './http-client.js';
 
 export interface IdTokenSource {
   /** A token that is good for another minute at least. @throws Failure when the issuer gives none. */
-  current(): Promise<string>;
+  current: () => Promise<string>;
 }
 
 export interface IdTokenDeps {

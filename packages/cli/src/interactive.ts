@@ -21,6 +21,10 @@ Everything else is sent to the swarm.
 export async function chatInteractively({ input, output, terminal, ask, interrupt }: InteractiveDeps): Promise<void> {
   const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '' });
   let interrupted = false;
+  let ended = false;
+  lines.on('close', () => {
+    ended = true;
+  });
   lines.on('SIGINT', () => {
     interrupted = true;
     interrupt();
@@ -33,7 +37,8 @@ export async function chatInteractively({ input, output, terminal, ask, interrup
     if (text === '/help') output.write(HELP);
     else if (text.startsWith('/')) output.write(`There is no command ${text}; /help lists them.\n`);
     else if (text !== '') await askAndGoOn(text);
-    if (!interrupted) lines.prompt();
+    // Lines that came before the end of the input are still to be asked.
+    if (!ended) lines.prompt();
   }
   lines.close();
   if (terminal) output.write('\n');

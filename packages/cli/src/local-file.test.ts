@@ -24,7 +24,9 @@ describe('local.json', () => {
     ['the process that wrote it is gone', () => write(JSON.stringify(local))],
   ])('says how to start uswarm when %s', async (_why, prepare) => {
     await prepare();
-    await expect(readLocalFile(folder, () => false)).rejects.toThrow('uswarm is not running here. Start it with: npm start');
+    await expect(readLocalFile(folder, () => false)).rejects.toThrow(
+      'uswarm is not running here. Start it with: npm start',
+    );
   });
 
   it.each(['{', '{"url": "http://localhost:8080"}'])('says that it is damaged: %s', async (text) => {

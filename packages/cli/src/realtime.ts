@@ -20,6 +20,8 @@ export interface Realtime {
   onGap(listener: () => void): () => void;
   /** Rejects with a Failure when the server refuses the connection for good. */
   refused: Promise<never>;
+  /** Kept once the server confirmed the subscription. */
+  subscribed: Promise<void>;
   close(): void;
 }
 
@@ -33,11 +35,8 @@ export interface RealtimeDeps {
 
 const RETRY_MS = 1_000;
 
-/**
- * Connects and subscribes; the returned promise is kept once the server confirmed the subscription.
- * @throws Failure when it refuses; the signal's reason when that ends the wait.
- */
-export async function openRealtime(deps: RealtimeDeps, signal: AbortSignal): Promise<Realtime> {
+/** Begins to connect; listeners that are added at once miss nothing. */
+export function openRealtime(deps: RealtimeDeps): Realtime {
   const listeners = createListeners();
   const subscribed = Promise.withResolvers<void>();
   const refused = Promise.withResolvers<never>();
@@ -54,7 +53,8 @@ export async function openRealtime(deps: RealtimeDeps, signal: AbortSignal): Pro
     if (event.name === 'workspace.resync') listeners.tellGap();
     if (event.name !== 'workspace.subscribed') return;
     const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === deps.workspaceId);
-    if (rejection !== undefined) refused.reject(new Failure(`uswarm refused the workspace: ${ERRORS[rejection.code].message}`));
+    if (rejection !== undefined)
+      return refused.reject(new Failure(`uswarm refused the workspace: ${ERRORS[rejection.code].message}`));
     subscribed.resolve();
     if (before) {
       deps.note('connected again');
@@ -62,18 +62,12 @@ export async function openRealtime(deps: RealtimeDeps, signal: AbortSignal): Pro
     }
     before = true;
   });
-
-  try {
-    await Promise.race([refused.promise, subscribed.promise, aborted(signal)]);
-  } catch (error) {
-    close();
-    throw error;
-  }
   return {
     send: (message) => emit(socket, 'message.send', message),
     onEvent: listeners.onEvent,
     onGap: listeners.onGap,
     refused: refused.promise,
+    subscribed: subscribed.promise,
     close,
   };
 }
@@ -91,7 +85,11 @@ function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, refuse: (
     reconnectionDelayMax: 5_000,
     auth: (send) => void idToken().then((token) => send({ 'x-token': token }), startOver),
   });
-  const connectSoon = () => void delay(RETRY_MS, undefined, { signal: closing.signal }).then(() => socket.connect(), () => {});
+  const connectSoon = () =>
+    void delay(RETRY_MS, undefined, { signal: closing.signal }).then(
+      () => socket.connect(),
+      () => {},
+    );
   function startOver() {
     socket.disconnect();
     connectSoon();
@@ -137,7 +135,8 @@ function keepConnected(socket: Socket, { connectSoon, note, refuse }: Connecting
     if (socket.active) return report('no connection; trying again');
     const code = refusalCode(error.data);
     if (code === undefined) return refuse(new Failure(`uswarm refused the connection: ${error.message}`));
-    if (!ERRORS[code].retryable) return refuse(new Failure(`uswarm refused the credentials: ${ERRORS[code].message} (${code})`));
+    if (!ERRORS[code].retryable)
+      return refuse(new Failure(`uswarm refused the credentials: ${ERRORS[code].message} (${code})`));
     report('uswarm cannot take the connection now; trying again');
     connectSoon();
   });

@@ -26,7 +26,14 @@ const status = (value: 'thinking' | 'online'): ServerEvent => ({
 });
 const tool = (payload: object): ServerEvent => ({
   name: 'agent.tool',
-  payload: { workspace_id: manager, agent_id: manager, conversation_id: manager, tool: 'web_search_tool', status: 'running', ...payload },
+  payload: {
+    workspace_id: manager,
+    agent_id: manager,
+    conversation_id: manager,
+    tool: 'web_search_tool',
+    status: 'running',
+    ...payload,
+  },
 });
 const streamed = (text: string, generation = 1) => ({ agentId: manager, generation, text });
 

@@ -20,9 +20,26 @@ interface MessageParts {
   local_id?: string | null;
 }
 
-function message({ role = 'agent', status = 'pending', conversation_id = conversation, local_id = null, ...rest }: MessageParts) {
+function message({
+  role = 'agent',
+  status = 'pending',
+  conversation_id = conversation,
+  local_id = null,
+  ...rest
+}: MessageParts) {
   const sender = role === 'agent' ? agent : null;
-  return { ...rest, role, status, conversation_id, local_id, agent: sender, attachments: [], mentions: [], created_at: at, updated_at: at };
+  return {
+    ...rest,
+    role,
+    status,
+    conversation_id,
+    local_id,
+    agent: sender,
+    attachments: [],
+    mentions: [],
+    created_at: at,
+    updated_at: at,
+  };
 }
 
 const listed = (parts: MessageParts): ListedMessage => {
@@ -33,11 +50,25 @@ const listed = (parts: MessageParts): ListedMessage => {
 const loading = { type: 'loading' } as const;
 const text = (words: string) => ({ type: 'text', text: words }) as const;
 const place = { workspace_id: workspace, seq: 1 };
-const created = (parts: MessageParts): ServerEvent => ({ name: 'message.new', payload: { ...place, message: message(parts) } });
-const updated = (parts: MessageParts): ServerEvent => ({ name: 'message.updated', payload: { ...place, message: message(parts) } });
+const created = (parts: MessageParts): ServerEvent => ({
+  name: 'message.new',
+  payload: { ...place, message: message(parts) },
+});
+const updated = (parts: MessageParts): ServerEvent => ({
+  name: 'message.updated',
+  payload: { ...place, message: message(parts) },
+});
 const chunk = (message_id: string, words: string, chunk_seq = 1): ServerEvent => ({
   name: 'message.chunk',
-  payload: { workspace_id: workspace, message_id, conversation_id: conversation, agent_id: agent.id, chunk: words, chunk_seq, generation: 1 },
+  payload: {
+    workspace_id: workspace,
+    message_id,
+    conversation_id: conversation,
+    agent_id: agent.id,
+    chunk: words,
+    chunk_seq,
+    generation: 1,
+  },
 });
 const done = (message_id: string, status: 'delivered' | 'failed'): ServerEvent => ({
   name: 'message.done',
@@ -56,13 +87,24 @@ describe('following events', () => {
       updated({ id: answer, content: text('Because.'), status: 'delivered' }),
       done(answer, 'delivered'),
     );
-    expect(reply).toMatchObject({ questionId: question, replyId: answer, agentId: agent.id, text: 'Because.', outcome: 'delivered' });
+    expect(reply).toMatchObject({
+      questionId: question,
+      replyId: answer,
+      agentId: agent.id,
+      text: 'Because.',
+      outcome: 'delivered',
+    });
     expect(textOf(reply.streamed)).toBe('Because');
   });
 
   it('ignores the reply to another question that is still running', () => {
     const other = id(99);
-    const reply = follow(chunk(other, 'no'), done(other, 'failed'), created({ id: answer, content: loading }), chunk(other, 'no'));
+    const reply = follow(
+      chunk(other, 'no'),
+      done(other, 'failed'),
+      created({ id: answer, content: loading }),
+      chunk(other, 'no'),
+    );
     expect(reply).toMatchObject({ replyId: answer });
     expect(reply.outcome).toBeUndefined();
     expect(textOf(reply.streamed)).toBe('');

@@ -1,10 +1,4 @@
-import type {
-  ListedMessage,
-  MessageContent,
-  MessageData,
-  ServerEventName,
-  ServerEventPayload,
-} from '@uswarm/contract';
+import type { ListedMessage, MessageContent, MessageData, ServerEventName, ServerEventPayload } from '@uswarm/contract';
 import { foldChunk, NOTHING_STREAMED, type StreamedText } from './fold.js';
 
 export type Outcome = 'delivered' | 'failed';
@@ -31,7 +25,9 @@ export function newReply(conversationId: string, localId: string): Reply {
 }
 
 /** An event of a server, with its payload. */
-export type ServerEvent = { [Name in ServerEventName]: { name: Name; payload: ServerEventPayload<Name> } }[ServerEventName];
+export type ServerEvent = {
+  [Name in ServerEventName]: { name: Name; payload: ServerEventPayload<Name> };
+}[ServerEventName];
 
 /** Takes an event into account; events of other questions change nothing. */
 export function followEvent(reply: Reply, event: ServerEvent): Reply {
@@ -41,7 +37,10 @@ export function followEvent(reply: Reply, event: ServerEvent): Reply {
     case 'message.send.error':
       return event.payload.local_id === reply.localId ? { ...reply, refusal: event.payload } : reply;
     case 'message.new':
-      return followMessage(beginsReply(reply, event.payload.message) ? begun(reply, event.payload.message) : reply, event.payload.message);
+      return followMessage(
+        beginsReply(reply, event.payload.message) ? begun(reply, event.payload.message) : reply,
+        event.payload.message,
+      );
     case 'message.updated':
       return followMessage(reply, event.payload.message);
     case 'message.chunk':

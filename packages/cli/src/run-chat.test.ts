@@ -33,8 +33,21 @@ function workspace(status: Workspace['runtime']['status'], phase: Workspace['run
 const ready = workspace('ready', 'Ready');
 
 function message(parts: Partial<ListedMessage>): ListedMessage {
-  const base = { id: replyId, conversation_id: conversationId, role: 'agent', content: { type: 'loading' }, status: 'pending' } as const;
-  const rest = { local_id: null, attachments: [], mentions: [], created_at: at, updated_at: at, extended_status: 'pending' } as const;
+  const base = {
+    id: replyId,
+    conversation_id: conversationId,
+    role: 'agent',
+    content: { type: 'loading' },
+    status: 'pending',
+  } as const;
+  const rest = {
+    local_id: null,
+    attachments: [],
+    mentions: [],
+    created_at: at,
+    updated_at: at,
+    extended_status: 'pending',
+  } as const;
   return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
 }
 
@@ -73,11 +86,13 @@ function finish({ emit }: Played, text: string, status: 'delivered' | 'failed'):
   emit('message.done', { ...place, message_id: replyId, conversation_id: conversationId, agent_id: agentId, status });
 }
 
-const answer = (text: string): Script => (played) => {
-  begin(played);
-  stream(played, text.slice(0, 3), text.slice(3));
-  finish(played, text, 'delivered');
-};
+const answer =
+  (text: string): Script =>
+  (played) => {
+    begin(played);
+    stream(played, text.slice(0, 3), text.slice(3));
+    finish(played, text, 'delivered');
+  };
 
 interface FakeOptions {
   workspaces?: Workspace[];
@@ -90,19 +105,37 @@ interface FakeOptions {
 const failureBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
 
 /** A server that speaks the contract, which it checks itself against, and plays a script for each question. */
-async function fakeUswarm(script: Script, { workspaces = [ready], refuse, conversations, onSubscribe }: FakeOptions = {}) {
+async function fakeUswarm(
+  script: Script,
+  { workspaces = [ready], refuse, conversations, onSubscribe }: FakeOptions = {},
+) {
   let stored: ListedMessage[] = [];
-  const conversation = { id: conversationId, type: 'swarm', title: 'Mine', created_at: at, updated_at: at, unread_count: 0, agent: null, last_message: null };
+  const conversation = {
+    id: conversationId,
+    type: 'swarm',
+    title: 'Mine',
+    created_at: at,
+    updated_at: at,
+    unread_count: 0,
+    agent: null,
+    last_message: null,
+  };
   const rest: Record<string, [number, () => unknown]> = {
     'POST /v1/auth/sign-up': [204, () => undefined],
     'GET /v1/workspaces': [200, () => ({ data: workspaces })],
     [`GET /v1/workspaces/${workspaceId}`]: [200, () => ({ data: workspaces[0] })],
     [`GET /v1/workspaces/${workspaceId}/agents`]: [200, () => ({ data: [{ ...agent, status: 'online' }] })],
-    [`GET /v1/workspaces/${workspaceId}/conversations`]: [200, () => ({ data: conversations === 'none' ? [] : [conversation] })],
+    [`GET /v1/workspaces/${workspaceId}/conversations`]: [
+      200,
+      () => ({ data: conversations === 'none' ? [] : [conversation] }),
+    ],
     [`POST /v1/workspaces/${workspaceId}/conversations`]: [201, () => ({ data: conversation })],
     [`GET /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`]: [
       200,
-      () => ({ data: stored, pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false } }),
+      () => ({
+        data: stored,
+        pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
+      }),
     ],
   };
   const requests: string[] = [];
@@ -112,7 +145,9 @@ async function fakeUswarm(script: Script, { workspaces = [ready], refuse, conver
     requests.push(`${request.method} ${path}`);
     if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
     const authenticated = request.headers['x-token'] === idToken;
-    const [status, body] = authenticated ? rest[`${request.method} ${path}`]! : [401, () => failureBody('token_missing')] as const;
+    const [status, body] = authenticated
+      ? rest[`${request.method} ${path}`]!
+      : ([401, () => failureBody('token_missing')] as const);
     const seen = { method: request.method!, path, status, body: body() };
     checkResponse(seen);
     response.writeHead(status).end(seen.body === undefined ? undefined : JSON.stringify(seen.body));
@@ -123,7 +158,11 @@ async function fakeUswarm(script: Script, { workspaces = [ready], refuse, conver
   const namespace = io.of('/v1');
   namespace.use((socket, next) => {
     const refusal = refuse ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
-    next(refusal === undefined ? undefined : Object.assign(new Error(ERRORS[refusal].message), { data: { code: refusal } }));
+    next(
+      refusal === undefined
+        ? undefined
+        : Object.assign(new Error(ERRORS[refusal].message), { data: { code: refusal } }),
+    );
   });
   namespace.on('connection', (socket) => {
     const emit = (name: string, payload: object) => {
@@ -134,7 +173,9 @@ async function fakeUswarm(script: Script, { workspaces = [ready], refuse, conver
       emit('workspace.subscribed', { workspace_ids, rejected: [], last_seq: {} });
       onSubscribe?.(emit);
     });
-    socket.on('message.send', (sent: MessageSend) => script({ sent, emit, socket, store: (messages) => void (stored = messages) }));
+    socket.on('message.send', (sent: MessageSend) =>
+      script({ sent, emit, socket, store: (messages) => void (stored = messages) }),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => io.close());
@@ -145,12 +186,15 @@ async function fakeUswarm(script: Script, { workspaces = [ready], refuse, conver
 async function chat(url: string, args: string[], input?: string) {
   const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
   cleanups.push(() => rm(dataDir, { recursive: true }));
-  await writeFile(join(dataDir, 'local.json'), JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }));
+  await writeFile(
+    join(dataDir, 'local.json'),
+    JSON.stringify({ url, issuer: `${url}/issuer`, e2e_token: 'x', pid: process.pid }),
+  );
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
   const wanted = parseChatArguments([...args, '--data-dir', dataDir], {});
   const code = await runChat(wanted, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
-  const textIn = (stream: PassThrough) => String((stream.read() as Buffer | null) ?? '');
+  const textIn = (printed: PassThrough) => String((printed.read() as Buffer | null) ?? '');
   return { code, out: textIn(stdout), err: textIn(stderr) };
 }
 
@@ -167,14 +211,28 @@ describe('npm run chat', () => {
   it('prints one JSON line an event, and nothing else, with --json', async () => {
     const { url } = await fakeUswarm(answer('Because.'));
     const { code, out, err } = await chat(url, ['Why?', '--json']);
-    const lines = out.trimEnd().split('\n').map((line) => JSON.parse(line) as { event: string; payload: { local_id?: string } });
+    const lines = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { event: string; payload: { local_id?: string } });
     expect(code).toBe(0);
     expect(lines.map(({ event }) => event)).toEqual([
-      'message.send', 'message.send.ack', 'agent.status', 'message.new',
-      'message.chunk', 'message.chunk', 'message.updated', 'message.done',
+      'workspace.subscribed',
+      'message.send',
+      'message.send.ack',
+      'agent.status',
+      'message.new',
+      'message.chunk',
+      'message.chunk',
+      'message.updated',
+      'message.done',
     ]);
-    expect(lines[0]!.payload).toMatchObject({ workspace_id: workspaceId, conversation_id: conversationId, content: words('Why?') });
-    expect(lines[1]!.payload.local_id).toBe(lines[0]!.payload.local_id);
+    expect(lines[1]!.payload).toMatchObject({
+      workspace_id: workspaceId,
+      conversation_id: conversationId,
+      content: words('Why?'),
+    });
+    expect(lines[2]!.payload.local_id).toBe(lines[1]!.payload.local_id);
     expect(err).toBe(`me@example.com at ${url}\n`);
   });
 
@@ -200,10 +258,11 @@ describe('npm run chat', () => {
       },
     });
     const { out } = await chat(url, ['Why?']);
-    expect(out.split('\n').filter((line) => line.includes('workspace:'))).toEqual(
-      // An event may arrive before the first look is shown; the state that it found is then older.
-      expect.arrayContaining(['· workspace: ready (Ready)']),
-    );
+    expect(out.split('\n').filter((line) => line.includes('workspace:'))).toEqual([
+      '· workspace: provisioning (Pending)',
+      '· workspace: provisioning (Progressing)',
+      '· workspace: ready (Ready)',
+    ]);
   });
 
   it('exits with 1 when the reply failed', async () => {
@@ -224,7 +283,14 @@ describe('npm run chat', () => {
       stream(played, 'Bec');
       played.store([
         message({ content: words('Because.'), status: 'delivered', extended_status: 'delivered' }),
-        message({ id: questionId, role: 'user', agent: null, content: words('Why?'), local_id: played.sent.local_id, extended_status: 'read' }),
+        message({
+          id: questionId,
+          role: 'user',
+          agent: null,
+          content: words('Why?'),
+          local_id: played.sent.local_id,
+          extended_status: 'read',
+        }),
       ]);
       if (!lost) played.socket.conn.close();
       lost = true;
@@ -252,7 +318,11 @@ describe('npm run chat', () => {
   it.each([
     ['the runtime failed', { workspaces: [workspace('failed', 'Error')] }, /^The runtime of the workspace failed/],
     ['the user has no workspace', { workspaces: [] }, /^uswarm gave the user no workspace\.$/],
-    ['the credentials are refused', { refuse: 'user_banned' }, /^uswarm refused the credentials: The user is banned\. \(user_banned\)$/],
+    [
+      'the credentials are refused',
+      { refuse: 'user_banned' },
+      /^uswarm refused the credentials: The user is banned\. \(user_banned\)$/,
+    ],
   ] as [string, FakeOptions, RegExp][])('says in one sentence that %s', async (_what, options, sentence) => {
     const { url } = await fakeUswarm(answer('Because.'), options);
     await expect(chat(url, ['Why?'])).rejects.toThrow(sentence);
@@ -260,7 +330,13 @@ describe('npm run chat', () => {
 
   it('says in one sentence that the message was not taken', async () => {
     const { url } = await fakeUswarm(({ emit, sent }) => {
-      emit('message.send.error', { local_id: sent.local_id, error: 'Too many requests.', code: 'rate_limited', retryable: true, request_id: 'r' });
+      emit('message.send.error', {
+        local_id: sent.local_id,
+        error: 'Too many requests.',
+        code: 'rate_limited',
+        retryable: true,
+        request_id: 'r',
+      });
     });
     await expect(chat(url, ['Why?'])).rejects.toThrow('The message was not taken: Too many requests. (rate_limited)');
   });

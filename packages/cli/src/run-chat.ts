@@ -41,7 +41,12 @@ export async function runChat(wanted: ChatArguments, streams: ChatIo, signal: Ab
   const local = await readLocalFile(wanted.dataDir);
   const http = createHttpClient();
   try {
-    return await chatWith(http, { ...wanted, url: wanted.url ?? new URL(local.url).origin, issuer: local.issuer }, streams, signal);
+    return await chatWith(
+      http,
+      { ...wanted, url: wanted.url ?? new URL(local.url).origin, issuer: local.issuer },
+      streams,
+      signal,
+    );
   } finally {
     await http.close();
   }
@@ -60,16 +65,25 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
   renderer.note(`${target.email} at ${target.url}`);
 
   const limit = withLimit(signal);
-  const realtime = await openRealtime(
-    { url: target.url, workspaceId: workspace.id, idToken: () => idTokens.current(), note: renderer.note },
-    limit,
-  );
+  const realtime = openRealtime({
+    url: target.url,
+    workspaceId: workspace.id,
+    idToken: idTokens.current,
+    note: renderer.note,
+  });
   realtime.onEvent(renderer.event);
   try {
     await waitUntilReady({ session, realtime, renderer }, workspace, limit);
     for (const { id, name } of await session.agents(workspace.id)) agentNames.set(id, name);
     const conversation = await session.swarmConversation(workspace.id);
-    const deps = { session, realtime, renderer, workspaceId: workspace.id, conversationId: conversation.id, newId: randomUUID };
+    const deps = {
+      session,
+      realtime,
+      renderer,
+      workspaceId: workspace.id,
+      conversationId: conversation.id,
+      newId: randomUUID,
+    };
     if (target.question !== undefined) return exitCode(await ask(deps, target.question, limit));
     renderer.history((await session.latestMessages(workspace.id, conversation.id, HISTORY)).toReversed());
     await interactively((question, stop) => ask(deps, question, withLimit(stop)), target.json, streams, signal);
@@ -87,7 +101,12 @@ function createRenderer({ json }: Target, { stdout, stderr, env }: ChatIo, agent
 
 type Asking = (question: string, stop: AbortSignal) => Promise<Outcome>;
 
-async function interactively(asking: Asking, json: boolean, { stdin, stdout, stderr }: ChatIo, signal: AbortSignal): Promise<void> {
+async function interactively(
+  asking: Asking,
+  json: boolean,
+  { stdin, stdout, stderr }: ChatIo,
+  signal: AbortSignal,
+): Promise<void> {
   const interruption = new AbortController();
   await chatInteractively({
     input: stdin,

@@ -6,14 +6,14 @@ import type { Session } from './session.js';
 
 export interface ReadyDeps {
   session: Pick<Session, 'workspace'>;
-  realtime: Pick<Realtime, 'onEvent' | 'refused'>;
+  realtime: Pick<Realtime, 'onEvent' | 'refused' | 'subscribed'>;
   renderer: Pick<Renderer, 'workspace'>;
   /** Milliseconds between two looks by REST, in case an event was missed. */
   pollMs?: number;
 }
 
 /**
- * Waits until the runtime of the workspace is ready, and shows each change of its status or phase.
+ * Waits until the socket is subscribed and the runtime of the workspace is ready, and shows each change of its status or phase.
  * @throws Failure when the runtime failed or the connection is refused; the signal's reason when that ends the wait.
  */
 export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, signal: AbortSignal): Promise<void> {
@@ -26,7 +26,8 @@ export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, sign
     if (known?.runtime.status !== status || known.runtime.phase !== phase) renderer.workspace(seen);
     known = seen;
     if (status === 'ready') ready.resolve();
-    if (status === 'failed') ready.reject(new Failure('The runtime of the workspace failed; the output of npm start says why.'));
+    if (status === 'failed')
+      ready.reject(new Failure('The runtime of the workspace failed; the output of npm start says why.'));
   }
   const stopListening = realtime.onEvent((event) => {
     if (event.name === 'workspace.updated') see(event.payload.workspace);
@@ -35,7 +36,7 @@ export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, sign
   const polling = setInterval(() => void session.workspace(workspace.id).then(see, () => {}), pollMs);
   try {
     see(workspace);
-    await Promise.race([ready.promise, realtime.refused, aborted(signal)]);
+    await Promise.race([Promise.all([ready.promise, realtime.subscribed]), realtime.refused, aborted(signal)]);
   } finally {
     clearInterval(polling);
     stopListening();

@@ -33,22 +33,24 @@ export function createFanOut({ transport, logger, onInvalid }: FanOutDeps): FanO
   const channels = new Map<string, Channel>();
   let closed = false;
 
-  const receiver = (workspaceId: string, listeners: Channel['listeners']): Receive => (text) => {
-    if (listeners.size === 0) return;
-    const envelope = decodeEnvelope(text, workspaceId);
-    if (envelope === undefined) {
-      onInvalid?.();
-      logger.warn({ workspaceId }, 'dropped an invalid envelope');
-      return;
-    }
-    for (const { listener } of [...listeners]) {
-      try {
-        listener(envelope);
-      } catch (error) {
-        logger.error({ err: error, workspaceId, event: envelope.event }, 'a listener failed');
+  const receiver =
+    (workspaceId: string, listeners: Channel['listeners']): Receive =>
+    (text) => {
+      if (listeners.size === 0) return;
+      const envelope = decodeEnvelope(text, workspaceId);
+      if (envelope === undefined) {
+        onInvalid?.();
+        logger.warn({ workspaceId }, 'dropped an invalid envelope');
+        return;
       }
-    }
-  };
+      for (const { listener } of listeners) {
+        try {
+          listener(envelope);
+        } catch (error) {
+          logger.error({ err: error, workspaceId, event: envelope.event }, 'a listener failed');
+        }
+      }
+    };
 
   const channelOf = (workspaceId: string): Channel => {
     const existing = channels.get(workspaceId);

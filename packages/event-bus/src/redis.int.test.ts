@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { silentLogger } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
 import { createClient } from 'redis';
-import { collect, deleted, describeBus, seqs } from './bus-contract.js';
+import { collect, deleted, describeBus, seqs } from './testing/bus-contract.js';
 import type { EventBus } from './event-bus.js';
 import { channelName, createRedisBus } from './redis.js';
 
@@ -72,10 +72,12 @@ describeWith('valkey', 'the redis bus', () => {
 
     it('is not healthy without a server, and closing it ends the subscriptions that wait for one', async () => {
       const early = createRedisBus({ url: 'redis://127.0.0.1:1', logger: silentLogger });
-      const outcome = early.subscribe(workspaceId, () => {}).then(
-        () => 'subscribed',
-        () => 'refused',
-      );
+      const outcome = early
+        .subscribe(workspaceId, () => {})
+        .then(
+          () => 'subscribed',
+          () => 'refused',
+        );
       expect(early.healthy()).toBe(false);
       await early.close();
       expect(await outcome).toBe('refused');

@@ -110,7 +110,10 @@ export function createRedisBus({ url, logger, ...options }: RedisBusOptions): Ev
         await send(envelope, encodeEnvelope(envelope));
       } catch (error) {
         const level = envelope.kind === 'durable' ? 'warn' : 'debug';
-        logger[level]({ err: error, workspaceId: envelope.workspace_id, event: envelope.event }, 'an event was not published');
+        logger[level](
+          { err: error, workspaceId: envelope.workspace_id, event: envelope.event },
+          'an event was not published',
+        );
       }
     },
     subscribe: (workspaceId, listener) => fanOut.subscribe(workspaceId, listener),

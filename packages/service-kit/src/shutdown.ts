@@ -23,7 +23,7 @@ export class CloseStack {
   }
 
   async #closeAll(): Promise<void> {
-    for (const { name, close } of this.#closers.reverse()) {
+    for (const { name, close } of this.#closers.toReversed()) {
       try {
         await close();
       } catch (error) {

@@ -10,7 +10,7 @@ import { runtimeEnvironment } from './features/runtimes/runtime-environment.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
-import type { OrchestratorOptions } from './orchestrator.js';
+import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
@@ -30,7 +30,6 @@ export interface Background {
 }
 
 const AGENT_RUNTIME = fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url));
-const RUNTIME_CONCURRENCY = 16;
 
 /** What the orchestrator does besides answering requests: events, runtimes, replies. */
 export function createBackground(deps: BackgroundDeps): Background {
@@ -67,7 +66,7 @@ export function createBackground(deps: BackgroundDeps): Background {
     kind: RUNTIME_WORK,
     store: stores.work,
     logger,
-    concurrency: RUNTIME_CONCURRENCY,
+    concurrency: config.RUNTIME_WORKERS,
     handle: createLifecycle({
       transaction,
       store: stores.runtimes,

@@ -48,6 +48,8 @@ export const OrchestratorConfig = z.object({
     .transform((pem) => pem.replaceAll(String.raw`\n`, '\n')),
 
   RUNTIME_DRIVER: z.enum(['process']),
+  /** Runtimes looked after at once by this process; 0 leaves them to other replicas. */
+  RUNTIME_WORKERS: z.coerce.number().int().min(0).max(1_000).default(16),
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */
   SVC_MCP_SIGNING_KEY: z.string().min(32).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),

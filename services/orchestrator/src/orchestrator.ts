@@ -1,16 +1,14 @@
-import type { EventBus } from '@uswarm/event-bus';
-import { type Logger, parseSigningKey, type Registry, systemClock } from '@uswarm/service-kit';
+import { parseSigningKey, systemClock } from '@uswarm/service-kit';
 import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
-import type { OrchestratorConfig } from './config.js';
 import { type Database, openDatabase } from './database/database.js';
 import { accountHandlers } from './features/account/account.routes.js';
 import { createAccountService } from './features/account/account.service.js';
 import { agentHandlers } from './features/agents/agents.routes.js';
 import { createAgentService } from './features/agents/agents.service.js';
-import { type AuthenticatorDeps, createAuthenticator } from './features/auth/authenticator.js';
+import { createAuthenticator } from './features/auth/authenticator.js';
 import { createOidcVerifier } from './features/auth/oidc-verifier.js';
 import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
 import { conversationHandlers } from './features/conversations/conversations.routes.js';
@@ -30,21 +28,8 @@ import { createWorkspaceService } from './features/workspaces/workspaces.service
 import type { Handlers } from './http/handlers.js';
 import { createRequestContext } from './http/request-context.js';
 import { createInternalApp } from './internal-app.js';
+import type { OrchestratorOptions } from './options.js';
 import { createStores } from './stores.js';
-
-export interface OrchestratorOptions {
-  config: OrchestratorConfig;
-  bus: EventBus;
-  logger: Logger;
-  metrics: Registry;
-  version: string;
-  /** Where the settings of model providers are taken from. */
-  environment: Record<string, string | undefined>;
-  /** The end-to-end bypass; production has none. */
-  bypass?: AuthenticatorDeps['bypass'];
-  /** Lets a test replace handlers. */
-  changeHandlers?: (handlers: Handlers) => Handlers;
-}
 
 export interface Orchestrator {
   app: Express;

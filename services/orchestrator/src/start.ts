@@ -3,7 +3,8 @@ import { createMemoryBus, createRedisBus, type EventBus } from '@uswarm/event-bu
 import { type CloseStack, createMetrics, listen, loadConfig, type Logger, startOpsServer } from '@uswarm/service-kit';
 import { checkConfig, OrchestratorConfig } from './config.js';
 import { migrate } from './database/migrate.js';
-import { createOrchestrator, type OrchestratorOptions } from './orchestrator.js';
+import type { OrchestratorOptions } from './options.js';
+import { createOrchestrator } from './orchestrator.js';
 
 /** The version of the service, as `GET /v1/health` shows it. */
 export function serviceVersion(): string {

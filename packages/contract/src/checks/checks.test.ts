@@ -12,24 +12,54 @@ describe('checkResponse', () => {
     ['a URL with a query', { method: 'get', path: 'http://localhost:1/v1/health?x=1', status: 200, body: health }],
     ['an answer without a body', { method: 'POST', path: '/v1/auth/sign-up', status: 204, body: '' }],
     ['a file', { method: 'GET', path: `/v1/uploads/${id}?sig=s`, status: 200, body: new Uint8Array(2) }],
-    ['a documented error', { method: 'GET', path: `/v1/workspaces/${id}`, status: 404, body: failure('workspace_not_found') }],
-    ['a route that is not there yet', { method: 'GET', path: '/v1/integrations', status: 501, body: failure('not_implemented') }],
+    [
+      'a documented error',
+      { method: 'GET', path: `/v1/workspaces/${id}`, status: 404, body: failure('workspace_not_found') },
+    ],
+    [
+      'a route that is not there yet',
+      { method: 'GET', path: '/v1/integrations', status: 501, body: failure('not_implemented') },
+    ],
     ['a path that is no route', { method: 'GET', path: '/v1/nothing', status: 404, body: failure('route_not_found') }],
   ])('accepts %s', (_what, seen) => {
     expect(() => checkResponse(seen)).not.toThrow();
   });
 
   it.each([
-    ['a field that is not documented', { path: '/v1/health', status: 200, body: { data: { ...health.data, extra: 1 } } }, /extra/],
+    [
+      'a field that is not documented',
+      { path: '/v1/health', status: 200, body: { data: { ...health.data, extra: 1 } } },
+      /extra/,
+    ],
     ['an answer that is not wrapped', { path: '/v1/health', status: 200, body: health.data }, /not the documented one/],
-    ['a status that is not documented', { path: '/v1/health', status: 202, body: health }, /getHealth does not document/],
+    [
+      'a status that is not documented',
+      { path: '/v1/health', status: 202, body: health },
+      /getHealth does not document/,
+    ],
     ['a body where there is none', { method: 'POST', path: '/v1/auth/sign-up', status: 204, body: {} }, /has no body/],
     ['JSON in place of a file', { path: `/v1/uploads/${id}`, status: 200, body: {} }, /not a file/],
-    ['an error that is no error object', { path: '/v1/health', status: 500, body: '<html>' }, /not the documented error/],
-    ['a code of another route', { path: '/v1/health', status: 404, body: failure('agent_not_found') }, /agent_not_found is not documented/],
-    ['a code with another status', { path: '/v1/users/profile', status: 403, body: failure('token_missing') }, /belongs to 401/],
+    [
+      'an error that is no error object',
+      { path: '/v1/health', status: 500, body: '<html>' },
+      /not the documented error/,
+    ],
+    [
+      'a code of another route',
+      { path: '/v1/health', status: 404, body: failure('agent_not_found') },
+      /agent_not_found is not documented/,
+    ],
+    [
+      'a code with another status',
+      { path: '/v1/users/profile', status: 403, body: failure('token_missing') },
+      /belongs to 401/,
+    ],
     ['success of a path that is no route', { path: '/v1/nothing', status: 200, body: {} }, /no such route/],
-    ['another code of a path that is no route', { path: '/v1/nothing', status: 401, body: failure('token_missing') }, /not documented/],
+    [
+      'another code of a path that is no route',
+      { path: '/v1/nothing', status: 401, body: failure('token_missing') },
+      /not documented/,
+    ],
   ])('refuses %s', (_what, seen, complaint) => {
     expect(() => checkResponse({ method: 'GET', ...seen })).toThrow(complaint);
   });
@@ -49,7 +79,9 @@ describe('checkServerEvent', () => {
   });
 
   it('refuses a payload that is not the documented one', () => {
-    expect(() => checkServerEvent('message.send.ack', { ...ack, status: 'sent' })).toThrow(/message\.send\.ack[\s\S]*status/);
+    expect(() => checkServerEvent('message.send.ack', { ...ack, status: 'sent' })).toThrow(
+      /message\.send\.ack[\s\S]*status/,
+    );
   });
 
   it.each(['message.gone', 'toString'])('refuses the event %s', (name) => {

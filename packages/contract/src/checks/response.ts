@@ -21,7 +21,9 @@ export interface SeenResponse {
 export function checkResponse(seen: SeenResponse): void {
   const problem = problemOf(seen);
   if (problem !== undefined) {
-    throw new Error(`${seen.method.toUpperCase()} ${pathOf(seen)} answered ${seen.status}, ${problem}\n${shown(seen.body)}`);
+    throw new Error(
+      `${seen.method.toUpperCase()} ${pathOf(seen)} answered ${seen.status}, ${problem}\n${shown(seen.body)}`,
+    );
   }
 }
 

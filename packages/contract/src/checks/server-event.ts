@@ -10,6 +10,8 @@ export function checkServerEvent(name: string, payload: unknown): void {
   const { payload: schema } = SERVER_EVENTS[name as keyof typeof SERVER_EVENTS];
   const parsed = schema.safeParse(payload);
   if (!parsed.success) {
-    throw new Error(`The payload of ${name} is not the documented one: ${z.prettifyError(parsed.error)}\n${JSON.stringify(payload)}`);
+    throw new Error(
+      `The payload of ${name} is not the documented one: ${z.prettifyError(parsed.error)}\n${JSON.stringify(payload)}`,
+    );
   }
 }

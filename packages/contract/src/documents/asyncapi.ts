@@ -13,7 +13,11 @@ export interface AsyncApiDocument extends JsonObject {
   asyncapi: '3.0.0';
   channels: Record<string, JsonObject>;
   operations: Record<string, JsonObject>;
-  components: { messages: Record<string, JsonObject>; schemas: Record<string, JsonObject>; securitySchemes: JsonObject };
+  components: {
+    messages: Record<string, JsonObject>;
+    schemas: Record<string, JsonObject>;
+    securitySchemes: JsonObject;
+  };
 }
 
 const DESCRIPTION = `The realtime interface of uswarm: socket.io (protocol 5), path \`/socket.io/\`, namespace \`/v1\`.
@@ -83,14 +87,21 @@ function marksOf(name: string, event: Pick<EventDefinition, 'extension'>): JsonO
 }
 
 function channel(messageNames: string[]): JsonObject {
-  const headers = Object.values(headerParameters).map(({ name, description }) => [name, { type: 'string', description }]);
+  const headers = Object.values(headerParameters).map(({ name, description }) => [
+    name,
+    { type: 'string', description },
+  ]);
   return {
     address: '/v1',
     title: 'Namespace /v1',
     description: 'The one socket.io namespace; events of a workspace come after a subscribe.',
     messages: Object.fromEntries(messageNames.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
     bindings: {
-      ws: { method: 'GET', headers: { type: 'object', properties: Object.fromEntries(headers) }, bindingVersion: '0.1.0' },
+      ws: {
+        method: 'GET',
+        headers: { type: 'object', properties: Object.fromEntries(headers) },
+        bindingVersion: '0.1.0',
+      },
     },
   };
 }

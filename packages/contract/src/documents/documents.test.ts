@@ -145,7 +145,9 @@ describe('asyncapi.json', () => {
 
   it('says how a subscribe and a send are answered', () => {
     const replies = (name: string) =>
-      (resolve(asyncApi, `#/operations/${name}/reply/messages`) as { $ref: string }[]).map(({ $ref }) => $ref.split('/').at(-1));
+      (resolve(asyncApi, `#/operations/${name}/reply/messages`) as { $ref: string }[]).map(({ $ref }) =>
+        $ref.split('/').at(-1),
+      );
     expect(replies('workspace.subscribe')).toEqual(['workspace.subscribed']);
     expect(replies('message.send')).toEqual(['message.send.ack', 'message.send.error']);
   });
@@ -165,6 +167,9 @@ describe('asyncapi.json', () => {
 });
 
 function resolve(document: JsonObject, ref: string): unknown {
-  const keys = ref.slice(2).split('/').map((key) => key.replaceAll('~1', '/'));
+  const keys = ref
+    .slice(2)
+    .split('/')
+    .map((key) => key.replaceAll('~1', '/'));
   return keys.reduce<unknown>((node, key) => (node as JsonObject | undefined)?.[key], document);
 }

@@ -44,7 +44,9 @@ const SHARED = nameSharedGroups(ROUTES);
 
 function nameSharedGroups(routes: readonly RouteDefinition[]): Map<string, { name: string; group: ErrorGroup }> {
   const uses = Map.groupBy(routes.flatMap(errorGroups), keyOf);
-  const shared = [...uses.values()].filter((same) => same.length > 1).map(([group]) => group!);
+  const shared = [...uses.values()].flatMap(([group, ...others]) =>
+    group === undefined || others.length === 0 ? [] : [group],
+  );
   const names = new Map<string, { name: string; group: ErrorGroup }>();
   for (const [status, groups] of Map.groupBy(shared, (group) => group.status)) {
     groups.forEach((group, index) => {

@@ -35,7 +35,13 @@ describe('hoistedSchema', () => {
 
 describe('relax', () => {
   it('drops the refusal of unknown fields, patterns that a format names, and bounds of the language', () => {
-    const node = { additionalProperties: false, format: 'uuid', pattern: '^x$', maximum: Number.MAX_SAFE_INTEGER, minimum: 1 };
+    const node = {
+      additionalProperties: false,
+      format: 'uuid',
+      pattern: '^x$',
+      maximum: Number.MAX_SAFE_INTEGER,
+      minimum: 1,
+    };
     relax(node);
     expect(node).toEqual({ format: 'uuid', minimum: 1 });
   });

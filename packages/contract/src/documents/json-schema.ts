@@ -37,7 +37,12 @@ const LOCAL = '#/definitions/';
  * `#/components/schemas/`. A schema that has an id itself becomes such a reference.
  */
 export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): HoistedSchema {
-  const { $schema: _, definitions, id, ...root } = z.toJSONSchema(schema, {
+  const {
+    $schema: _,
+    definitions,
+    id,
+    ...root
+  } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io,
     override: ({ jsonSchema }) => relax(jsonSchema as SchemaNode),

@@ -63,7 +63,6 @@ export function buildOpenApi(): OpenApiDocument {
   return { ...document, components: { ...document.components, schemas: sortedByKey(schemas) } };
 }
 
-
 function pathsOf(routes: readonly RouteDefinition[]): ZodOpenApiPathsObject {
   const byPath = Map.groupBy(routes, (route) => route.path);
   return Object.fromEntries(

@@ -6,7 +6,7 @@ import { DURABLE_EVENTS, EPHEMERAL_EVENTS, SERVER_EVENTS, type ServerEventName }
 
 /** Values that the schema accepts, for the kinds of schema that events are made of. */
 function valuesOf(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const def = (schema as z.ZodType).def as z.core.$ZodTypes['_zod']['def'];
   switch (def.type) {
     case 'string':
       return stringsOf(def as z.core.$ZodStringFormatDef);
@@ -36,7 +36,9 @@ function valuesOf(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
 function stringsOf({ format }: z.core.$ZodStringFormatDef): fc.Arbitrary<string> {
   if (format === 'uuid') return fc.uuid({ version: 7 });
   if (format === 'datetime') {
-    return fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }).map((date) => date.toISOString());
+    return fc
+      .date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString());
   }
   return fc.string({ unit: 'binary' });
 }
@@ -74,10 +76,11 @@ const envelopes: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
 );
 
 describe('parseEnvelope', () => {
-  it.each([...DURABLE_EVENTS.map(durable), ...EPHEMERAL_EVENTS.map(ephemeral)].map((arbitrary, index) => [
-    [...DURABLE_EVENTS, ...EPHEMERAL_EVENTS][index]!,
-    arbitrary,
-  ] as const))('gives back every envelope of %s unchanged', (_event, arbitrary) => {
+  it.each(
+    [...DURABLE_EVENTS.map(durable), ...EPHEMERAL_EVENTS.map(ephemeral)].map(
+      (arbitrary, index) => [[...DURABLE_EVENTS, ...EPHEMERAL_EVENTS][index]!, arbitrary] as const,
+    ),
+  )('gives back every envelope of %s unchanged', (_event, arbitrary) => {
     fc.assert(
       fc.property(arbitrary, (envelope) => {
         expect(parseEnvelope(overTheWire(envelope))).toEqual(overTheWire(envelope));
@@ -99,7 +102,13 @@ describe('parseEnvelope', () => {
   });
 
   it('refuses an envelope of another version, kind or event', () => {
-    const other = fc.constantFrom({ v: 2 }, { kind: 'other' }, { event: 'message.gone' }, { extra: 1 }, { workspace_id: 'w' });
+    const other = fc.constantFrom(
+      { v: 2 },
+      { kind: 'other' },
+      { event: 'message.gone' },
+      { extra: 1 },
+      { workspace_id: 'w' },
+    );
     fc.assert(
       fc.property(envelopes, other, (envelope, change) => {
         expect(() => parseEnvelope({ ...envelope, ...change })).toThrow();

@@ -46,7 +46,9 @@ const ephemeral = EPHEMERAL_EVENTS.map((event) =>
   }),
 );
 
-const Envelope = z.discriminatedUnion('event', [durable[0]!, ...durable.slice(1), ...ephemeral]);
+type Option = (typeof durable)[number] | (typeof ephemeral)[number];
+
+const Envelope = z.discriminatedUnion('event', [...durable, ...ephemeral] as [Option, ...Option[]]);
 
 /** Checks what came from the bus. @throws z.ZodError on anything that is not an envelope of ours. */
 export function parseEnvelope(value: unknown): BusEnvelope {

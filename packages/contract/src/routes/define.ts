@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 
 /** A path parameter: an id of ours, or free text (memory keys, tool names). */

@@ -75,10 +75,13 @@ describe('routes', () => {
     },
   );
 
-  it.each(routes.map((route) => [route.operationId, route] as const))('%s is found by a concrete path', (_name, route) => {
-    const path = route.path.replace(/\{\w+\}/g, '0192d3a4-0000-7000-8000-000000000000');
-    expect(findRoute(route.method.toUpperCase(), path)).toBe(route);
-  });
+  it.each(routes.map((route) => [route.operationId, route] as const))(
+    '%s is found by a concrete path',
+    (_name, route) => {
+      const path = route.path.replace(/\{\w+\}/g, '0192d3a4-0000-7000-8000-000000000000');
+      expect(findRoute(route.method.toUpperCase(), path)).toBe(route);
+    },
+  );
 
   it.each(['/v1/nothing', '/v1/workspaces/', '/v2/health', '/v1/health/x'])('finds none for %s', (path) => {
     expect(findRoute('get', path)).toBeUndefined();

@@ -14,6 +14,8 @@ const UNAVAILABLE = new Set([
   '57014', // query_canceled: the statement deadline
   '53300', // too_many_connections
   '08006', // connection_failure
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
 ]);
 
 /** The one place where anything thrown becomes an error of the catalogue. */

@@ -1,37 +1,43 @@
 import { checkResponse } from '@uswarm/contract/checks';
+import type { ErrorBody, ErrorCode } from '@uswarm/contract';
 import { request } from 'undici';
 
-export interface Answer {
+/** An answer as a test sees it; its body has the documented form already, else the client throws. */
+export interface Answer<Body> {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  body: AnswerBody;
+  body: Body;
 }
 
-/** Any JSON, read as what the test asked for: the contract has checked its form already. */
-export interface AnswerBody {
-  [key: string]: AnswerBody & AnswerBody[] & string & number & boolean;
-}
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface RawRequest {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: Method;
   path: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
 }
 
+/** Each method throws when the status is not the expected one. `Body` is what the test says it asked for. */
 export interface ApiClient {
+  headers: Record<string, string>;
   /** The request as given, besides the client's own headers. */
-  raw(request: RawRequest): Promise<Answer>;
-  get(path: string, expected?: number): Promise<Answer>;
-  post(path: string, body?: unknown, expected?: number): Promise<Answer>;
-  patch(path: string, body?: unknown, expected?: number): Promise<Answer>;
-  delete(path: string, body?: unknown, expected?: number): Promise<Answer>;
+  raw<Body = unknown>(request: RawRequest): Promise<Answer<Body>>;
+  get<Body>(path: string, expected?: number): Promise<Answer<Body>>;
+  post<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
+  patch<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
+  delete<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
+  /** The code with which the request is refused. @throws Error where it is not. */
+  refusal(method: Method, path: string, body?: unknown): Promise<ErrorCode>;
   with(headers: Record<string, string>): ApiClient;
 }
 
-/** A client whose every answer is checked against the contract. */
+/**
+ * A client whose every answer is checked: against the contract, and that an error names the request
+ * as the header does.
+ */
 export function createApiClient(url: string, headers: Record<string, string>): ApiClient {
-  async function raw({ method, path, headers: extra = {}, body }: RawRequest): Promise<Answer> {
+  async function raw<Body>({ method, path, headers: extra = {}, body }: RawRequest): Promise<Answer<Body>> {
     const response = await request(`${url}${path}`, {
       method,
       headers: { ...headers, ...extra },
@@ -40,27 +46,43 @@ export function createApiClient(url: string, headers: Record<string, string>): A
     const text = await response.body.text();
     const parsed: unknown = text === '' ? undefined : JSON.parse(text);
     checkResponse({ method, path, status: response.statusCode, body: parsed });
-    return { status: response.statusCode, headers: response.headers, body: parsed as AnswerBody };
+    if (response.statusCode >= 400) checkRequestId(parsed as ErrorBody, response.headers['x-request-id']);
+    return { status: response.statusCode, headers: response.headers, body: parsed as Body };
   }
 
-  async function call(method: RawRequest['method'], path: string, body: unknown, expected?: number): Promise<Answer> {
-    const answer = await raw({
+  const send = <Body>(method: Method, path: string, body: unknown): Promise<Answer<Body>> =>
+    raw({
       method,
       path,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
-    if (expected !== undefined && answer.status !== expected) {
+
+  async function call<Body>(method: Method, path: string, body: unknown, expected: number): Promise<Answer<Body>> {
+    const answer = await send<Body>(method, path, body);
+    if (answer.status !== expected) {
       throw new Error(`${method} ${path} answered ${answer.status}, not ${expected}: ${JSON.stringify(answer.body)}`);
     }
     return answer;
   }
 
   return {
+    headers,
     raw,
-    get: (path, expected) => call('GET', path, undefined, expected),
+    get: (path, expected = 200) => call('GET', path, undefined, expected),
     post: (path, body, expected) => call('POST', path, body, expected),
     patch: (path, body, expected) => call('PATCH', path, body, expected),
     delete: (path, body, expected) => call('DELETE', path, body, expected),
+    async refusal(method, path, body) {
+      const answer = await send<ErrorBody>(method, path, body);
+      if (answer.status >= 400) return answer.body.code;
+      throw new Error(`${method} ${path} was not refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+    },
     with: (more) => createApiClient(url, { ...headers, ...more }),
   };
+}
+
+function checkRequestId({ extra }: ErrorBody, header: string | string[] | undefined): void {
+  if (extra?.request_id === undefined || extra.request_id === '' || extra.request_id !== header) {
+    throw new Error(`the error names the request ${extra?.request_id}, X-Request-Id is ${header}`);
+  }
 }

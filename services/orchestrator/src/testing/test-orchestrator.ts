@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { OperationId } from '@uswarm/contract';
+import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { createMetrics, generateCallKeys, listen, loadConfig, silentLogger } from '@uswarm/service-kit';
-import { createTestDatabase, type OidcIssuer, startOidcIssuer, DEVELOPMENT_CLIENT_ID } from '@uswarm/testkit';
+import { createTestDatabase, DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
 import { OrchestratorConfig } from '../config.js';
 import { type Database, openDatabase } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
 import { createEndToEndBypass } from '../features/auth/e2e-bypass.js';
 import type { Handlers } from '../http/handlers.js';
 import { createOrchestrator } from '../orchestrator.js';
-import { createApiClient, type ApiClient } from './api-client.js';
+import { type ApiClient, createApiClient } from './api-client.js';
 
 export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
 export const E2E_TOKEN = 'end-to-end-token-of-the-tests-0123456789';
@@ -19,6 +19,28 @@ export interface TestOrchestratorOptions {
   environment?: Record<string, string>;
   /** Turns the end-to-end bypass on. */
   bypass?: boolean;
+  /** Gives the URL by which the orchestrator alone reaches its database. */
+  reachDatabaseBy?: (databaseUrl: string) => string;
+}
+
+/** A person of the issuer, and the client that acts for it. */
+export interface TestUser extends ApiClient {
+  email: string;
+  name: string;
+  token: string;
+}
+
+/** What sign-up gave a user. */
+export interface Home {
+  workspaceId: string;
+  /** `/v1/workspaces/<id>` */
+  workspace: string;
+  agents: AgentSummary[];
+  conversationId: string;
+  /** The path of the swarm conversation. */
+  conversation: string;
+  /** The path of its messages. */
+  messages: string;
 }
 
 export interface TestOrchestrator {
@@ -28,12 +50,15 @@ export interface TestOrchestrator {
   issuer: OidcIssuer;
   bus: EventBus;
   database: Database;
+  databaseUrl: string;
   /** A client without credentials. */
   anonymous: ApiClient;
   /** A new identity of the issuer that has not signed up. */
-  stranger(): Promise<ApiClient & { email: string; token: string }>;
+  stranger(): Promise<TestUser>;
   /** A new user with a first workspace. */
-  user(): Promise<ApiClient & { email: string; token: string }>;
+  user(): Promise<TestUser>;
+  /** What the user's sign-up made. */
+  home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
 }
 
@@ -45,6 +70,43 @@ function mutate(handlers: Handlers): Handlers {
   return operation === undefined ? handlers : { ...handlers, [operation]: async () => ({ status: 501 }) };
 }
 
+/** The settings of an orchestrator that knows one issuer, as an environment. */
+export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    OIDC_ISSUERS: JSON.stringify([{ id: 'test', issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }]),
+    OIDC_JWKS_COOLDOWN_MS: '0',
+    SIGNATURE_MODE: 'off',
+    INTERNAL_API_KEY: `test:${secret()}`,
+    CURSOR_KEY: secret(),
+    IDENTITY_HASH_KEY: secret(),
+    CALL_PRIVATE_KEY: generateCallKeys().privateKey,
+    RUNTIME_DRIVER: 'process',
+    // Most tests of the API want neither answers nor runtimes; those that do turn the workers on.
+    TURN_WORKERS: '0',
+    RUNTIME_WORKERS: '0',
+  };
+}
+
+/** The one element that a test counts on. @throws Error where it is missing */
+export function first<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('the list is empty');
+  return item;
+}
+
+async function readHome(user: ApiClient): Promise<Home> {
+  const workspaces = await user.get<{ data: Workspace[] }>('/v1/workspaces');
+  const { id: workspaceId } = first(workspaces.body.data);
+  const workspace = `/v1/workspaces/${workspaceId}`;
+  const agents = await user.get<{ data: AgentSummary[] }>(`${workspace}/agents`);
+  const conversations = await user.get<{ data: Conversation[] }>(`${workspace}/conversations`);
+  const { id: conversationId } = first(conversations.body.data);
+  const conversation = `${workspace}/conversations/${conversationId}`;
+  const messages = `${conversation}/messages`;
+  return { workspaceId, workspace, agents: agents.body.data, conversationId, conversation, messages };
+}
+
 /**
  * The orchestrator with a database of its own on the real Postgres, and a real OIDC issuer. Every
  * answer that its clients see is checked against the contract.
@@ -52,23 +114,10 @@ function mutate(handlers: Handlers): Handlers {
 export async function startTestOrchestrator(options: TestOrchestratorOptions = {}): Promise<TestOrchestrator> {
   const testDatabase = await createTestDatabase();
   const issuer = await startOidcIssuer();
-  const internalKey = `test:${secret()}`;
-  const environment = {
-    DATABASE_URL: testDatabase.url,
-    OIDC_ISSUERS: JSON.stringify([{ id: 'test', issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }]),
-    OIDC_JWKS_COOLDOWN_MS: '0',
-    SIGNATURE_MODE: 'off',
-    INTERNAL_API_KEY: internalKey,
-    CURSOR_KEY: secret(),
-    IDENTITY_HASH_KEY: secret(),
-    CALL_PRIVATE_KEY: generateCallKeys().privateKey,
-    RUNTIME_DRIVER: 'process',
-    // Most tests of the API want no answers; those that do turn workers on.
-    TURN_WORKERS: '0',
-    ...options.environment,
-  };
+  const databaseUrl = options.reachDatabaseBy?.(testDatabase.url) ?? testDatabase.url;
+  const environment = { ...testEnvironment(databaseUrl, issuer), ...options.environment };
   const config = loadConfig(OrchestratorConfig, environment);
-  await migrate(config.DATABASE_URL, silentLogger);
+  await migrate(testDatabase.url, silentLogger);
   const bus = createMemoryBus({ logger: silentLogger });
   const orchestrator = createOrchestrator({
     config,
@@ -82,21 +131,24 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   });
   const http = await listen(orchestrator.app, { host: '127.0.0.1', port: 0 });
   const internal = await listen(orchestrator.internalApp, { host: '127.0.0.1', port: 0 });
-  const database = openDatabase({ url: testDatabase.url, maxConnections: 2 });
+  const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });
 
-  async function stranger() {
-    const email = `${randomUUID()}@example.com`;
-    const token = await issuer.issueToken({ email, name: 'Ada Lovelace' });
-    return { ...createApiClient(http.url, { 'x-token': token }), email, token };
+  async function stranger(): Promise<TestUser> {
+    const nonce = randomUUID();
+    const email = `${nonce}@example.com`;
+    const name = `Ada ${nonce.slice(0, 8)}`;
+    const token = await issuer.issueToken({ email, name });
+    return { ...createApiClient(http.url, { 'x-token': token }), email, name, token };
   }
 
   return {
     url: http.url,
     internalUrl: internal.url,
-    internalKey,
+    internalKey: environment['INTERNAL_API_KEY'] ?? '',
     issuer,
     bus,
     database,
+    databaseUrl: testDatabase.url,
     anonymous: createApiClient(http.url, {}),
     stranger,
     async user() {
@@ -104,6 +156,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
       await client.post('/v1/auth/sign-up', undefined, 204);
       return client;
     },
+    home: readHome,
     async close() {
       await Promise.all([http.close(), internal.close()]);
       await orchestrator.stopRuntimes();

@@ -63,6 +63,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     if (free <= 0) return false;
     const claimed = await store.claim(kind, free, leaseMs);
     for (const work of claimed) {
+      if (work.takenOver) logger.info({ subject: work.subjectId }, 'a lease was taken over');
       const task = run(work).finally(() => {
         running.delete(task);
         wake();

@@ -8,6 +8,8 @@ export interface LeasedWork {
   workspaceId: string;
   leaseId: string;
   attempts: number;
+  /** Another holder's lease ran out: it may have died in the middle. */
+  takenOver: boolean;
 }
 
 export interface NewWork {
@@ -32,6 +34,8 @@ export interface WorkStore {
   release(work: LeasedWork, delayMs: number): Promise<void>;
   /** Makes everything of a kind that waits in a workspace due now. */
   hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
+  /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
+  cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
 }
 
 const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
@@ -58,9 +62,9 @@ export function createWorkStore(database: Database): WorkStore {
     async claim(kind, limit, leaseMs) {
       const { rows } = await sql<LeasedWork>`
         UPDATE work
-        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = attempts + 1
-        WHERE (kind, subject_id) IN (
-          SELECT w.kind, w.subject_id FROM work w
+        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = work.attempts + 1
+        FROM (
+          SELECT w.kind, w.subject_id, w.lease_id FROM work w
           WHERE w.kind = ${kind}
             AND w.run_at <= now()
             AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
@@ -71,9 +75,10 @@ export function createWorkStore(database: Database): WorkStore {
           ORDER BY w.run_at
           LIMIT ${limit}
           FOR UPDATE SKIP LOCKED
-        )
-        RETURNING kind, subject_id AS "subjectId", workspace_id AS "workspaceId",
-          lease_id AS "leaseId", attempts`.execute(database);
+        ) due
+        WHERE work.kind = due.kind AND work.subject_id = due.subject_id
+        RETURNING work.kind, work.subject_id AS "subjectId", work.workspace_id AS "workspaceId",
+          work.lease_id AS "leaseId", attempts, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
       return rows;
     },
 
@@ -120,6 +125,10 @@ export function createWorkStore(database: Database): WorkStore {
         .where('kind', '=', kind)
         .where('workspace_id', '=', workspaceId)
         .execute();
+    },
+
+    async cancel(kind, workspaceId, db) {
+      await db.deleteFrom('work').where('kind', '=', kind).where('workspace_id', '=', workspaceId).execute();
     },
   };
 }

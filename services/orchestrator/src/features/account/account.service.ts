@@ -2,20 +2,23 @@ import { createHmac } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { Identity } from '../auth/actor.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { AgentTemplate } from '../core/catalog.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 
 export interface AccountServiceDeps {
   transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
-  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
+  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
   workspaces: Pick<WorkspaceStore, 'insert'>;
   agents: Pick<AgentStore, 'insertAll'>;
   conversations: Pick<ConversationStore, 'insert'>;
+  work: Pick<WorkStore, 'cancel'>;
   runtimes: Pick<RuntimeWishes, 'want' | 'unwant' | 'wake'>;
   agentTemplates: readonly AgentTemplate[];
   /** Keys the hash that stays of a deleted account. */
@@ -36,7 +39,7 @@ export interface AccountService {
 const FIRST_WORKSPACE = 'My workspace';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { transaction, users, workspaces, agents, conversations, runtimes, agentTemplates } = deps;
+  const { transaction, users, workspaces, agents, conversations, work, runtimes, agentTemplates } = deps;
   const hash = ({ issuer, subject }: Identity): Buffer =>
     createHmac('sha256', deps.identityHashKey).update(`${issuer}\n${subject}`).digest();
 
@@ -81,8 +84,12 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     async delete(identity, { reason, description }) {
       const userId = await requireUser(identity);
       await transaction(async (tx) => {
-        const owned = await users.delete(userId, tx);
-        for (const workspaceId of owned) await runtimes.unwant(workspaceId, tx);
+        // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
+        for (const workspaceId of await users.lockOwned(userId, tx)) {
+          await work.cancel(TURN_WORK, workspaceId, tx);
+          await runtimes.unwant(workspaceId, tx);
+        }
+        await users.delete(userId, tx);
         await users.rememberDeletion(hash(identity), reason, description, tx);
       });
       runtimes.wake();

@@ -29,14 +29,13 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 export function createOidcVerifier({ issuers, cooldownMs, clockToleranceS }: OidcVerifierOptions): IdentityVerifier {
-  const keysOf = new Map(issuers.map((issuer) => [issuer.issuer, createKeys(issuer, cooldownMs)]));
+  const known = issuers.map((issuer) => ({ ...issuer, keys: createKeys(issuer, cooldownMs) }));
   return {
     async verify(token) {
-      const issuer = issuers.find(({ issuer: url }) => url === claimedIssuer(token));
+      const issuer = known.find(({ issuer: url }) => url === claimedIssuer(token));
       if (issuer === undefined) throw new ApiError('token_invalid');
-      const keys = keysOf.get(issuer.issuer)!;
       try {
-        const { payload } = await jwtVerify(token, keys, {
+        const { payload } = await jwtVerify(token, issuer.keys, {
           issuer: issuer.issuer,
           audience: issuer.audience,
           algorithms: ALGORITHMS,

@@ -44,8 +44,10 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     });
     const port = await listeningPort(child);
     child.unref();
-    logger.info({ workspace: spec.workspaceId, pid: child.pid, port }, 'a runtime process listens');
-    await store.put(spec.workspaceId, { pid: child.pid!, port });
+    const { pid } = child;
+    if (pid === undefined) throw new Error('the runtime has no process id');
+    logger.info({ workspace: spec.workspaceId, pid, port }, 'a runtime process listens');
+    await store.put(spec.workspaceId, { pid, port });
     return port;
   }
 
@@ -101,7 +103,9 @@ function logFile(directory: string | undefined, workspaceId: string): string | u
 
 /** Waits for the one line that a runtime prints. @throws where it ends or says something else first */
 async function listeningPort(child: ChildProcess): Promise<number> {
-  const lines = createInterface({ input: child.stdout! });
+  const { stdout } = child;
+  if (stdout === null) throw new Error('the runtime has no standard output');
+  const lines = createInterface({ input: stdout });
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
   try {
     const line = await new Promise<string>((resolve, reject) => {
@@ -113,7 +117,7 @@ async function listeningPort(child: ChildProcess): Promise<number> {
   } finally {
     clearTimeout(timer);
     lines.close();
-    child.stdout!.destroy();
+    stdout.destroy();
   }
 }
 

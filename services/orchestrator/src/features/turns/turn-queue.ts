@@ -1,22 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
-import type { TurnStore } from './turns.store.js';
+import type { NewTurn, TurnStore } from './turns.store.js';
 
 export const TURN_WORK = 'turn';
 
-export interface NewTurn {
-  workspaceId: string;
-  conversationId: string;
-  agentId: string;
-  userMessageId: string;
-  /** The seq of the user's message: turns of a conversation run in this order, one at a time. */
-  ordinal: number;
-}
-
 /** Replies that wait to be written. */
 export interface TurnQueue {
-  enqueue(turn: NewTurn, db: Database): Promise<void>;
+  /** `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time. */
+  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number }, db: Database): Promise<void>;
   /** How many replies of the conversation are queued or running. */
   waiting(conversationId: string, db: Database): Promise<number>;
 }

@@ -2,7 +2,14 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
-import type { NewTurn } from './turn-queue.js';
+
+export interface NewTurn {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  agentId: string;
+  userMessageId: string;
+}
 
 export interface TurnRow {
   id: string;
@@ -37,7 +44,7 @@ export interface UsageEntry {
 }
 
 export interface TurnStore {
-  insert(turn: Omit<NewTurn, 'ordinal'> & { id: string }, db: Database): Promise<void>;
+  insert(turn: NewTurn, db: Database): Promise<void>;
   countActive(conversationId: string, db: Database): Promise<number>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;

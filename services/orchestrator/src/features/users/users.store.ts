@@ -32,8 +32,10 @@ export interface UserStore {
   update(userId: string, patch: UserPatch): Promise<void>;
   /** Follows a change of the e-mail address at the identity provider. */
   setEmail(userId: string, email: string): Promise<void>;
-  /** Removes the user with everything that hangs on it. @returns the workspaces that were its own. */
-  delete(userId: string, db: Database): Promise<string[]>;
+  /** Locks the user, so that no workspace is added. @returns its workspaces */
+  lockOwned(userId: string, db: Database): Promise<string[]>;
+  /** Removes the user with everything that hangs on it. */
+  delete(userId: string, db: Database): Promise<void>;
   rememberDeletion(hash: Buffer, reason: string, description: string, db: Database): Promise<void>;
   wasDeleted(hash: Buffer): Promise<boolean>;
 }
@@ -96,11 +98,15 @@ export function createUserStore(database: Database): UserStore {
       await database.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
     },
 
-    async delete(userId, db) {
+    async lockOwned(userId, db) {
+      await db.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute();
       const workspaces = await db.selectFrom('workspaces').select('id').where('owner_id', '=', userId).execute();
+      return workspaces.map(({ id }) => id);
+    },
+
+    async delete(userId, db) {
       await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
-      return workspaces.map(({ id }) => id);
     },
 
     async rememberDeletion(hash, reason, description, db) {

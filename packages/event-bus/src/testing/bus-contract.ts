@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BusEnvelope } from '@uswarm/contract';
-import type { BusOptions, EventBus } from './event-bus.js';
+import type { BusOptions, EventBus } from '../event-bus.js';
 
 /** A durable envelope that every check of the contract accepts. */
 export function deleted(workspaceId: string, seq: number): BusEnvelope {
@@ -19,10 +19,15 @@ export const seqs = (envelopes: readonly BusEnvelope[]): unknown[] =>
   envelopes.map((envelope) => (envelope.kind === 'durable' ? envelope.seq : envelope.event));
 
 /** Resolves with the envelopes once the one with `seq` came. */
-export function collect(): { received: BusEnvelope[]; listener: (envelope: BusEnvelope) => void; until(seq: number): Promise<void> } {
+export function collect(): {
+  received: BusEnvelope[];
+  listener: (envelope: BusEnvelope) => void;
+  until(seq: number): Promise<void>;
+} {
   const received: BusEnvelope[] = [];
   const waiting: { seq: number; resolve: () => void }[] = [];
-  const has = (seq: number): boolean => received.some((envelope) => envelope.kind === 'durable' && envelope.seq === seq);
+  const has = (seq: number): boolean =>
+    received.some((envelope) => envelope.kind === 'durable' && envelope.seq === seq);
   return {
     received,
     listener(envelope) {

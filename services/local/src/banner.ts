@@ -1,0 +1,26 @@
+import type { RunningLocal } from './local-mode.js';
+
+/** What a newcomer reads once everything runs: one URL, the credentials, the next command. */
+export function banner({ url, issuer, e2eToken, model, search, dataDirectory }: RunningLocal): string {
+  const rows: [string, string][] = [
+    ['issuer', issuer],
+    ['ID token', `curl -s ${issuer}/dev/token -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada"}'`],
+    ...(e2eToken === undefined ? [] : [['E2E token', 'the one in E2E_TOKEN'] satisfies [string, string]]),
+    ['model', model],
+    ['search', search],
+    ['data', dataDirectory],
+  ];
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(10)}${value}`);
+  return [
+    '',
+    `uswarm is running at ${url}`,
+    '',
+    ...lines,
+    '',
+    'Next, in a second terminal:',
+    '',
+    '  npm run chat -- "Search the web for green tea and answer with sources"',
+    '',
+    'Ctrl-C stops everything.',
+  ].join('\n');
+}

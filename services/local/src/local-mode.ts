@@ -1,0 +1,180 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createMemoryBus } from '@uswarm/event-bus';
+import { createEndToEndBypass, createOrchestrator, migrate, readConfig, serviceVersion } from '@uswarm/orchestrator';
+import { createGateway, createGatewayMetrics, createOrchestratorClient } from '@uswarm/realtime-gateway';
+import { type CloseStack, createMetrics, listen, type Logger, parseSigningKey, startOpsServer } from '@uswarm/service-kit';
+import { DEVELOPMENT_CLIENT_ID, startOidcIssuer, startPostgres, startSearxng } from '@uswarm/testkit';
+import { type DataFolder, openDataFolder } from './data-folder.js';
+import { isLoopbackHost, refuseForeignHost } from './host-guard.js';
+import { createPages } from './pages.js';
+import { checkPortFree } from './port-check.js';
+import { startSearchPart } from './search-part.js';
+import type { Settings } from './settings.js';
+
+const HOST = '127.0.0.1';
+const ISSUER_PATH = '/dev/issuer';
+
+export interface LocalModeDeps {
+  settings: Settings;
+  /** Made once the data folder is there, so that logs go into it. */
+  createLog: (file: string) => Logger;
+  /** One short line when a step begins. */
+  progress: (line: string) => void;
+  stack: CloseStack;
+}
+
+export interface RunningLocal {
+  url: string;
+  issuer: string;
+  e2eToken: string | undefined;
+  model: string;
+  search: string;
+  dataDirectory: string;
+}
+
+/** Starts everything in this process, in the order in which it is needed. @throws LocalError */
+export async function startLocalMode({ settings, createLog, progress, stack }: LocalModeDeps): Promise<RunningLocal> {
+  const url = `http://${HOST}:${settings.port}`;
+  const issuerUrl = `${url}${ISSUER_PATH}`;
+  const folder = openDataFolder({ directory: settings.dataDirectory, url });
+  stack.defer('data folder', folder.close);
+  await checkPortFree({ port: settings.port, host: HOST });
+  const logger = createLog(folder.file('uswarm.log'));
+
+  const databaseUrl = await startDatabase(folder, progress, stack, logger);
+  const searchEndpoint = await startSearch(settings, folder, progress, stack);
+  const search = await startSearchPart({ endpoint: searchEndpoint, signingKey: folder.secrets.mcp_signing_key, logger });
+  stack.defer('search tool', search.close);
+
+  progress('Starting the services');
+  const issuer = await startOidcIssuer({ issuerUrl, keysFile: folder.file('issuer-keys.json') });
+  stack.defer('development issuer', issuer.close);
+  const environment = orchestratorEnvironment({ settings, folder, databaseUrl, issuerUrl, mcpEndpoint: search.mcpEndpoint });
+  const bus = createMemoryBus({ logger });
+  stack.defer('event bus', () => bus.close());
+  const metrics = createMetrics('local');
+  const orchestrator = createOrchestrator({
+    config: readConfig(environment),
+    bus,
+    logger,
+    metrics,
+    version: serviceVersion(),
+    environment: settings.environment,
+    ...(settings.e2eToken === undefined ? {} : { bypass: createEndToEndBypass(settings.e2eToken) }),
+  });
+  stack.defer('orchestrator', orchestrator.close);
+  // Leftovers of a killed run have old code and old settings.
+  await orchestrator.stopRuntimes();
+  stack.defer('agent runtimes', orchestrator.stopRuntimes);
+
+  const internal = await listen(orchestrator.internalApp, { host: HOST, port: 0 });
+  stack.defer('internal API', () => internal.close(0));
+  const ops = await startOpsServer({ host: HOST, port: 0, metrics, ready: orchestrator.ready });
+  stack.defer('operations port', () => ops.close(0));
+
+  const facts = describe(settings, searchEndpoint);
+  const pages = createPages({ url, issuer: issuerUrl, ...facts });
+  const httpServer = createServer(route(pages, issuer.listener, orchestrator.app));
+  const internalClient = createOrchestratorClient({
+    url: internal.url,
+    key: parseSigningKey(folder.secrets.internal_api_key),
+  });
+  stack.defer('internal client', () => internalClient.close());
+  const gateway = createGateway({
+    httpServer,
+    orchestrator: internalClient,
+    bus,
+    logger,
+    metrics: createGatewayMetrics(metrics),
+    settings: { shutdownWindowMs: 0 },
+    admit: ({ headers }) => isLoopbackHost(headers.host),
+  });
+  const http = await listen(httpServer, { host: HOST, port: settings.port });
+  stack.defer('public port', () => http.close(1_000));
+  stack.defer('gateway', () => gateway.close());
+
+  folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
+  logger.info({ url, ops: ops.url, internal: internal.url, mcp: search.mcpEndpoint }, 'local mode runs');
+  return { url, issuer: issuerUrl, e2eToken: settings.e2eToken, dataDirectory: folder.path, ...facts };
+}
+
+async function startDatabase(
+  folder: DataFolder,
+  progress: (line: string) => void,
+  stack: CloseStack,
+  logger: Logger,
+): Promise<string> {
+  progress('Starting Postgres');
+  const postgres = await startPostgres({ directory: folder.file('postgres'), onProgress: progress });
+  stack.defer('Postgres', () => postgres.close());
+  const url = await postgres.createDatabase('uswarm');
+  progress('Bringing the database up to date');
+  await migrate(url, logger);
+  return url;
+}
+
+/** @returns the endpoint; empty where there is none. */
+async function startSearch(
+  { withSearch, searchEndpoint }: Settings,
+  folder: DataFolder,
+  progress: (line: string) => void,
+  stack: CloseStack,
+): Promise<string> {
+  if (!withSearch) return searchEndpoint ?? '';
+  progress('Starting SearXNG');
+  const searxng = await startSearxng({
+    directory: folder.file('searxng'),
+    logFile: folder.file('searxng.log'),
+    onProgress: progress,
+  });
+  stack.defer('SearXNG', searxng.close);
+  return searxng.endpoint;
+}
+
+interface OrchestratorPlace {
+  settings: Settings;
+  folder: DataFolder;
+  databaseUrl: string;
+  issuerUrl: string;
+  mcpEndpoint: string;
+}
+
+function orchestratorEnvironment({ settings, folder, databaseUrl, issuerUrl, mcpEndpoint }: OrchestratorPlace) {
+  const { secrets } = folder;
+  return {
+    DATABASE_URL: databaseUrl,
+    // The id stays when the port changes, so that everybody is still who they were.
+    OIDC_ISSUERS: JSON.stringify([{ id: 'development', issuer: issuerUrl, audience: DEVELOPMENT_CLIENT_ID }]),
+    SIGNATURE_MODE: settings.signature.mode,
+    SIGNATURE_SECRET: settings.signature.secret,
+    INTERNAL_API_KEY: secrets.internal_api_key,
+    CURSOR_KEY: secrets.cursor_key,
+    IDENTITY_HASH_KEY: secrets.identity_key,
+    CALL_PRIVATE_KEY: secrets.call_private_key,
+    RUNTIME_DRIVER: 'process',
+    RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
+    SVC_MCP_SIGNING_KEY: secrets.mcp_signing_key,
+    SVC_MCP_ENDPOINT: mcpEndpoint,
+    MODEL_PROVIDER: settings.modelProvider,
+    LOG_LEVEL: settings.logLevel,
+  };
+}
+
+function describe({ modelProvider, environment }: Settings, searchEndpoint: string): { model: string; search: string } {
+  const model =
+    modelProvider === 'demo'
+      ? 'demo (for a real one set OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL)'
+      : `${environment['OPENAI_MODEL'] ?? 'the default model'} at ${environment['OPENAI_BASE_URL'] ?? 'api.openai.com'}`;
+  const search = searchEndpoint === '' ? 'not configured (npm start -- --search)' : searchEndpoint;
+  return { model, search };
+}
+
+/** One port for pages, the development issuer and the API; socket.io takes its own path first. */
+function route(pages: ReturnType<typeof createPages>, issuer: RequestListener, app: RequestListener): RequestListener {
+  return (request, response) => {
+    if (refuseForeignHost(request, response)) return;
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    if (path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`)) issuer(request, response);
+    else if (request.method !== 'GET' || !pages(path, response)) app(request, response);
+  };
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { MessageData } from '@uswarm/contract';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeWith, type ModelServer, startModelServer } from '@uswarm/testkit';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { type ControlledSearch, startControlledSearch } from '../test/search.js';
+
+const QUESTION = 'Search the web for the history of green tea and answer with sources';
+
+const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
+const urlsIn = (text: string): string[] => text.match(/https:\/\/example\.com\/[\w-]+/g) ?? [];
+
+async function newMobile({ url, issuer }: RunningProgram): Promise<Mobile> {
+  const token = await developmentToken(issuer, `${randomUUID()}@example.com`);
+  return startMobile({ restUrl: url, socketUrl: url, token });
+}
+
+describeWith('searxng', 'local mode as a process, against a real SearXNG', () => {
+  let search: ControlledSearch;
+  beforeAll(async () => {
+    search = await startControlledSearch();
+  }, 300_000);
+  afterAll(() => search?.close());
+
+  describe('with the demo provider', () => {
+    let local: RunningProgram;
+    let mobile: Mobile;
+    let asked: Awaited<ReturnType<Mobile['ask']>>;
+    beforeAll(async () => {
+      local = await runLocalMode({ SVC_SEARCH_ENDPOINT: search.searxng.endpoint });
+      mobile = await newMobile(local);
+      asked = await mobile.ask(QUESTION);
+    }, 120_000);
+    afterAll(async () => {
+      mobile?.close();
+      await local?.stop();
+    });
+
+    it('answers with exactly the titles and URLs of this search', () => {
+      const text = textOf(asked.answer);
+      expect(urlsIn(text).toSorted()).toEqual(search.results.map(({ url }) => url).toSorted());
+      for (const { title } of search.results) expect(text).toContain(title);
+    });
+
+    it('RT-005 RT-006: shows the question, the reply and what became of them, in seq order', () => {
+      const durable = mobile.events.filter(({ payload }) => payload['seq'] !== undefined);
+      const seqs = durable.map(({ payload }) => Number(payload['seq']));
+      expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! + index));
+      const created = durable.filter(({ name }) => name === 'message.new').map(({ payload }) => payload['message'] as MessageData);
+      expect(created.map(({ role }) => role)).toEqual(['user', 'agent', 'agent']);
+      const updates = durable.filter(({ name }) => name === 'message.updated').map(({ payload }) => payload['message'] as MessageData);
+      expect(updates.find(({ role }) => role === 'user')?.status).toBeDefined();
+      expect(updates.at(-1)).toMatchObject({ id: asked.answer.id, content: { type: 'text' }, status: 'delivered' });
+    });
+
+    it('RT-007: acknowledges before the sender sees its own message', () => {
+      const names = mobile.events.map(({ name }) => name);
+      expect(names.indexOf('message.send.ack')).toBeLessThan(names.indexOf('message.new'));
+    });
+
+    it('RT-009: streams the answer in chunks that add up to it', () => {
+      expect(asked.streamed).toBe(textOf(asked.answer));
+      expect(mobile.events.filter(({ name }) => name === 'message.chunk').length).toBeGreaterThan(1);
+    });
+
+    it('RT-010: ends the reply with message.done after its final message.updated', () => {
+      expect(asked.done.payload).toMatchObject({ conversation_id: mobile.conversationId, status: 'delivered' });
+      const last = mobile.events.findLastIndex(({ name }) => name === 'message.updated');
+      expect(mobile.events.indexOf(asked.done)).toBeGreaterThan(last);
+    });
+
+    it('RT-011: shows the tool at work and what it searched for', async () => {
+      const tools = mobile.events.filter(({ name }) => name === 'agent.tool').map(({ payload }) => payload);
+      expect(tools).toMatchObject([
+        { tool: 'web_search_tool', status: 'running', query: expect.stringContaining('green tea') },
+        { tool: 'web_search_tool', status: 'done', outcome: 'completed' },
+      ]);
+      expect(search.upstream.queries.length).toBe(1);
+    });
+
+    it('RT-012: shows what the agent does: reading, thinking, writing, online again', async () => {
+      await mobile.saw('agent.status', ({ status }: { status: string }) => status === 'writing');
+      const ofManager = mobile.events
+        .filter(({ name, payload }) => name === 'agent.status' && payload['conversation_id'] === mobile.conversationId)
+        .map(({ payload }) => payload['status']);
+      expect(ofManager.filter((status, index) => status !== ofManager[index - 1])).toEqual(
+        expect.arrayContaining(['reading', 'thinking', 'writing']),
+      );
+    });
+
+    it('keeps the conversation as the socket showed it', async () => {
+      const listed = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`);
+      const { data } = listed.body as { data: MessageData[] };
+      expect(data.map(({ content }) => content.type)).toEqual(['tool_status', 'text', 'text']);
+    });
+
+    it('writes no token and no text of messages into its log', async () => {
+      const log = await readFile(path.join(local.directory, 'uswarm.log'), 'utf8');
+      expect(log).toContain('runtime changed');
+      expect(log).not.toContain(mobile.token);
+      expect(log).not.toContain('green tea');
+    });
+  });
+
+  describe('with a model behind the OpenAI protocol', () => {
+    let model: ModelServer;
+    let local: RunningProgram;
+    let mobile: Mobile;
+    beforeAll(async () => {
+      model = await startModelServer({
+        script: ({ messages }) =>
+          messages.some(({ role }) => role === 'tool')
+            ? [{ fromTool: (text) => `From what I found: ${urlsIn(text).join(' ')}` }, { usage: { prompt: 70, completion: 30 } }]
+            : [
+                { toolCalls: [{ name: 'web_search_tool', arguments: { query: 'history of green tea' } }] },
+                { usage: { prompt: 50, completion: 10 } },
+              ],
+      });
+      local = await runLocalMode({
+        SVC_SEARCH_ENDPOINT: search.searxng.endpoint,
+        OPENAI_BASE_URL: model.baseUrl,
+        OPENAI_API_KEY: 'key-of-this-test',
+        OPENAI_MODEL: 'scripted',
+      });
+      mobile = await newMobile(local);
+    }, 120_000);
+    afterAll(async () => {
+      mobile?.close();
+      await local?.stop();
+      await model?.close();
+    });
+
+    it('answers only from the tool message that the model received', async () => {
+      const { answer } = await mobile.ask(QUESTION);
+      expect(urlsIn(textOf(answer))).toEqual(search.results.map(({ url }) => url));
+      expect(model.requests).toHaveLength(2);
+      expect(model.requests[0]?.authorization).toBe('Bearer key-of-this-test');
+    });
+  });
+});
+
+describe('ten users at once', () => {
+  let local: RunningProgram;
+  beforeAll(async () => {
+    local = await runLocalMode();
+  }, 120_000);
+  afterAll(() => local?.stop());
+
+  it('CONV-006: each gets the own nonce back, and nobody else does', async () => {
+    const mobiles = await Promise.all(Array.from({ length: 10 }, () => newMobile(local)));
+    const nonces = mobiles.map(() => randomUUID());
+    const answers = await Promise.all(mobiles.map((mobile, index) => mobile.ask(`Please repeat ${nonces[index]}`)));
+    answers.forEach(({ answer }, index) => {
+      expect(nonces.filter((nonce) => textOf(answer).includes(nonce))).toEqual([nonces[index]]);
+    });
+    mobiles.forEach((mobile, index) => {
+      const seen = JSON.stringify(mobile.events);
+      expect(nonces.filter((nonce) => seen.includes(nonce))).toEqual([nonces[index]]);
+      mobile.close();
+    });
+  }, 120_000);
+});

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
+
+export interface PageFacts {
+  url: string;
+  issuer: string;
+  /** What answers: `demo`, or the provider that is configured. */
+  model: string;
+  search: string;
+}
+
+/** The pages of local mode; everything else on the port is the API. @returns false where it is none of them */
+export type ServePage = (path: string, response: ServerResponse) => boolean;
+
+const HEADERS = {
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
+
+export function createPages(facts: PageFacts): ServePage {
+  const documents = new Map([
+    ['/', { type: 'text/html; charset=utf-8', body: welcomePage(facts) }],
+    ['/openapi.json', { type: 'application/json', body: contractFile('openapi.json') }],
+    ['/asyncapi.json', { type: 'application/json', body: contractFile('asyncapi.json') }],
+  ]);
+  return (path, response) => {
+    const document = documents.get(path);
+    if (document === undefined) return false;
+    response.writeHead(200, { ...HEADERS, 'content-type': document.type }).end(document.body);
+    return true;
+  };
+}
+
+function contractFile(name: string): string {
+  return readFileSync(fileURLToPath(import.meta.resolve(`@uswarm/contract/${name}`)), 'utf8');
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function welcomePage({ url, issuer, model, search }: PageFacts): string {
+  const [shownUrl, shownIssuer, shownModel, shownSearch] = [url, issuer, model, search].map(escapeHtml);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>uswarm</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
+  code, pre { font: 14px/1.5 ui-monospace, monospace }
+  pre { padding: .8rem 1rem; border: 1px solid #8886; border-radius: 6px; overflow-x: auto }
+  dt { font-weight: 600 } dd { margin: 0 0 .6rem }
+</style>
+<h1>uswarm is running</h1>
+<p>Ask the swarm something, in a second terminal:</p>
+<pre>npm run chat -- "Search the web for green tea and answer with sources"</pre>
+<dl>
+  <dt>REST</dt><dd><code>${shownUrl}/v1</code>, described by <a href="/openapi.json">openapi.json</a></dd>
+  <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, described by <a href="/asyncapi.json">asyncapi.json</a></dd>
+  <dt>Identity</dt><dd><code>${shownIssuer}</code>, <a href="/dev/issuer/.well-known/openid-configuration">discovery</a></dd>
+  <dt>Model</dt><dd>${shownModel}</dd>
+  <dt>Search</dt><dd>${shownSearch}</dd>
+</dl>
+<p>An ID token for anybody you like, then a first call:</p>
+<pre>TOKEN=$(curl -s ${shownIssuer}/dev/token -H 'content-type: application/json' \\
+  -d '{"email":"ada@example.com","name":"Ada"}' | sed 's/.*"id_token":"\\([^"]*\\)".*/\\1/')
+curl -X POST ${shownUrl}/v1/auth/sign-up -H "X-Token: $TOKEN"
+curl ${shownUrl}/v1/workspaces -H "X-Token: $TOKEN"</pre>
+</html>
+`;
+}

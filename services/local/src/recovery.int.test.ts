@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { MessageData } from '@uswarm/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { describeWith, type ModelServer, startModelServer, words } from '@uswarm/testkit';
+import { type Mobile, startMobile, streamedText } from '../test/mobile.js';
+import { killIfAlive, type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+const ANSWER = 'one two three four five six';
+const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
+
+describeWith('valkey', 'services as separate processes', () => {
+  let model: ModelServer;
+  let services: SeparateServices;
+  let mobile: Mobile;
+  /** How many answers are to stop in their middle until the hold point of that number is released. */
+  let held = 0;
+
+  beforeAll(async () => {
+    model = await startModelServer({
+      script: (_request, index) => [
+        ...words('one two three '),
+        ...(held > 0 && held-- > 0 ? [{ hold: `middle-${index}` }] : []),
+        ...words('four five six'),
+        { usage: { prompt: 40, completion: 6 } },
+      ],
+    });
+    services = await startSeparateServices({ OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test', OPENAI_MODEL: 'scripted' });
+  }, 120_000);
+  afterAll(async () => {
+    await services?.close();
+    await model?.close();
+  });
+  beforeEach(async () => {
+    held = 0;
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    mobile = await startMobile({ ...services, token });
+  });
+  afterEach(() => mobile?.close());
+
+  const runtimePid = async (): Promise<number> => {
+    const rows = await services.query<{ pid: number }>('SELECT pid FROM runtime_processes WHERE workspace_id = $1', [
+      mobile.workspaceId,
+    ]);
+    return rows[0]!.pid;
+  };
+  const usage = async () =>
+    (
+      await services.query<{ answers: number; prompt: number; completion: number }>(
+        `SELECT count(*)::int AS answers, sum(prompt_tokens)::int AS prompt, sum(completion_tokens)::int AS completion
+         FROM usage_entries WHERE workspace_id = $1`,
+        [mobile.workspaceId],
+      )
+    )[0];
+  /** Sends a question whose answer stops in its middle, and waits until the client shows half of it. */
+  const askAndHold = async (): Promise<{ hold: string; replyId: string }> => {
+    held = 1;
+    const hold = `middle-${model.requests.length}`;
+    await mobile.send('Count to six');
+    await model.reached(hold);
+    const chunk = await mobile.saw('message.chunk', ({ message_id }: { message_id: string }) =>
+      streamedText(mobile.events, message_id).includes('three'),
+    );
+    return { hold, replyId: String(chunk.payload['message_id']) };
+  };
+  const finished = async (replyId: string): Promise<MessageData> => {
+    await mobile.saw('message.done', ({ message_id }: { message_id: string }) => message_id === replyId);
+    const updates = mobile.events.filter(({ name }) => name === 'message.updated');
+    return updates.map(({ payload }) => payload['message'] as MessageData).findLast(({ id }) => id === replyId)!;
+  };
+
+  it('finishes the turn in a new generation when the runtime is killed between two chunks', async () => {
+    const before = { ...model.usageReported };
+    const { replyId } = await askAndHold();
+    const killed = await runtimePid();
+    killIfAlive(killed);
+    const answer = await finished(replyId);
+    expect(textOf(answer)).toBe(ANSWER);
+    expect(await runtimePid()).not.toBe(killed);
+
+    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [mobile.workspaceId]);
+    expect(turns).toEqual([{ status: 'done', generation: 2 }]);
+    expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
+    expect(mobile.events.filter(({ name }) => name === 'message.done')).toHaveLength(1);
+    const replies = mobile.events.filter(
+      ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData).role === 'agent',
+    );
+    expect(replies).toHaveLength(1);
+    expect(await usage()).toEqual({
+      answers: model.usageReported.answers - before.answers,
+      prompt: model.usageReported.promptTokens - before.promptTokens,
+      completion: model.usageReported.completionTokens - before.completionTokens,
+    });
+  }, 60_000);
+
+  it('hands a turn over to another orchestrator when the one that has it is killed', async () => {
+    const { hold, replyId } = await askAndHold();
+    const second = await services.addOrchestrator();
+    await services.orchestrators[0]!.stop('SIGKILL');
+    // Only once the other one follows the turn may it end.
+    await second.printed(/a lease was taken over/);
+    model.release(hold);
+    const answer = await finished(replyId);
+    expect(textOf(answer)).toBe(ANSWER);
+    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [mobile.workspaceId]);
+    expect(turns).toEqual([{ status: 'done', generation: 1 }]);
+    expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
+    expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
+  }, 90_000);
+});

@@ -1,0 +1,31 @@
+import { createMetrics, listen, type Logger, parseSigningKey, type RunningServer } from '@uswarm/service-kit';
+import { createSearchMetrics, createSearchServer, createWebSearch, measureSearches } from '@uswarm/searxng-client';
+
+export interface SearchPartOptions {
+  /** Empty where none is configured: the tool then says how to get one. */
+  endpoint: string;
+  signingKey: string;
+  logger: Logger;
+}
+
+const HOW_TO_SEARCH =
+  'Start SearXNG with `npm start -- --search`, or run it with `npm run searxng` and set SVC_SEARCH_ENDPOINT.';
+
+/** `web_search_tool` on a loopback port of its own. @returns the URL that runtimes get, and how to stop it */
+export async function startSearchPart({ endpoint, signingKey, logger }: SearchPartOptions) {
+  const search = createWebSearch({ endpoint, notConfiguredHint: HOW_TO_SEARCH });
+  const server = createSearchServer({
+    search: measureSearches(search, createSearchMetrics(createMetrics('searxng-client'))),
+    keys: [parseSigningKey(signingKey)],
+    logger,
+    allowedHosts: ['127.0.0.1', 'localhost'],
+  });
+  const http: RunningServer = await listen(server.handler, { host: '127.0.0.1', port: 0 });
+  return {
+    mcpEndpoint: `${http.url}/mcp`,
+    close: async () => {
+      await server.close();
+      await http.close(0);
+    },
+  };
+}

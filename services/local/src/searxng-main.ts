@@ -1,0 +1,37 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { CloseStack, ConfigError, loadConfig, port, silentLogger } from '@uswarm/service-kit';
+import { LocalError, startSearxng } from '@uswarm/testkit';
+import { z } from 'zod';
+import { dataDirectory } from './data-folder.js';
+
+// `npm run searxng`: a SearXNG of one's own, for local mode or for anything else on this machine.
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function main(): Promise<void> {
+  const stack = new CloseStack(silentLogger);
+  const stop = (): void => void stack.close().then(() => process.exit(0));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  try {
+    const env = loadConfig(z.object({ SEARXNG_PORT: port.min(1).default(8888) }), process.env);
+    const directory = path.join(dataDirectory(process.env), 'searxng');
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const searxng = await startSearxng({
+      directory,
+      port: env.SEARXNG_PORT,
+      logFile: path.join(directory, 'searxng.log'),
+      onProgress: (line) => say(`  ${line}`),
+    });
+    stack.defer('SearXNG', searxng.close);
+    say(`\nSearXNG is running at ${searxng.endpoint}\n`);
+    say('Next, in a second terminal:\n');
+    say(`  SVC_SEARCH_ENDPOINT=${searxng.endpoint} npm start\n`);
+    say('Ctrl-C stops it.');
+  } catch (error) {
+    const known = error instanceof LocalError || error instanceof ConfigError;
+    process.stderr.write(`${known ? error.message : ((error as Error).stack ?? String(error))}\n`);
+    process.exit(1);
+  }
+}
+
+await main();

@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, flag, loadConfig, port } from '@uswarm/service-kit';
+import { LocalError } from '@uswarm/testkit';
+import { z } from 'zod';
+import { dataDirectory } from './data-folder.js';
+
+const Environment = z.object({
+  USWARM_PORT: port.min(1).default(8080),
+  SVC_SEARCH_ENDPOINT: z.string().optional(),
+  E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
+  SIGNATURE_MODE: z.enum(['off', 'required']).default('off'),
+  SIGNATURE_SECRET: z.string().optional(),
+  OPENAI_BASE_URL: z.string().optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_MODEL: z.string().optional(),
+  LOG_LEVEL: z.string().default('info'),
+  NO_COLOR: flag.optional().catch(undefined),
+});
+
+/** What local mode was asked to do, by arguments and environment. */
+export interface Settings {
+  port: number;
+  dataDirectory: string;
+  /** Run a SearXNG of its own. */
+  withSearch: boolean;
+  searchEndpoint: string | undefined;
+  e2eToken: string | undefined;
+  signature: { mode: 'off' | 'required'; secret: string | undefined };
+  modelProvider: 'demo' | 'openai';
+  logLevel: string;
+  environment: Record<string, string | undefined>;
+}
+
+export const USAGE = `npm start [-- --search]
+
+  --search   run SearXNG too (needs Python 3.11 or newer), so that agents can search the web
+  --help     this text
+
+Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT,
+OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL`;
+
+/** @throws LocalError with one sentence. @returns undefined where only the usage is wanted. */
+export function readSettings(
+  args: readonly string[],
+  environment: Record<string, string | undefined>,
+): Settings | undefined {
+  const options = readArguments(args);
+  if (options.help === true) return undefined;
+  const env = readEnvironment(environment);
+  if (env.SIGNATURE_MODE === 'required' && env.SIGNATURE_SECRET === undefined) {
+    throw new LocalError('SIGNATURE_MODE=required needs SIGNATURE_SECRET.');
+  }
+  return {
+    port: env.USWARM_PORT,
+    dataDirectory: dataDirectory(environment),
+    withSearch: options.search === true,
+    searchEndpoint: env.SVC_SEARCH_ENDPOINT,
+    e2eToken: env.E2E_TOKEN,
+    signature: { mode: env.SIGNATURE_MODE, secret: env.SIGNATURE_SECRET },
+    modelProvider: env.OPENAI_BASE_URL === undefined && env.OPENAI_API_KEY === undefined ? 'demo' : 'openai',
+    logLevel: env.LOG_LEVEL,
+    environment,
+  };
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    const options = { search: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
+    return parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (error) {
+    throw new LocalError(`${(error as Error).message.split('. ')[0]}. Try npm start -- --help.`, { cause: error });
+  }
+}
+
+function readEnvironment(environment: Record<string, string | undefined>) {
+  try {
+    return loadConfig(Environment, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new LocalError(`${error.message.replaceAll('\n', '; ')}.`, { cause: error });
+    throw error;
+  }
+}

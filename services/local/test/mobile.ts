@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import type { MessageData, ServerEventName } from '@uswarm/contract';
+import { SERVER_EVENTS } from '@uswarm/contract';
+import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
+import { io, type Socket } from 'socket.io-client';
+
+/** An event as it came, checked against the contract. */
+export interface SeenEvent {
+  name: ServerEventName;
+  payload: Record<string, unknown>;
+}
+
+export interface Mobile {
+  token: string;
+  workspaceId: string;
+  conversationId: string;
+  events: SeenEvent[];
+  socket: Socket;
+  api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>;
+  /** Resolves with the first event, past or to come, that fits. */
+  saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
+  send(text: string): Promise<string>;
+  /** Sends, waits for `message.done` of the answer, and returns what the client then shows. */
+  ask(text: string): Promise<{ answer: MessageData; done: SeenEvent; streamed: string }>;
+  close(): void;
+}
+
+export interface MobilePlace {
+  restUrl: string;
+  socketUrl: string;
+  token: string;
+}
+
+/** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
+export async function startMobile({ restUrl, socketUrl, token }: MobilePlace): Promise<Mobile> {
+  async function api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }> {
+    const response = await fetch(`${restUrl}${path}`, {
+      method,
+      headers: { 'x-token': token, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+    checkResponse({ method, path, status: response.status, body: parsed });
+    return { status: response.status, body: parsed as never };
+  }
+
+  await api('POST', '/v1/auth/sign-up');
+  const workspaces = (await api('GET', '/v1/workspaces')).body as { data: { id: string }[] };
+  const workspaceId = workspaces.data[0]!.id;
+  const listed = (await api('GET', `/v1/workspaces/${workspaceId}/conversations`)).body as { data: { id: string }[] };
+  const conversationId = listed.data[0]!.id;
+
+  const events: SeenEvent[] = [];
+  const problems: unknown[] = [];
+  const waiting = new Set<() => void>();
+  const socket = io(`${socketUrl}/v1`, { auth: { 'x-token': token }, forceNew: true });
+  for (const name of Object.keys(SERVER_EVENTS) as ServerEventName[]) {
+    socket.on(name, (payload: Record<string, unknown>) => {
+      try {
+        checkServerEvent(name, payload);
+      } catch (problem) {
+        problems.push(problem);
+      }
+      events.push({ name, payload });
+      for (const check of waiting) check();
+    });
+  }
+
+  async function saw(name: ServerEventName, fits: (payload: never) => boolean = () => true): Promise<SeenEvent> {
+    const find = (): SeenEvent | undefined => events.find((event) => event.name === name && fits(event.payload as never));
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(() => {
+        waiting.delete(check);
+        reject(new Error(`${name} did not come; seen: ${events.map((event) => event.name).join(' ')}`));
+      }, 40_000);
+      const check = (): void => {
+        const found = find();
+        if (found === undefined && problems.length === 0) return;
+        clearTimeout(deadline);
+        waiting.delete(check);
+        if (problems.length > 0) reject(problems[0] as Error);
+        else resolve(found!);
+      };
+      waiting.add(check);
+      check();
+    });
+  }
+
+  async function send(text: string): Promise<string> {
+    const localId = randomUUID();
+    socket.emit('message.send', {
+      workspace_id: workspaceId,
+      conversation_id: conversationId,
+      local_id: localId,
+      content: { type: 'text', text },
+      mentions: [],
+      attachments: [],
+    });
+    const ack = await saw('message.send.ack', ({ local_id }: { local_id: string }) => local_id === localId);
+    return ack.payload['message_id'] as string;
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('connect_error', reject);
+  });
+  socket.emit('workspace.subscribe', { workspace_ids: [workspaceId] });
+  await saw('workspace.subscribed');
+
+  return {
+    token,
+    workspaceId,
+    conversationId,
+    events,
+    socket,
+    api,
+    saw,
+    send,
+    async ask(text) {
+      const known = new Set(events.filter(({ name }) => name === 'message.done'));
+      await send(text);
+      const done = await saw('message.done', (payload) => !events.some((event) => known.has(event) && event.payload === payload));
+      const id = done.payload['message_id'];
+      const updates = events.filter(
+        ({ name, payload }) => name === 'message.updated' && (payload['message'] as MessageData).id === id,
+      );
+      return { answer: updates.at(-1)!.payload['message'] as MessageData, done, streamed: streamedText(events, String(id)) };
+    },
+    close: () => socket.disconnect(),
+  };
+}
+
+/** What the chunks of a message add up to; a new generation starts the text again. */
+export function streamedText(events: readonly SeenEvent[], messageId: string): string {
+  let generation = 0;
+  let text = '';
+  for (const { name, payload } of events) {
+    if (name !== 'message.chunk' || payload['message_id'] !== messageId) continue;
+    if (Number(payload['generation']) > generation) text = '';
+    generation = Number(payload['generation']);
+    text += String(payload['chunk']);
+  }
+  return text;
+}
+
+/** An ID token of the development issuer, as anybody on this machine gets one. */
+export async function developmentToken(issuer: string, email: string, name = 'Ada'): Promise<string> {
+  const response = await fetch(`${issuer}/dev/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, name }),
+  });
+  return ((await response.json()) as { id_token: string }).id_token;
+}

@@ -1,0 +1,36 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { type RunningSearxng, type SearchUpstream, startSearchUpstream, startSearxng, type UpstreamResult } from '@uswarm/testkit';
+
+const CACHE = process.env['USWARM_TEST_CACHE'] ?? path.resolve(import.meta.dirname, '../../../.cache');
+
+export interface ControlledSearch {
+  searxng: RunningSearxng;
+  upstream: SearchUpstream;
+  /** What the upstream answers; nobody could know these titles and URLs from elsewhere. */
+  results: UpstreamResult[];
+  close(): Promise<void>;
+}
+
+/** A real SearXNG whose only engine is ours, with results that are random for this run. */
+export async function startControlledSearch(): Promise<ControlledSearch> {
+  const directory = path.join(CACHE, 'searxng');
+  await mkdir(directory, { recursive: true });
+  const results = [1, 2, 3].map((number) => {
+    const nonce = randomUUID();
+    return { title: `Finding ${number} ${nonce}`, url: `https://example.com/${nonce}`, content: `Excerpt of ${nonce}` };
+  });
+  const upstream = await startSearchUpstream({ results });
+  const engines = [{ name: 'controlled', searchUrl: upstream.searchUrl, timeoutSeconds: 5 }];
+  const searxng = await startSearxng({ directory, engines, logFile: path.join(directory, 'local-test.log') });
+  return {
+    searxng,
+    upstream,
+    results,
+    async close() {
+      await searxng.close();
+      await upstream.close();
+    },
+  };
+}

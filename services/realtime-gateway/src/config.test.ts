@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '@uswarm/service-kit';
+import { GatewayConfig } from './config.js';
+
+const required = {
+  INTERNAL_API_URL: 'http://orchestrator:8082',
+  INTERNAL_API_KEY: 'k1:0123456789abcdef0123456789abcdef',
+  REALTIME_REDIS_URL: 'redis://valkey:6379',
+};
+
+describe('the configuration', () => {
+  it('needs the orchestrator, its key and the bus, and nothing else', () => {
+    expect(() => loadConfig(GatewayConfig, {})).toThrow(
+      'INTERNAL_API_URL is not set\nINTERNAL_API_KEY is not set\nREALTIME_REDIS_URL is not set',
+    );
+    expect(loadConfig(GatewayConfig, required)).toMatchObject({
+      GATEWAY_PORT: 8080,
+      OPS_PORT: 8081,
+      TRANSPORTS: ['polling', 'websocket'],
+      ALLOWED_ORIGINS: [],
+      HTTP_TRUSTED_PROXIES: [],
+    });
+  });
+
+  it('reads lists', () => {
+    const env = { ...required, TRANSPORTS: 'websocket', ALLOWED_ORIGINS: 'https://a.test, https://b.test,' };
+    expect(loadConfig(GatewayConfig, env)).toMatchObject({
+      TRANSPORTS: ['websocket'],
+      ALLOWED_ORIGINS: ['https://a.test', 'https://b.test'],
+    });
+  });
+
+  it.each([
+    ['TRANSPORTS', 'carrier-pigeon'],
+    ['TRANSPORTS', ','],
+    ['REALTIME_REDIS_URL', 'http://valkey'],
+    ['INTERNAL_API_URL', 'orchestrator'],
+    ['INTERNAL_API_KEY', 'short'],
+    ['GATEWAY_PORT', '70000'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(() => loadConfig(GatewayConfig, { ...required, [name]: value })).toThrow(`${name} is not valid`);
+  });
+});

@@ -1,0 +1,35 @@
+import { port } from '@uswarm/service-kit';
+import { z } from 'zod';
+import { DEFAULT_SETTINGS } from './settings.js';
+
+/** A comma-separated list; spaces and empty entries do not count. */
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+
+const milliseconds = z.coerce.number().int().min(0);
+
+/** Everything the gateway can be told, by environment. No secret has a default. */
+export const GatewayConfig = z.object({
+  GATEWAY_HOST: z.string().default('0.0.0.0'),
+  GATEWAY_PORT: port.default(8080),
+  OPS_PORT: port.default(8081),
+  /** Origin of the orchestrator's internal API. */
+  INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
+  /** `<id>:<secret>`, as the orchestrator has it. */
+  INTERNAL_API_KEY: z.string().min(32),
+  /** Where realtime events come from. */
+  REALTIME_REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  /** `polling`, `websocket` or both, comma-separated. */
+  TRANSPORTS: list.pipe(z.array(z.enum(['polling', 'websocket'])).min(1)).default([...DEFAULT_SETTINGS.transports]),
+  /** Origins that browsers may connect from, comma-separated; none lets every origin in. */
+  ALLOWED_ORIGINS: list.default([]),
+  /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
+  HTTP_TRUSTED_PROXIES: list.default([]),
+  SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
+  LOG_LEVEL: z.string().default('info'),
+});
+export type GatewayConfig = z.output<typeof GatewayConfig>;

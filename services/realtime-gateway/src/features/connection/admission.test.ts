@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { createAdmission } from './admission.js';
+
+const from = (origin?: string): IncomingMessage => ({ headers: { origin } }) as IncomingMessage;
+const open = { allowedOrigins: [], accepting: () => true, admit: () => true };
+
+describe('admission', () => {
+  it('lets every origin in when there is no list', () => {
+    expect(createAdmission(open)(from('https://anywhere.test'))).toBeUndefined();
+  });
+
+  it('lets in what the list names, and apps, which have no origin', () => {
+    const admission = createAdmission({ ...open, allowedOrigins: ['https://app.test'] });
+    expect(admission(from('https://app.test'))).toBeUndefined();
+    expect(admission(from())).toBeUndefined();
+    expect(admission(from('https://app.test.evil.test'))).toBe('origin not allowed');
+    expect(admission(from('null'))).toBe('origin not allowed');
+  });
+
+  it('asks whoever mounts the gateway', () => {
+    expect(createAdmission({ ...open, admit: () => false })(from())).toBe('not admitted');
+  });
+
+  it('lets nobody in during a shutdown', () => {
+    expect(createAdmission({ ...open, accepting: () => false })(from())).toBe('shutting down');
+  });
+});

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { createClientAddress } from './client-address.js';
+
+function request(remoteAddress: string, forwardedFor?: string): IncomingMessage {
+  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+  return { headers, socket: { remoteAddress }, connection: { remoteAddress } } as unknown as IncomingMessage;
+}
+
+describe('the client address', () => {
+  it('is the peer when no proxy is trusted, whatever the header says', () => {
+    expect(createClientAddress([])(request('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9');
+  });
+
+  it('is the last address that no trusted proxy vouches for', () => {
+    const address = createClientAddress(['10.0.0.0/8', 'loopback']);
+    expect(address(request('127.0.0.1', '192.0.2.1, 198.51.100.1, 10.1.2.3'))).toBe('198.51.100.1');
+  });
+
+  it('is the peer when the header holds no address', () => {
+    expect(createClientAddress(['loopback'])(request('127.0.0.1', 'unknown'))).toBe('127.0.0.1');
+  });
+
+  it('refuses a list that is not one of addresses', () => {
+    expect(() => createClientAddress(['everyone'])).toThrow('invalid IP address');
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError, ErrorBody } from '@uswarm/contract';
+import { silentLogger } from '@uswarm/service-kit';
+import { type ClientEventHandler, createDispatch } from './dispatch.js';
+
+function setUp(handle: ClientEventHandler['handle'], queueLimit = 10) {
+  const refusals: { error: ErrorBody; payload: unknown }[] = [];
+  const handler: ClientEventHandler = { handle, refused: (error, payload) => void refusals.push({ error, payload }) };
+  const dispatch = createDispatch({
+    handlers: { 'workspace.subscribe': handler, 'workspace.unsubscribe': handler, 'message.send': handler },
+    logger: silentLogger,
+    queueLimit,
+  });
+  const ask = (name: string, ...args: unknown[]): Promise<unknown> =>
+    new Promise((resolve) => dispatch(name, ...args, resolve));
+  return { dispatch, ask, refusals };
+}
+
+describe('the dispatch of client events', () => {
+  it('answers the acknowledgement callback with ok and what the handler gives', async () => {
+    const { ask } = setUp(async ({ payload, acknowledge }) => acknowledge({ payload }));
+    expect(await ask('message.send', { a: 1 })).toEqual({ ok: true, payload: { a: 1 } });
+  });
+
+  it('answers a failure with the error object, by callback and by event', async () => {
+    const { ask, refusals } = setUp(async () => {
+      throw new ApiError('workspace_not_found', { extra: { hint: 'h' } });
+    });
+    const answer = ErrorBody.parse(await ask('message.send', 'payload'));
+    expect(answer).toMatchObject({ code: 'workspace_not_found', extra: { hint: 'h', request_id: expect.any(String) } });
+    expect(refusals).toEqual([{ error: answer, payload: 'payload' }]);
+  });
+
+  it('survives a handler that throws at once, and shows nothing of what it threw', async () => {
+    const { ask } = setUp(() => {
+      throw new Error('the password is 1234');
+    });
+    const answer = await ask('message.send', {});
+    expect(answer).toMatchObject({ code: 'internal_error' });
+    expect(JSON.stringify(answer)).not.toContain('1234');
+  });
+
+  it.each(['no.such', 'constructor', '__proto__'])('answers the unknown event %s', async (name) => {
+    const { ask, refusals } = setUp(async () => undefined);
+    expect(await ask(name)).toMatchObject({ code: 'validation_failed' });
+    expect(refusals).toEqual([]);
+  });
+
+  it('takes an event without payload and callback', async () => {
+    const seen: unknown[] = [];
+    const { dispatch, ask } = setUp(async ({ payload, acknowledge }) => {
+      seen.push(payload);
+      acknowledge({});
+    });
+    dispatch('message.send');
+    await ask('message.send');
+    expect(seen).toEqual([undefined, undefined]);
+  });
+
+  it('refuses what is beyond the limit while others wait', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { dispatch, ask, refusals } = setUp(async ({ acknowledge }) => {
+      await promise;
+      acknowledge({});
+    }, 2);
+    dispatch('message.send', 1);
+    const second = ask('message.send', 2);
+    expect(await ask('message.send', 3)).toMatchObject({ code: 'rate_limited' });
+    expect(refusals).toMatchObject([{ payload: 3 }]);
+    resolve();
+    expect(await second).toEqual({ ok: true });
+  });
+});

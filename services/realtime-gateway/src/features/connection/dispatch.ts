@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError, type ClientEventName, type ErrorBody } from '@uswarm/contract';
+import type { Logger } from '@uswarm/service-kit';
+import { toErrorBody } from '../../error-body.js';
+import { createSerialQueue } from './serial-queue.js';
+
+/** One event as a client sent it. */
+export interface ClientEvent {
+  payload: unknown;
+  requestId: string;
+  /** Answers the client's acknowledgement callback with `{ok: true, …}`, if it passed one. */
+  acknowledge(fields: Record<string, unknown>): void;
+}
+
+export interface ClientEventHandler {
+  /** Does the work and emits the documented answer. @throws anything; `refused` tells the client. */
+  handle(event: ClientEvent): Promise<void>;
+  /** Emits the documented event of a failure. */
+  refused(error: ErrorBody, payload: unknown): void;
+}
+
+export type ClientEventHandlers = Record<ClientEventName, ClientEventHandler>;
+
+export interface DispatchDeps {
+  handlers: ClientEventHandlers;
+  logger: Pick<Logger, 'error' | 'debug'>;
+  /** Events of this socket that may wait; more are answered `rate_limited`. */
+  queueLimit: number;
+}
+
+/**
+ * Handles the events of one socket one at a time, in the order they came: a send that follows a
+ * subscribe is seen by it, and messages keep their order. Whatever happens, a client that passed an
+ * acknowledgement callback gets `{ok: true, …}` or the error object, and the process lives on.
+ */
+export function createDispatch({
+  handlers,
+  logger,
+  queueLimit,
+}: DispatchDeps): (name: string, ...args: unknown[]) => void {
+  const queue = createSerialQueue(queueLimit);
+  return (name, ...args) => {
+    const callback = typeof args.at(-1) === 'function' ? (args.pop() as (answer: unknown) => void) : undefined;
+    const [payload] = args;
+    const requestId = randomUUID();
+    const handler = Object.hasOwn(handlers, name) ? handlers[name as ClientEventName] : undefined;
+
+    const refuse = (error: unknown): void => {
+      const body = toErrorBody(error, requestId, logger);
+      logger.debug({ requestId, code: body.code }, 'refused an event');
+      handler?.refused(body, payload);
+      callback?.(body);
+    };
+    const run = async (known: ClientEventHandler): Promise<void> => {
+      try {
+        const acknowledge = (fields: Record<string, unknown>): void => callback?.({ ok: true, ...fields });
+        await known.handle({ payload, requestId, acknowledge });
+      } catch (error) {
+        refuse(error);
+      }
+    };
+
+    if (handler === undefined) refuse(new ApiError('validation_failed', { message: 'There is no such event.' }));
+    else if (!queue.add(() => run(handler))) refuse(new ApiError('rate_limited'));
+  };
+}

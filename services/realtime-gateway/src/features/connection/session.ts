@@ -1,0 +1,70 @@
+import type { EventBus } from '@uswarm/event-bus';
+import type { Logger } from '@uswarm/service-kit';
+import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { OrchestratorClient } from '../../orchestrator-client.js';
+import type { Emit } from '../../server-events.js';
+import type { GatewaySettings } from '../../settings.js';
+import type { Timers } from '../../timers.js';
+import { createDelivery } from '../delivery/delivery.js';
+import { createSendMessage } from '../messages/send-message.js';
+import { createSubscriptions } from '../subscriptions/subscriptions.js';
+import { createDispatch } from './dispatch.js';
+import type { SessionData } from './handshake.js';
+
+export interface SessionDeps {
+  orchestrator: OrchestratorClient;
+  bus: Pick<EventBus, 'subscribe'>;
+  logger: Logger;
+  metrics: GatewayMetrics;
+  settings: GatewaySettings;
+  timers: Timers;
+}
+
+/** The socket as a session needs it. */
+export interface SessionSocket {
+  emit: Emit;
+  disconnect(): void;
+}
+
+export interface Session {
+  /** Takes an event of the client: its name, payload and perhaps an acknowledgement callback. */
+  dispatch(name: string, ...args: unknown[]): void;
+  /** The socket is gone. */
+  close(): void;
+}
+
+/** Everything that lives as long as one authenticated socket. */
+export function createSession({ userId, expiresAt }: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
+  const { orchestrator, bus, metrics, settings, timers } = deps;
+  const logger = deps.logger.child({ userId });
+  const { emit } = socket;
+
+  const subscriptions = createSubscriptions({
+    userId,
+    bus,
+    orchestrator,
+    emit,
+    openDelivery: (workspaceId) => createDelivery(workspaceId, { emit, metrics, logger, timers, options: settings }),
+    limit: settings.subscriptionsPerSocket,
+    busTimeoutMs: settings.busTimeoutMs,
+  });
+  const dispatch = createDispatch({
+    handlers: {
+      'workspace.subscribe': subscriptions.subscribe,
+      'workspace.unsubscribe': subscriptions.unsubscribe,
+      'message.send': createSendMessage({ userId, orchestrator, emit, hold: subscriptions.hold, metrics }),
+    },
+    logger,
+    queueLimit: settings.queuedEventsPerSocket,
+  });
+  const cancelExpiry =
+    expiresAt === null ? undefined : timers.after(expiresAt.getTime() - Date.now(), () => socket.disconnect());
+
+  return {
+    dispatch,
+    close() {
+      cancelExpiry?.();
+      subscriptions.close();
+    },
+  };
+}

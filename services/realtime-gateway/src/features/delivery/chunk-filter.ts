@@ -1,0 +1,46 @@
+import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
+
+export interface ChunkFilterOptions {
+  /** Replies under way, and finished ones, that are remembered; beyond that the oldest is forgotten. */
+  memory: number;
+}
+
+/** Whether a client may see the envelope; to be asked once for each, in the order of delivery. */
+export type ChunkFilter = (envelope: BusEnvelope) => boolean;
+
+/** Adds behind the newest entry and forgets the oldest. */
+function remember<Value>(entries: Map<string, Value>, key: string, value: Value, memory: number): void {
+  entries.delete(key);
+  entries.set(key, value);
+  const oldest = entries.keys().next();
+  if (entries.size > memory && oldest.done !== true) entries.delete(oldest.value);
+}
+
+/**
+ * Keeps streamed text straight: no chunk of a superseded generation, none twice or behind a later
+ * one, none after the reply is done.
+ */
+export function createChunkFilter({ memory }: ChunkFilterOptions): ChunkFilter {
+  const streams = new Map<string, { generation: number; chunkSeq: number }>();
+  const finished = new Map<string, true>();
+
+  const acceptChunk = ({ message_id, generation, chunk_seq }: ServerEventPayload<'message.chunk'>): boolean => {
+    if (finished.has(message_id)) return false;
+    const last = streams.get(message_id);
+    if (last !== undefined) {
+      if (generation < last.generation) return false;
+      if (generation === last.generation && chunk_seq <= last.chunkSeq) return false;
+    }
+    remember(streams, message_id, { generation, chunkSeq: chunk_seq }, memory);
+    return true;
+  };
+
+  return (envelope) => {
+    if (envelope.event === 'message.chunk') return acceptChunk(envelope.payload);
+    if (envelope.event === 'message.done') {
+      streams.delete(envelope.payload.message_id);
+      remember(finished, envelope.payload.message_id, true, memory);
+    }
+    return true;
+  };
+}

@@ -1,0 +1,67 @@
+import { ApiError, MessageSend, validationError } from '@uswarm/contract';
+import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { OrchestratorClient } from '../../orchestrator-client.js';
+import type { Emit } from '../../server-events.js';
+import type { ClientEventHandler } from '../connection/dispatch.js';
+
+export interface SendMessageDeps {
+  userId: string;
+  orchestrator: Pick<OrchestratorClient, 'send'>;
+  emit: Emit;
+  /** Keeps the durable events of a workspace from this socket. @returns ends it. */
+  hold: (workspaceId: string) => () => void;
+  metrics: Pick<GatewayMetrics, 'sendSeconds'>;
+}
+
+const LOCAL_ID_SHOWN = 128;
+
+/** The `local_id` of a payload that may be anything; empty when it has none. */
+function readLocalId(payload: unknown): string {
+  if (typeof payload !== 'object' || payload === null || !('local_id' in payload)) return '';
+  return typeof payload.local_id === 'string' ? payload.local_id.slice(0, LOCAL_ID_SHOWN) : '';
+}
+
+/** @throws ApiError that says in its message what is wrong: `message.send.error` has no other field for it. */
+function parse(payload: unknown): MessageSend {
+  const parsed = MessageSend.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  const { message, extra } = validationError(parsed.error);
+  const problems = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new ApiError('validation_failed', { message: `${message} ${problems.join('; ')}`, extra });
+}
+
+/**
+ * `message.send`: the orchestrator stores it, the ack says so. The relay may be faster than the
+ * answer, so the workspace's events wait here until the ack is out: the sender sees the ack before
+ * its own `message.new`. spec: orchestrator §6.1, §6.2
+ */
+export function createSendMessage({ userId, orchestrator, emit, hold, metrics }: SendMessageDeps): ClientEventHandler {
+  return {
+    async handle({ payload, requestId, acknowledge }) {
+      const endTimer = metrics.sendSeconds.startTimer();
+      let outcome = 'refused';
+      let release: (() => void) | undefined;
+      try {
+        const message = parse(payload);
+        release = hold(message.workspace_id);
+        const { message_id } = await orchestrator.send(userId, message, requestId);
+        const ack = { local_id: message.local_id, message_id, status: 'received' } as const;
+        emit('message.send.ack', ack);
+        acknowledge(ack);
+        outcome = 'received';
+      } finally {
+        release?.();
+        endTimer({ outcome });
+      }
+    },
+    refused({ message, code, extra }, payload) {
+      emit('message.send.error', {
+        local_id: readLocalId(payload),
+        error: message,
+        code,
+        retryable: new ApiError(code).retryable,
+        request_id: extra?.request_id ?? '',
+      });
+    },
+  };
+}

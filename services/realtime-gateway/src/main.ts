@@ -1,0 +1,67 @@
+import { createServer } from 'node:http';
+import { createRedisBus } from '@uswarm/event-bus';
+import {
+  createLogger,
+  createMetrics,
+  listen,
+  loadConfig,
+  parseSigningKey,
+  runService,
+  startOpsServer,
+} from '@uswarm/service-kit';
+import { GatewayConfig } from './config.js';
+import { createGateway } from './gateway.js';
+import { createGatewayMetrics } from './gateway-metrics.js';
+import { createOrchestratorClient } from './orchestrator-client.js';
+
+const service = 'realtime-gateway';
+const logger = createLogger({ service });
+
+await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
+  const config = loadConfig(GatewayConfig, process.env);
+  logger.level = config.LOG_LEVEL;
+  const registry = createMetrics(service);
+  const metrics = createGatewayMetrics(registry);
+  let stopping = false;
+
+  const bus = createRedisBus({
+    url: config.REALTIME_REDIS_URL,
+    logger,
+    onInvalid: () => metrics.invalidEnvelopes.inc(),
+  });
+  stack.defer('event bus', () => bus.close());
+  const ops = await startOpsServer({
+    metrics: registry,
+    ready: () => !stopping && bus.healthy(),
+    port: config.OPS_PORT,
+  });
+  stack.defer('operations server', () => ops.close());
+
+  const orchestrator = createOrchestratorClient({
+    url: config.INTERNAL_API_URL,
+    key: parseSigningKey(config.INTERNAL_API_KEY),
+  });
+  stack.defer('orchestrator client', () => orchestrator.close());
+
+  const httpServer = createServer((_request, response) => response.writeHead(404).end());
+  const gateway = createGateway({
+    httpServer,
+    orchestrator,
+    bus,
+    logger,
+    metrics,
+    settings: {
+      transports: config.TRANSPORTS,
+      allowedOrigins: config.ALLOWED_ORIGINS,
+      trustedProxies: config.HTTP_TRUSTED_PROXIES,
+      shutdownWindowMs: config.SHUTDOWN_WINDOW_MS,
+    },
+  });
+  const http = await listen(httpServer, { host: config.GATEWAY_HOST, port: config.GATEWAY_PORT });
+  stack.defer('realtime server', () => http.close());
+  stack.defer('clients', () => {
+    stopping = true;
+    return gateway.close();
+  });
+  logger.info({ port: http.port, ops_port: ops.port }, 'serving /socket.io/');
+});

@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ApiError, INTERNAL_PATHS, MessageSend } from '@uswarm/contract';
+import { listen, parseSigningKey, verifyInternalToken } from '@uswarm/service-kit';
+import { createOrchestratorClient } from './orchestrator-client.js';
+import { CONVERSATION, MESSAGE, WORKSPACE } from './testing/envelopes.js';
+
+const key = parseSigningKey('k1:0123456789abcdef0123456789abcdef');
+const USER = '01890000-0000-7000-8000-0000000000f1';
+const message = MessageSend.parse({
+  workspace_id: WORKSPACE,
+  conversation_id: CONVERSATION,
+  local_id: 'l1',
+  content: { type: 'text', text: 'hello' },
+});
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+interface Seen {
+  path: string | undefined;
+  headers: IncomingMessage['headers'];
+  body: unknown;
+}
+
+/** A client of a real server that answers as told. */
+async function against(answer: (response: ServerResponse) => void, timeoutMs?: number) {
+  const seen: Seen[] = [];
+  const server = await listen(
+    async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part as Buffer);
+      seen.push({ path: request.url, headers: request.headers, body: JSON.parse(Buffer.concat(parts).toString()) });
+      answer(response);
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  closers.push(() => server.close(0));
+  const client = createOrchestratorClient({ url: server.url, key, ...(timeoutMs !== undefined && { timeoutMs }) });
+  closers.push(() => client.close());
+  return { client, seen };
+}
+
+const json = (status: number, body: unknown) => (response: ServerResponse) =>
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+const subjectOf = ({ headers }: Seen): Promise<string> =>
+  verifyInternalToken([key], (headers.authorization ?? '').replace('Bearer ', ''));
+
+async function failure(call: Promise<unknown>): Promise<ApiError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ApiError)) throw new Error('expected an ApiError', { cause: error });
+  return error;
+}
+
+describe('the orchestrator client', () => {
+  it('asks who credentials belong to, in its own name and for the address of the client', async () => {
+    const answer = { user_id: USER, expires_at: null };
+    const { client, seen } = await against(json(200, answer));
+    expect(await client.authenticate({ 'x-token': 't' }, '203.0.113.9', 'request-1')).toEqual(answer);
+    expect(seen).toMatchObject([
+      {
+        path: INTERNAL_PATHS.authenticate,
+        headers: { 'x-request-id': 'request-1', 'x-forwarded-for': '203.0.113.9' },
+        body: { credentials: { 'x-token': 't' } },
+      },
+    ]);
+    expect(await Promise.all(seen.map(subjectOf))).toEqual(['realtime-gateway']);
+  });
+
+  it('asks and sends in the name of the user', async () => {
+    const subscriptions = { accepted: [{ workspace_id: WORKSPACE, last_seq: 4 }], rejected: [] };
+    const first = await against(json(200, subscriptions));
+    expect(await first.client.subscriptions(USER, [WORKSPACE], 'request-1')).toEqual(subscriptions);
+    const second = await against(json(200, { message_id: MESSAGE }));
+    expect(await second.client.send(USER, message, 'request-2')).toEqual({ message_id: MESSAGE });
+    expect([...first.seen, ...second.seen]).toMatchObject([
+      { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [WORKSPACE] } },
+      { path: INTERNAL_PATHS.send, body: message },
+    ]);
+    expect(await Promise.all([...first.seen, ...second.seen].map(subjectOf))).toEqual([USER, USER]);
+  });
+
+  it('passes an error on with its code, message and extra', async () => {
+    const body = { message: 'Slow down.', code: 'rate_limited', extra: { request_id: 'r', retry_after_ms: 5 } };
+    const { client } = await against(json(429, body));
+    const error = await failure(client.send(USER, message, 'request-1'));
+    expect(error).toMatchObject({ code: 'rate_limited', message: 'Slow down.', extra: { retry_after_ms: 5 } });
+  });
+
+  it('does not blame the user when its own service token is refused', async () => {
+    const body = { message: 'No.', code: 'token_invalid', extra: { request_id: 'r' } };
+    const { client } = await against(json(401, body));
+    expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
+    expect((await failure(client.authenticate({}, '', 'request-1'))).code).toBe('token_invalid');
+  });
+
+  it.each([
+    ['an error of something between', 502, '<html>', 'service_unavailable'],
+    ['an error that is not ours', 418, '{"teapot": true}', 'internal_error'],
+    ['an answer of another form', 200, '{"id": 1}', 'internal_error'],
+    ['an answer that is not JSON', 200, 'ok', 'internal_error'],
+  ])('turns %s into a code of ours', async (_name, status, text, code) => {
+    const { client } = await against((response) => void response.writeHead(status).end(text));
+    expect((await failure(client.send(USER, message, 'request-1'))).code).toBe(code);
+  });
+
+  it('gives up on a server that accepts and never answers', async () => {
+    const { client } = await against(() => undefined, 50);
+    expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
+  });
+
+  it('gives up on an answer that never ends', async () => {
+    const { client } = await against((response) => void response.writeHead(200).write('{'), 50);
+    expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
+  });
+
+  it('says service_unavailable when nobody listens', async () => {
+    const server = await listen(() => undefined, { host: '127.0.0.1', port: 0 });
+    await server.close();
+    const client = createOrchestratorClient({ url: server.url, key });
+    closers.push(() => client.close());
+    const error = await failure(client.subscriptions(USER, [], 'request-1'));
+    expect(error).toMatchObject({ code: 'service_unavailable', retryable: true });
+  });
+});

@@ -1,0 +1,130 @@
+import {
+  ApiError,
+  AuthenticateAnswer,
+  ErrorBody,
+  INTERNAL_PATHS,
+  type MessageSend,
+  SendAnswer,
+  SubscriptionsAnswer,
+} from '@uswarm/contract';
+import { type SigningKey, signInternalToken } from '@uswarm/service-kit';
+import { Pool } from 'undici';
+import type { z } from 'zod';
+import type { Credentials } from './features/connection/credentials.js';
+
+/**
+ * What the gateway asks of the orchestrator. Each call throws an ApiError with the orchestrator's own
+ * code and `extra`, or `service_unavailable` when it cannot be asked.
+ */
+export interface OrchestratorClient {
+  /** Who the credentials belong to. `clientAddress` is for limits by address. */
+  authenticate(credentials: Credentials, clientAddress: string, requestId: string): Promise<AuthenticateAnswer>;
+  /** Which of the workspaces the user may watch, and the last seq of each. */
+  subscriptions(userId: string, workspaceIds: readonly string[], requestId: string): Promise<SubscriptionsAnswer>;
+  /** Stores a message; the same `local_id` and body gives the first answer again. */
+  send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
+}
+
+export interface OrchestratorClientOptions {
+  /** Origin of the internal API. */
+  url: string;
+  key: SigningKey;
+  /** Milliseconds for a whole call. */
+  timeoutMs?: number;
+}
+
+/** In whose name the gateway asks who a client is. */
+const SERVICE = 'realtime-gateway';
+const CONNECTIONS = 64;
+const LARGEST_ANSWER_BYTES = 1024 * 1024;
+
+interface Call<Answer extends z.ZodType> {
+  path: string;
+  subject: string;
+  body: unknown;
+  requestId: string;
+  answer: Answer;
+  headers?: Record<string, string>;
+}
+
+export function createOrchestratorClient({
+  url,
+  key,
+  timeoutMs = 5_000,
+}: OrchestratorClientOptions): OrchestratorClient & { close(): Promise<void> } {
+  const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: LARGEST_ANSWER_BYTES });
+
+  const exchange = async ({ path, subject, body, requestId, headers }: Call<z.ZodType>) => {
+    const token = await signInternalToken(key, subject);
+    try {
+      const response = await pool.request({
+        method: 'POST',
+        path,
+        headers: {
+          ...headers,
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+        },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      return { status: response.statusCode, text: await response.body.text() };
+    } catch (cause) {
+      throw new ApiError('service_unavailable', { cause });
+    }
+  };
+
+  const call = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
+    const { status, text } = await exchange(request);
+    if (status >= 300) throw refusal(status, text, request.path);
+    try {
+      return request.answer.parse(JSON.parse(text));
+    } catch (cause) {
+      throw new ApiError('internal_error', { cause });
+    }
+  };
+
+  return {
+    authenticate: (credentials, clientAddress, requestId) =>
+      call({
+        path: INTERNAL_PATHS.authenticate,
+        subject: SERVICE,
+        body: { credentials },
+        requestId,
+        answer: AuthenticateAnswer,
+        headers: clientAddress === '' ? {} : { 'x-forwarded-for': clientAddress },
+      }),
+    subscriptions: (userId, workspaceIds, requestId) =>
+      call({
+        path: INTERNAL_PATHS.subscriptions,
+        subject: userId,
+        body: { workspace_ids: workspaceIds },
+        requestId,
+        answer: SubscriptionsAnswer,
+      }),
+    send: (userId, message, requestId) =>
+      call({ path: INTERNAL_PATHS.send, subject: userId, body: message, requestId, answer: SendAnswer }),
+    close: () => pool.close(),
+  };
+}
+
+/** The error that an answer stands for; something between us and the orchestrator may have written it. */
+function refusal(status: number, text: string, path: string): ApiError {
+  const body = ErrorBody.safeParse(parseJson(text));
+  if (!body.success) return new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error');
+  const { code, message, extra } = body.data;
+  // The user is known by now: what is not accepted here is our own service token.
+  if (status === 401 && path !== INTERNAL_PATHS.authenticate) {
+    return new ApiError('service_unavailable', { cause: new Error('the orchestrator refuses the service token') });
+  }
+  return new ApiError(code, { message, extra: extra ?? {} });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

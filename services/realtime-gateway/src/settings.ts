@@ -1,0 +1,34 @@
+import { LIMITS } from '@uswarm/contract';
+import type { DeliveryOptions } from './features/delivery/delivery.js';
+
+export type TransportName = 'polling' | 'websocket';
+
+export interface GatewaySettings extends DeliveryOptions {
+  transports: readonly TransportName[];
+  /** Origins that browsers may connect from; empty lets every origin in. */
+  allowedOrigins: readonly string[];
+  /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
+  trustedProxies: readonly string[];
+  /** Workspaces that one socket may watch. */
+  subscriptionsPerSocket: number;
+  /** Events of one socket that may wait to be handled. */
+  queuedEventsPerSocket: number;
+  /** Milliseconds that the bus may take to confirm a subscription. */
+  busTimeoutMs: number;
+  /** Milliseconds over which a shutdown sends its clients away, so that they do not come back all at once. */
+  shutdownWindowMs: number;
+}
+
+export const DEFAULT_SETTINGS: GatewaySettings = {
+  transports: ['polling', 'websocket'],
+  allowedOrigins: [],
+  trustedProxies: [],
+  subscriptionsPerSocket: LIMITS.subscriptionsPerSocket,
+  queuedEventsPerSocket: 64,
+  busTimeoutMs: 5_000,
+  shutdownWindowMs: 3_000,
+  gapTimeoutMs: 200,
+  bufferLimit: 1_000,
+  holdLimitMs: 2_000,
+  chunkMemory: 256,
+};

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { systemTimers } from './timers.js';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+describe('system timers', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('wait longer than a single timer of the platform can', () => {
+    const task = jest.fn();
+    systemTimers.after(60 * DAY_MS, task);
+    jest.advanceTimersByTime(60 * DAY_MS - 1);
+    expect(task).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(task).toHaveBeenCalledTimes(1);
+  });
+
+  it('can be cancelled, also behind the first stretch of a long wait', () => {
+    const task = jest.fn();
+    const cancel = systemTimers.after(60 * DAY_MS, task);
+    jest.advanceTimersByTime(30 * DAY_MS);
+    cancel();
+    jest.advanceTimersByTime(60 * DAY_MS);
+    expect(task).not.toHaveBeenCalled();
+  });
+
+  it('run at once what is overdue', () => {
+    const task = jest.fn();
+    systemTimers.after(-5, task);
+    jest.advanceTimersByTime(0);
+    expect(task).toHaveBeenCalledTimes(1);
+  });
+});
