@@ -1,185 +1,36 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ERRORS, type ErrorCode, type ListedMessage, type MessageSend, type Workspace } from '@uswarm/contract';
-import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
-import { Server, type Socket } from 'socket.io';
 import { parseChatArguments } from './arguments.js';
 import { runChat } from './run-chat.js';
+import { startFakeUswarm, type FakeOptions } from './testing/fake-uswarm.js';
+import {
+  answer,
+  begin,
+  conversationId,
+  finish,
+  message,
+  place,
+  questionId,
+  ready,
+  stream,
+  words,
+  workspace,
+  workspaceId,
+  type Script,
+} from './testing/script.js';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
-const at = '2026-11-21T10:00:00.000Z';
-const workspaceId = id(1);
-const conversationId = id(2);
-const agentId = id(3);
-const questionId = id(10);
-const replyId = id(11);
-const idToken = `h.${Buffer.from(JSON.stringify({ exp: 9_999_999_999 })).toString('base64url')}.s`;
-const agent = { id: agentId, name: 'Manager', role: 'manager', slug: 'manager', avatar: '' } as const;
-
-function workspace(status: Workspace['runtime']['status'], phase: Workspace['runtime']['phase']): Workspace {
-  const runtime = { status, phase, verified: true, total_agents: 1, last_message_preview: null };
-  return { id: workspaceId, name: 'Mine', created_at: at, updated_at: at, runtime };
-}
-const ready = workspace('ready', 'Ready');
-
-function message(parts: Partial<ListedMessage>): ListedMessage {
-  const base = {
-    id: replyId,
-    conversation_id: conversationId,
-    role: 'agent',
-    content: { type: 'loading' },
-    status: 'pending',
-  } as const;
-  const rest = {
-    local_id: null,
-    attachments: [],
-    mentions: [],
-    created_at: at,
-    updated_at: at,
-    extended_status: 'pending',
-  } as const;
-  return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
-}
-
-/** What the fake server of a test does when a question arrives. */
-type Script = (played: Played) => void;
-
-interface Played {
-  sent: MessageSend;
-  emit: (name: string, payload: object) => void;
-  socket: Socket;
-  /** What the list route answers from now on, newest first. */
-  store: (messages: ListedMessage[]) => void;
-}
-
-const words = (text: string) => ({ type: 'text', text }) as const;
-const place = { workspace_id: workspaceId, seq: 1 };
-
-function liveMessage(parts: Partial<ListedMessage>) {
-  const { extended_status: _, ...live } = message(parts);
-  return { ...place, message: live };
-}
-
-function begin({ emit, sent }: Played): void {
-  emit('message.send.ack', { local_id: sent.local_id, message_id: questionId, status: 'received' });
-  emit('agent.status', { workspace_id: workspaceId, agent_id: agentId, status: 'thinking' });
-  emit('message.new', liveMessage({}));
-}
-
-function stream({ emit }: Played, ...chunks: string[]): void {
-  const reply = { workspace_id: workspaceId, message_id: replyId, conversation_id: conversationId, agent_id: agentId };
-  chunks.forEach((chunk, index) => emit('message.chunk', { ...reply, chunk, chunk_seq: index + 1, generation: 1 }));
-}
-
-function finish({ emit }: Played, text: string, status: 'delivered' | 'failed'): void {
-  emit('message.updated', liveMessage({ content: words(text), status }));
-  emit('message.done', { ...place, message_id: replyId, conversation_id: conversationId, agent_id: agentId, status });
-}
-
-const answer =
-  (text: string): Script =>
-  (played) => {
-    begin(played);
-    stream(played, text.slice(0, 3), text.slice(3));
-    finish(played, text, 'delivered');
-  };
-
-interface FakeOptions {
-  workspaces?: Workspace[];
-  /** Refuses sockets. */
-  refuse?: ErrorCode;
-  conversations?: 'none';
-  onSubscribe?: (emit: Played['emit']) => void;
-}
-
-const failureBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
-
-/** A server that speaks the contract, which it checks itself against, and plays a script for each question. */
-async function fakeUswarm(
-  script: Script,
-  { workspaces = [ready], refuse, conversations, onSubscribe }: FakeOptions = {},
-) {
-  let stored: ListedMessage[] = [];
-  const conversation = {
-    id: conversationId,
-    type: 'swarm',
-    title: 'Mine',
-    created_at: at,
-    updated_at: at,
-    unread_count: 0,
-    agent: null,
-    last_message: null,
-  };
-  const rest: Record<string, [number, () => unknown]> = {
-    'POST /v1/auth/sign-up': [204, () => undefined],
-    'GET /v1/workspaces': [200, () => ({ data: workspaces })],
-    [`GET /v1/workspaces/${workspaceId}`]: [200, () => ({ data: workspaces[0] })],
-    [`GET /v1/workspaces/${workspaceId}/agents`]: [200, () => ({ data: [{ ...agent, status: 'online' }] })],
-    [`GET /v1/workspaces/${workspaceId}/conversations`]: [
-      200,
-      () => ({ data: conversations === 'none' ? [] : [conversation] }),
-    ],
-    [`POST /v1/workspaces/${workspaceId}/conversations`]: [201, () => ({ data: conversation })],
-    [`GET /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`]: [
-      200,
-      () => ({
-        data: stored,
-        pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
-      }),
-    ],
-  };
-  const requests: string[] = [];
-
-  function respond(request: IncomingMessage, response: ServerResponse): void {
-    const path = request.url!.split('?')[0]!;
-    requests.push(`${request.method} ${path}`);
-    if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
-    const authenticated = request.headers['x-token'] === idToken;
-    const [status, body] = authenticated
-      ? rest[`${request.method} ${path}`]!
-      : ([401, () => failureBody('token_missing')] as const);
-    const seen = { method: request.method!, path, status, body: body() };
-    checkResponse(seen);
-    response.writeHead(status).end(seen.body === undefined ? undefined : JSON.stringify(seen.body));
-  }
-
-  const server = createServer(respond);
-  const io = new Server(server, { path: '/socket.io/' });
-  const namespace = io.of('/v1');
-  namespace.use((socket, next) => {
-    const refusal = refuse ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
-    next(
-      refusal === undefined
-        ? undefined
-        : Object.assign(new Error(ERRORS[refusal].message), { data: { code: refusal } }),
-    );
-  });
-  namespace.on('connection', (socket) => {
-    const emit = (name: string, payload: object) => {
-      checkServerEvent(name, payload);
-      socket.emit(name, payload);
-    };
-    socket.on('workspace.subscribe', ({ workspace_ids }: { workspace_ids: string[] }) => {
-      emit('workspace.subscribed', { workspace_ids, rejected: [], last_seq: {} });
-      onSubscribe?.(emit);
-    });
-    socket.on('message.send', (sent: MessageSend) =>
-      script({ sent, emit, socket, store: (messages) => void (stored = messages) }),
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanups.push(() => io.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+async function fakeUswarm(script: Script, options?: FakeOptions) {
+  const fake = await startFakeUswarm(script, options);
+  cleanups.push(fake.close);
+  return fake;
 }
 
 /** Runs the command against a fake server, and collects what it prints. */

@@ -5,20 +5,19 @@ import {
   LIMITS,
   SendBody,
   SubscriptionsBody,
-  validationError,
   type AuthenticateAnswer,
   type SendAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
 import { type Logger, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler } from 'express';
-import type { z } from 'zod';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { bearerToken } from './features/auth/credentials.js';
 import type { MessageService } from './features/messages/messages.service.js';
 import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './http/errors.js';
 import { isId } from './http/id.js';
+import { parseInput } from './http/input.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
@@ -38,7 +37,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
 
   app.post(INTERNAL_PATHS.authenticate, async (request, response) => {
     await subject(request, deps.keys);
-    const { credentials } = parse(AuthenticateBody, request.body);
+    const { credentials } = parseInput(AuthenticateBody, request.body);
     const { userId, identity } = await deps.authenticator.authenticate(credentials, 'user');
     const expiresAt = identity.expiresAt?.toISOString() ?? null;
     response.json({ user_id: userId, expires_at: expiresAt } satisfies AuthenticateAnswer);
@@ -46,13 +45,13 @@ export function createInternalApp(deps: InternalAppDeps): Express {
 
   app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
     const userId = await subject(request, deps.keys);
-    const { workspace_ids } = parse(SubscriptionsBody, request.body);
+    const { workspace_ids } = parseInput(SubscriptionsBody, request.body);
     response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
   });
 
   app.post(INTERNAL_PATHS.send, async (request, response) => {
     const userId = await subject(request, deps.keys);
-    const { workspace_id, conversation_id, local_id, ...draft } = parse(SendBody, request.body);
+    const { workspace_id, conversation_id, local_id, ...draft } = parseInput(SendBody, request.body);
     for (const [id, code] of [[workspace_id, 'workspace_not_found'], [conversation_id, 'conversation_not_found']] as const) {
       if (!isId(id)) throw new ApiError(code);
     }
@@ -74,10 +73,4 @@ async function subject(request: Request, keys: readonly SigningKey[]): Promise<s
   } catch (error) {
     throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
   }
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (!result.success) throw validationError(result.error);
-  return result.data;
 }

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorBody } from '@uswarm/contract';
+import { ApiError, type ErrorBody, type ErrorCode } from '@uswarm/contract';
 import { currentContext, type Logger } from '@uswarm/service-kit';
 import type { ErrorRequestHandler } from 'express';
 
@@ -18,10 +18,21 @@ const UNAVAILABLE = new Set([
   '40P01', // deadlock_detected
 ]);
 
+/** Errors of the body parser, by its own `type`. */
+const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
+  ['entity.parse.failed', 'malformed_json'],
+  ['entity.too.large', 'payload_too_large'],
+  ['encoding.unsupported', 'unsupported_media_type'],
+  ['charset.unsupported', 'unsupported_media_type'],
+  ['request.size.invalid', 'malformed_json'],
+]);
+
 /** The one place where anything thrown becomes an error of the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, type } = (error ?? {}) as { code?: unknown; type?: unknown };
+  const parserError = PARSER_ERRORS.get(type);
+  if (parserError !== undefined) return new ApiError(parserError, { cause: error });
   const message = error instanceof Error ? error.message : '';
   const unavailable =
     (typeof code === 'string' && UNAVAILABLE.has(code)) ||

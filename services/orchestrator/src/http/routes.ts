@@ -1,16 +1,17 @@
 import {
   ApiError,
+  findRoute,
   ROUTES,
-  validationError,
   type OperationId,
   type RouteAuth,
   type RouteDefinition,
 } from '@uswarm/contract';
-import { type Request, type Response, Router } from 'express';
+import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
 import type { Handlers } from './handlers.js';
 import { isId } from './id.js';
+import { parseInput } from './input.js';
 
 /** Resolves the caller of a request, or throws the error that the caller gets. */
 export type Authenticate = (
@@ -38,7 +39,17 @@ export function createRoutes(handlers: Handlers, authenticate: Authenticate): Ro
       await serve(route, handler, authenticate, request, response);
     });
   }
+  router.use(((error, request, _response, next) => {
+    next(error instanceof URIError ? undecodable(request) : error);
+  }) satisfies ErrorRequestHandler);
   return router;
+}
+
+/** A path that cannot be decoded names nothing: the same answer as for an id that does not exist. */
+function undecodable({ method, path }: Request): ApiError {
+  const parameters = Object.values(findRoute(method, path)?.params ?? {});
+  const named = parameters.find((parameter) => parameter.kind === 'id');
+  return new ApiError(named?.notFound ?? 'route_not_found');
 }
 
 async function serve(
@@ -52,18 +63,12 @@ async function serve(
   const actor = route.auth === 'public' ? undefined : await authenticate(request, route.auth);
   if (handler === undefined) throw new ApiError('not_implemented');
   const params = readParams(route, request);
-  const query = route.query === undefined ? undefined : parse(route.query, request.query);
+  const query = route.query === undefined ? undefined : parseInput(route.query, request.query);
   const body = await readBody(route, request, response);
   const answer = await handler({ params, query, body, actor });
   response.status(answer.status);
   if (answer.body === undefined) response.end();
   else response.json(answer.body);
-}
-
-function parse(schema: NonNullable<RouteDefinition['query']>, value: unknown): unknown {
-  const result = schema.safeParse(value);
-  if (!result.success) throw validationError(result.error);
-  return result.data;
 }
 
 /** An id that is no id of ours names nothing: the same answer as for one that does not exist. */

@@ -34,7 +34,12 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
 }
 
 export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {
-  const payload = { message_id: messageId, conversation_id: CONVERSATION, agent_id: AGENT, status: 'delivered' } as const;
+  const payload = {
+    message_id: messageId,
+    conversation_id: CONVERSATION,
+    agent_id: AGENT,
+    status: 'delivered',
+  } as const;
   return {
     v: 1,
     kind: 'durable',

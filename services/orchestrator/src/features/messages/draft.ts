@@ -12,8 +12,6 @@ export function checkedText(content: MessageDraft['content']): string {
   }
   const text = content.text ?? '';
   if (text.trim() === '') throw invalid('content.text', 'must not be empty');
-  // Postgres stores no NUL, and a lone surrogate is no text.
-  if (text.includes('\u0000') || !text.isWellFormed()) throw invalid('content.text', 'is not well-formed text');
   return text;
 }
 

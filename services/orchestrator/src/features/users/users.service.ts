@@ -10,6 +10,7 @@ export interface UserServiceDeps {
 
 export interface UserService {
   profile(userId: string): Promise<UserProfile>;
+  /** @throws ApiError `validation_failed` */
   update(userId: string, patch: UserPatch): Promise<void>;
 }
 
@@ -20,7 +21,14 @@ export function createUserService({ store, plans, legal }: UserServiceDeps): Use
       if (user === undefined) throw new ApiError('user_not_found');
       return toProfile(user, plans, legal.version);
     },
-    update: (userId, patch) => store.update(userId, patch),
+    async update(userId, patch) {
+      // ISO 8601 has a year 0, the calendar of the database has not.
+      if (patch.date_of_birth?.startsWith('0000') === true) {
+        const fields = [{ path: 'date_of_birth', message: 'is not a date' }];
+        throw new ApiError('validation_failed', { extra: { fields } });
+      }
+      await store.update(userId, patch);
+    },
   };
 }
 

@@ -12,11 +12,21 @@ describe('credentials of a handshake', () => {
 
   it('come from auth, which wins entry by entry', () => {
     const headers = { 'x-token': 'of the header', 'x-device-id': 'device' };
-    expect(readCredentials(headers, { 'x-token': 'of auth' })).toEqual({ 'x-token': 'of auth', 'x-device-id': 'device' });
+    expect(readCredentials(headers, { 'x-token': 'of auth' })).toEqual({
+      'x-token': 'of auth',
+      'x-device-id': 'device',
+    });
   });
 
   it('hold nothing but the documented names and text', () => {
-    const auth = { 'x-token': 7, 'x-timestamp': null, 'x-version': { a: 1 }, 'x-signature': '', cookie: 'c', 'X-Token': 'upper' };
+    const auth = {
+      'x-token': 7,
+      'x-timestamp': null,
+      'x-version': { a: 1 },
+      'x-signature': '',
+      cookie: 'c',
+      'X-Token': 'upper',
+    };
     expect(readCredentials({ cookie: 'session', host: 'here' }, auth)).toEqual({});
   });
 

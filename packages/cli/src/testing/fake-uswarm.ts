@@ -1,0 +1,113 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ERRORS, type ErrorCode, type ListedMessage, type MessageSend, type Workspace } from '@uswarm/contract';
+import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
+import { Server, type Namespace } from 'socket.io';
+import { agent, at, conversationId, idToken, ready, workspaceId, type Played, type Script } from './script.js';
+
+export interface FakeOptions {
+  workspaces?: Workspace[];
+  /** Refuses sockets. */
+  refuse?: ErrorCode;
+  conversations?: 'none';
+  onSubscribe?: (emit: Played['emit']) => void;
+}
+
+const failureBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
+
+/** A server that speaks the contract, which it checks itself against, and plays a script for each question. */
+export async function startFakeUswarm(
+  script: Script,
+  { workspaces = [ready], refuse, conversations, onSubscribe }: FakeOptions = {},
+) {
+  let stored: ListedMessage[] = [];
+  const routes = routesOf({ workspaces, conversations, stored: () => stored });
+  const requests: string[] = [];
+
+  function respond(request: IncomingMessage, response: ServerResponse): void {
+    const { method = 'GET', url = '/' } = request;
+    const { pathname: path } = new URL(url, 'http://localhost');
+    requests.push(`${method} ${path}`);
+    if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
+    const authenticated = request.headers['x-token'] === idToken;
+    const [status, body] = authenticated
+      ? (routes[`${method} ${path}`] ?? [404, () => failureBody('route_not_found')])
+      : ([401, () => failureBody('token_missing')] as const);
+    const seen = { method, path, status, body: body() };
+    checkResponse(seen);
+    response.writeHead(status).end(seen.body === undefined ? undefined : JSON.stringify(seen.body));
+  }
+
+  const server = createServer(respond);
+  const io = new Server(server, { path: '/socket.io/' });
+  serveSockets(io.of('/v1'), { script, refuse, onSubscribe, store: (messages) => void (stored = messages) });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, requests, close: () => io.close() };
+}
+
+interface RestState {
+  workspaces: Workspace[];
+  conversations: 'none' | undefined;
+  stored: () => ListedMessage[];
+}
+
+function routesOf({ workspaces, conversations, stored }: RestState): Record<string, [number, () => unknown]> {
+  const conversation = {
+    id: conversationId,
+    type: 'swarm',
+    title: 'Mine',
+    created_at: at,
+    updated_at: at,
+    unread_count: 0,
+    agent: null,
+    last_message: null,
+  };
+  return {
+    'POST /v1/auth/sign-up': [204, () => undefined],
+    'GET /v1/workspaces': [200, () => ({ data: workspaces })],
+    [`GET /v1/workspaces/${workspaceId}`]: [200, () => ({ data: workspaces[0] })],
+    [`GET /v1/workspaces/${workspaceId}/agents`]: [200, () => ({ data: [{ ...agent, status: 'online' }] })],
+    [`GET /v1/workspaces/${workspaceId}/conversations`]: [
+      200,
+      () => ({ data: conversations === 'none' ? [] : [conversation] }),
+    ],
+    [`POST /v1/workspaces/${workspaceId}/conversations`]: [201, () => ({ data: conversation })],
+    [`GET /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`]: [
+      200,
+      () => ({
+        data: stored(),
+        pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
+      }),
+    ],
+  };
+}
+
+interface SocketState {
+  script: Script;
+  refuse: ErrorCode | undefined;
+  onSubscribe: FakeOptions['onSubscribe'] | undefined;
+  store: Played['store'];
+}
+
+function serveSockets(namespace: Namespace, { script, refuse, onSubscribe, store }: SocketState): void {
+  namespace.use((socket, next) => {
+    const refusal = refuse ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
+    next(
+      refusal === undefined
+        ? undefined
+        : Object.assign(new Error(ERRORS[refusal].message), { data: { code: refusal } }),
+    );
+  });
+  namespace.on('connection', (socket) => {
+    const emit = (name: string, payload: object) => {
+      checkServerEvent(name, payload);
+      socket.emit(name, payload);
+    };
+    socket.on('workspace.subscribe', ({ workspace_ids }: { workspace_ids: string[] }) => {
+      emit('workspace.subscribed', { workspace_ids, rejected: [], last_seq: {} });
+      onSubscribe?.(emit);
+    });
+    socket.on('message.send', (sent: MessageSend) => script({ sent, emit, socket, store }));
+  });
+}

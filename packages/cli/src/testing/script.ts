@@ -1,0 +1,80 @@
+import type { ListedMessage, MessageSend, Workspace } from '@uswarm/contract';
+import type { Socket } from 'socket.io';
+
+const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
+export const at = '2026-11-21T10:00:00.000Z';
+export const workspaceId = id(1);
+export const conversationId = id(2);
+const agentId = id(3);
+export const questionId = id(10);
+const replyId = id(11);
+export const idToken = `h.${Buffer.from(JSON.stringify({ exp: 9_999_999_999 })).toString('base64url')}.s`;
+export const agent = { id: agentId, name: 'Manager', role: 'manager', slug: 'manager', avatar: '' } as const;
+
+export function workspace(status: Workspace['runtime']['status'], phase: Workspace['runtime']['phase']): Workspace {
+  const runtime = { status, phase, verified: true, total_agents: 1, last_message_preview: null };
+  return { id: workspaceId, name: 'Mine', created_at: at, updated_at: at, runtime };
+}
+export const ready = workspace('ready', 'Ready');
+
+export function message(parts: Partial<ListedMessage>): ListedMessage {
+  const base = {
+    id: replyId,
+    conversation_id: conversationId,
+    role: 'agent',
+    content: { type: 'loading' },
+    status: 'pending',
+  } as const;
+  const rest = {
+    local_id: null,
+    attachments: [],
+    mentions: [],
+    created_at: at,
+    updated_at: at,
+    extended_status: 'pending',
+  } as const;
+  return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
+}
+
+/** What the fake server of a test does when a question arrives. */
+export type Script = (played: Played) => void;
+
+export interface Played {
+  sent: MessageSend;
+  emit: (name: string, payload: object) => void;
+  socket: Socket;
+  /** What the list route answers from now on, newest first. */
+  store: (messages: ListedMessage[]) => void;
+}
+
+export const words = (text: string) => ({ type: 'text', text }) as const;
+export const place = { workspace_id: workspaceId, seq: 1 };
+
+function liveMessage(parts: Partial<ListedMessage>) {
+  const { extended_status: _, ...live } = message(parts);
+  return { ...place, message: live };
+}
+
+export function begin({ emit, sent }: Played): void {
+  emit('message.send.ack', { local_id: sent.local_id, message_id: questionId, status: 'received' });
+  emit('agent.status', { workspace_id: workspaceId, agent_id: agentId, status: 'thinking' });
+  emit('message.new', liveMessage({}));
+}
+
+export function stream({ emit }: Played, ...chunks: string[]): void {
+  const reply = { workspace_id: workspaceId, message_id: replyId, conversation_id: conversationId, agent_id: agentId };
+  chunks.forEach((chunk, index) => emit('message.chunk', { ...reply, chunk, chunk_seq: index + 1, generation: 1 }));
+}
+
+export function finish({ emit }: Played, text: string, status: 'delivered' | 'failed'): void {
+  emit('message.updated', liveMessage({ content: words(text), status }));
+  emit('message.done', { ...place, message_id: replyId, conversation_id: conversationId, agent_id: agentId, status });
+}
+
+export const answer =
+  (text: string): Script =>
+  (played) => {
+    begin(played);
+    stream(played, text.slice(0, 3), text.slice(3));
+    finish(played, text, 'delivered');
+  };

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { createEndToEndBypass } from './e2e-bypass.js';
+
+const TOKEN = 't'.repeat(32);
+
+describe('the end-to-end bypass', () => {
+  it.each([
+    ['nothing', ''],
+    ['31 bytes', 't'.repeat(31)],
+  ])('needs a token of at least 32 bytes, not %s', (_what, token) => {
+    expect(() => createEndToEndBypass(token)).toThrow(/E2E_TOKEN needs at least 32 bytes/);
+  });
+
+  it('counts bytes, not characters', () => {
+    expect(() => createEndToEndBypass('ü'.repeat(16))).not.toThrow();
+  });
+
+  it('is not asked for without its header', () => {
+    expect(createEndToEndBypass(TOKEN).identify({ 'x-e2e-uid': 'u', 'x-token': 'x' })).toBeUndefined();
+  });
+
+  it('gives the identity that the headers name, of an issuer of its own', () => {
+    const headers = { 'x-e2e-token': TOKEN, 'x-e2e-uid': 'u', 'x-e2e-email': 'u@example.com', 'x-e2e-name': 'U' };
+    expect(createEndToEndBypass(TOKEN).identify(headers)).toEqual({
+      token: TOKEN,
+      identity: { issuer: 'e2e', subject: 'u', email: 'u@example.com', name: 'U', expiresAt: null },
+    });
+  });
+
+  it.each([
+    ['a wrong token', { 'x-e2e-token': `${'t'.repeat(31)}u`, 'x-e2e-uid': 'u' }],
+    ['a longer token', { 'x-e2e-token': `${TOKEN}t`, 'x-e2e-uid': 'u' }],
+    ['no uid', { 'x-e2e-token': TOKEN }],
+  ])('refuses %s', (_what, headers) => {
+    expect(() => createEndToEndBypass(TOKEN).identify(headers)).toThrow(
+      expect.objectContaining({ code: 'token_invalid' }),
+    );
+  });
+});

@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { storedRows } from '../../testing/stored.js';
+import { E2E_TOKEN, SIGNATURE_SECRET, startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
+
+const PROFILE = '/v1/users/profile';
+const MINUTE = 60_000;
+
+/** As a client signs, written anew from the specification. */
+function signed(token: string, timestamp: string, secret = SIGNATURE_SECRET): Record<string, string> {
+  return {
+    'x-timestamp': timestamp,
+    'x-signature': createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex'),
+  };
+}
+
+describe('X-Signature', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    const environment = { SIGNATURE_MODE: 'required', SIGNATURE_SECRET };
+    uswarm = await startTestOrchestrator({ environment, bypass: true });
+  });
+  afterAll(() => uswarm.close());
+
+  async function signedUp() {
+    const person = await uswarm.stranger();
+    await person.with(signed(person.token, String(Date.now()))).post('/v1/auth/sign-up', undefined, 204);
+    return person;
+  }
+
+  it.each([
+    ['Unix seconds', () => String(Math.floor(Date.now() / 1000))],
+    ['Unix milliseconds', () => String(Date.now())],
+    ['ISO 8601', () => new Date().toISOString()],
+    ['four minutes ago', () => new Date(Date.now() - 4 * MINUTE).toISOString()],
+    ['in four minutes', () => new Date(Date.now() + 4 * MINUTE).toISOString()],
+  ])('AUTH-004 over token and timestamp lets in with a timestamp in %s', async (_form, timestamp) => {
+    const person = await signedUp();
+    expect((await person.with(signed(person.token, timestamp())).get(PROFILE)).status).toBe(200);
+  });
+
+  it('AUTH-004 covers the token that authenticates, in Authorization too', async () => {
+    const { token } = await signedUp();
+    const bearer = uswarm.anonymous.with({ authorization: `Bearer ${token}`, ...signed(token, String(Date.now())) });
+    expect((await bearer.get(PROFILE)).status).toBe(200);
+  });
+
+  it('AUTH-004 covers the end-to-end token on the bypass', async () => {
+    const headers = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'signer', ...signed(E2E_TOKEN, String(Date.now())) };
+    expect((await uswarm.anonymous.with(headers).get(PROFILE)).status).toBe(200);
+  });
+
+  it.each([
+    ['signature_missing', 'nothing', () => ({})],
+    ['signature_missing', 'a timestamp alone', () => ({ 'x-timestamp': String(Date.now()) })],
+    ['signature_missing', 'a signature alone', () => ({ 'x-signature': 'ab'.repeat(32) })],
+    ['signature_invalid', 'another secret', (token: string) => signed(token, String(Date.now()), 'another secret here')],
+    ['signature_invalid', 'another token', () => signed('another', String(Date.now()))],
+    ['signature_invalid', 'another timestamp', (token: string) => ({ ...signed(token, String(Date.now())), 'x-timestamp': String(Date.now() + 1) })],
+    ['timestamp_invalid', 'a timestamp that is none', (token: string) => signed(token, 'now')],
+    ['timestamp_out_of_window', 'six minutes ago', (token: string) => signed(token, String(Date.now() - 6 * MINUTE))],
+    ['timestamp_out_of_window', 'in six minutes', (token: string) => signed(token, String(Date.now() + 6 * MINUTE))],
+  ] as const)('AUTH-004 answers %s to %s, and stores nothing', async (code, _what, headers) => {
+    const person = await uswarm.stranger();
+    const before = await storedRows(uswarm.database);
+    expect(await person.with(headers(person.token)).refusal('POST', '/v1/auth/sign-up')).toBe(code);
+    expect(await storedRows(uswarm.database)).toEqual(before);
+  });
+
+  it('is no credential: without a token it lets nobody in', async () => {
+    expect(await uswarm.anonymous.with(signed('', String(Date.now()))).refusal('GET', PROFILE)).toBe('token_missing');
+  });
+
+  it('is not asked for on public routes', async () => {
+    expect((await uswarm.anonymous.get('/v1/health')).status).toBe(200);
+  });
+});

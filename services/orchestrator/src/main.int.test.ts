@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
+import { createApiClient } from './testing/api-client.js';
+import { type EntryPoint, startEntryPoint } from './testing/entry-point.js';
+import { E2E_TOKEN, testEnvironment } from './testing/test-orchestrator.js';
+
+const PROFILE = '/v1/users/profile';
+const ROBOT = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'robot', 'x-e2e-email': 'r@example.com', 'x-e2e-name': 'Robot' };
+
+describe('entry points', () => {
+  let issuer: OidcIssuer;
+  let testDatabase: TestDatabase;
+  let environment: Record<string, string>;
+  let running: EntryPoint | undefined;
+  beforeAll(async () => {
+    issuer = await startOidcIssuer();
+    testDatabase = await createTestDatabase();
+    environment = testEnvironment(testDatabase.url, issuer);
+  });
+  afterEach(async () => {
+    await running?.stop();
+    running = undefined;
+  });
+  afterAll(async () => {
+    await issuer.close();
+    await testDatabase.drop();
+  });
+
+  const start = (name: Parameters<typeof startEntryPoint>[0], more: Record<string, string> = {}): EntryPoint => {
+    running = startEntryPoint(name, { ...environment, ...more });
+    return running;
+  };
+
+  it('AUTH-003 in production the headers of the bypass do nothing', async () => {
+    const client = createApiClient(await start('main').listening, ROBOT);
+    expect(await client.refusal('GET', PROFILE)).toBe('token_missing');
+    expect(await client.refusal('POST', '/v1/auth/sign-in')).toBe('token_missing');
+  });
+
+  it('AUTH-003 in production a set E2E_TOKEN stops the start and says so in one line', async () => {
+    const { exitCode, lines } = start('main', { E2E_TOKEN });
+    expect(await exitCode).toBe(1);
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'fatal',
+      msg: 'E2E_TOKEN is set, and production has no end-to-end bypass: remove it',
+    });
+  });
+
+  it('production serves an identity provider token', async () => {
+    const url = await start('main').listening;
+    const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+    const client = createApiClient(url, { 'x-token': token });
+    await client.post('/v1/auth/sign-up', undefined, 204);
+    expect((await client.get(PROFILE)).status).toBe(200);
+  });
+
+  it.each(['test', 'local'])('AUTH-003 outside production the bypass works with USWARM_ENV=%s and E2E_TOKEN', async (kind) => {
+    const url = await start('main.nonproduction', { USWARM_ENV: kind, E2E_TOKEN }).listening;
+    expect((await createApiClient(url, ROBOT).get(PROFILE)).status).toBe(200);
+  });
+
+  it('AUTH-003 outside production the bypass is off without E2E_TOKEN', async () => {
+    const url = await start('main.nonproduction', { USWARM_ENV: 'test' }).listening;
+    expect(await createApiClient(url, ROBOT).refusal('GET', PROFILE)).toBe('token_missing');
+  });
+
+  it.each([[{}], [{ USWARM_ENV: '' }], [{ USWARM_ENV: 'production' }], [{ USWARM_ENV: 'TEST' }]])(
+    'AUTH-003 the entry point with the bypass does not start with %j',
+    async (env) => {
+      const { exitCode, lines } = start('main.nonproduction', { E2E_TOKEN, ...env });
+      expect(await exitCode).toBe(1);
+      expect(lines.join('\n')).toContain('this entry point starts only with USWARM_ENV=local or USWARM_ENV=test');
+    },
+  );
+
+  it('a short E2E_TOKEN stops the start', async () => {
+    const { exitCode, lines } = start('main.nonproduction', { USWARM_ENV: 'test', E2E_TOKEN: 'short' });
+    expect(await exitCode).toBe(1);
+    expect(lines.join('\n')).toContain('E2E_TOKEN needs at least 32 bytes');
+  });
+
+  it('missing settings stop the start, each named, and no value is shown', async () => {
+    const { DATABASE_URL: _, CURSOR_KEY: __, ...rest } = environment;
+    running = startEntryPoint('main', rest);
+    expect(await running.exitCode).toBe(1);
+    const { msg } = JSON.parse(running.lines[0] ?? '') as { msg: string };
+    expect(msg).toBe('DATABASE_URL is not set\nCURSOR_KEY is not set');
+    expect(running.lines.join('')).not.toContain(environment['IDENTITY_HASH_KEY']);
+  });
+
+  it('SIGNATURE_MODE is required unless it is set, and then wants its secret', async () => {
+    const { SIGNATURE_MODE: _, ...rest } = environment;
+    running = startEntryPoint('main', rest);
+    expect(await running.exitCode).toBe(1);
+    expect(running.lines.join('')).toContain('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
+  });
+
+  it('SIGTERM ends it cleanly', async () => {
+    const program = start('main');
+    await program.listening;
+    await program.stop();
+    expect(await program.exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+/** A program of the built orchestrator, run as a process. */
+export interface EntryPoint {
+  /** Every line that it logged, so far. */
+  lines: string[];
+  /** The base URL of the public port. @throws Error where the process ends before it listens */
+  listening: Promise<string>;
+  exitCode: Promise<number | null>;
+  stop(): Promise<void>;
+}
+
+const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int() });
+
+export function startEntryPoint(name: 'main' | 'main.nonproduction', env: Record<string, string>): EntryPoint {
+  const program = fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
+  // Nothing of the environment of the tests: what the process gets is what the test says.
+  const child = spawn(process.execPath, [program], {
+    env: { ...env, HTTP_HOST: '127.0.0.1', INTERNAL_HOST: '127.0.0.1', HTTP_PORT: '0', INTERNAL_PORT: '0', OPS_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const exitCode = new Promise<number | null>((resolve) => void child.once('exit', resolve));
+  createInterface({ input: child.stderr }).on('line', (line) => void lines.push(line));
+  const listening = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line);
+      const listens = Listens.safeParse(JSON.parse(line));
+      if (listens.success) resolve(`http://127.0.0.1:${listens.data.port}`);
+    });
+    void exitCode.then((code) => reject(new Error(`it ended with ${code}:\n${lines.join('\n')}`)));
+  });
+  // A test that only waits for the end does not look at this one.
+  listening.catch(() => undefined);
+  return {
+    lines,
+    listening,
+    exitCode,
+    async stop() {
+      child.kill('SIGTERM');
+      await exitCode;
+    },
+  };
+}

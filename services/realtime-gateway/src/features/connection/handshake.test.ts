@@ -1,0 +1,158 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ApiError, ErrorBody } from '@uswarm/contract';
+import { createLogger } from '@uswarm/service-kit';
+import { io } from 'socket.io-client';
+import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../testing/test-gateway.js';
+import type { Credentials } from './credentials.js';
+
+let gateway: TestGateway;
+afterEach(() => gateway.close());
+
+/** A gateway that remembers whom it was asked about. */
+async function start(options: TestGatewayOptions = {}) {
+  const asked: { credentials: Credentials; address: string; requestId: string }[] = [];
+  gateway = await startTestGateway({
+    ...options,
+    orchestrator: {
+      async authenticate(credentials, address, requestId) {
+        asked.push({ credentials, address, requestId });
+        return { user_id: USER, expires_at: null };
+      },
+      ...options.orchestrator,
+    },
+  });
+  return asked;
+}
+
+describe('the handshake', () => {
+  it('takes credentials from the headers', async () => {
+    const asked = await start();
+    await gateway.connect({ auth: {}, extraHeaders: { 'X-Token': 't1', 'X-Signature': 's1', 'X-Timestamp': '1' } });
+    expect(asked).toMatchObject([{ credentials: { 'x-token': 't1', 'x-signature': 's1', 'x-timestamp': '1' } }]);
+  });
+
+  it('takes credentials from auth', async () => {
+    const asked = await start();
+    await gateway.connect({ auth: { 'x-token': 't2', 'x-device-id': 'd' } });
+    expect(asked).toEqual([
+      { credentials: { 'x-token': 't2', 'x-device-id': 'd' }, address: '127.0.0.1', requestId: expect.any(String) },
+    ]);
+  });
+
+  it('takes the address of the client from trusted proxies only', async () => {
+    const asked = await start({ settings: { trustedProxies: ['loopback'] } });
+    await gateway.connect({ extraHeaders: { 'X-Forwarded-For': '198.51.100.7' } });
+    expect(asked).toMatchObject([{ address: '198.51.100.7' }]);
+  });
+
+  it('refuses with the documented error object and the id of the request', async () => {
+    let requestId = '';
+    await start({
+      orchestrator: {
+        async authenticate(_credentials, _address, id) {
+          requestId = id;
+          throw new ApiError('token_expired');
+        },
+      },
+    });
+    const { message, data } = await gateway.refusal();
+    expect(ErrorBody.parse(data)).toEqual({
+      message: 'The identity provider token has expired.',
+      code: 'token_expired',
+      extra: { request_id: requestId },
+    });
+    expect(message).toBe(data?.message);
+  });
+
+  it('refuses when the orchestrator cannot be asked, and keeps those who are in', async () => {
+    let up = true;
+    await start({
+      orchestrator: {
+        async authenticate() {
+          if (up) return { user_id: USER, expires_at: null };
+          throw new ApiError('service_unavailable');
+        },
+      },
+    });
+    const early = await gateway.connect();
+    up = false;
+    expect((await gateway.refusal()).data).toMatchObject({ code: 'service_unavailable' });
+    expect(await early.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
+  });
+
+  it('shows nothing of an unexpected failure', async () => {
+    await start({
+      orchestrator: {
+        authenticate: () => Promise.reject(new Error('connect postgres://user:password@db')),
+      },
+    });
+    const { data } = await gateway.refusal();
+    expect(ErrorBody.parse(data)).toMatchObject({ code: 'internal_error' });
+    expect(JSON.stringify(data)).not.toContain('password');
+  });
+
+  it('serves nothing on the default namespace', async () => {
+    await start();
+    const socket = io(gateway.url, { transports: ['websocket'], forceNew: true, reconnection: false });
+    const error = await new Promise<Error & { data?: unknown }>((resolve, reject) => {
+      socket.once('connect_error', resolve);
+      socket.once('connect', () => reject(new Error('connected')));
+    });
+    socket.close();
+    expect(ErrorBody.parse(error.data)).toMatchObject({ code: 'route_not_found' });
+  });
+
+  it('refuses origins that are not on the list before it asks anybody', async () => {
+    const asked = await start({ settings: { allowedOrigins: ['https://app.test'] } });
+    await gateway.refusal({ extraHeaders: { Origin: 'https://evil.test' } });
+    expect(asked).toEqual([]);
+    await gateway.connect({ extraHeaders: { Origin: 'https://app.test' } });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('asks whoever mounts it before it takes a connection up', async () => {
+    const asked = await start({ admit: ({ headers }) => headers.host?.startsWith('localhost') ?? false });
+    await gateway.refusal();
+    expect(asked).toEqual([]);
+  });
+
+  it('closes the socket when its credential expires', async () => {
+    await start({
+      orchestrator: {
+        authenticate: async () => ({ user_id: USER, expires_at: new Date(Date.now() + 100).toISOString() }),
+      },
+    });
+    const client = await gateway.connect();
+    expect(await client.disconnected).toBe('io server disconnect');
+  });
+
+  it('writes no credential to the log', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      service: 's',
+      level: 'trace',
+      destination: { write: (line) => void lines.push(line) },
+    });
+    await start({
+      logger,
+      orchestrator: {
+        authenticate: () => Promise.reject(new ApiError('token_invalid')),
+      },
+    });
+    await gateway.refusal({
+      auth: { 'x-token': 'very-secret-token' },
+      extraHeaders: { 'X-E2E-Token': 'other-secret' },
+    });
+    expect(lines.join('')).toContain('token_invalid');
+    expect(lines.join('')).not.toContain('secret');
+  });
+
+  it('counts the sockets that are in', async () => {
+    await start();
+    const client = await gateway.connect();
+    expect(await gateway.metric('uswarm_gateway_sockets')).toMatch(/uswarm_gateway_sockets 1$/);
+    client.socket.disconnect();
+    while (!(await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0')) await setImmediate();
+  });
+});

@@ -1,0 +1,92 @@
+import { createServer } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import type { BusEnvelope } from '@uswarm/contract';
+import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
+import { listen, Registry, silentLogger } from '@uswarm/service-kit';
+import { createGateway, type GatewayDeps } from '../gateway.js';
+import { createGatewayMetrics } from '../gateway-metrics.js';
+import type { OrchestratorClient } from '../orchestrator-client.js';
+import { MESSAGE } from './envelopes.js';
+import { type ClientOptions, type ConnectError, connectClient, type TestClient } from './test-client.js';
+
+export const USER = '01890000-0000-7000-8000-0000000000f1';
+
+export interface TestGateway {
+  url: string;
+  bus: EventBus;
+  publish(...envelopes: BusEnvelope[]): Promise<void>;
+  /** A client with a token that everybody accepts, unless told otherwise. */
+  connect(options?: ClientOptions): Promise<TestClient>;
+  /** The `connect_error` of a client that must not get in. */
+  refusal(options?: ClientOptions): Promise<ConnectError>;
+  metric(name: string): Promise<string>;
+  shutDown(): Promise<void>;
+  /** @throws when a client saw an event that is not documented. */
+  close(): Promise<void>;
+}
+
+/** Knows one user and accepts everything; tests replace what they are about. */
+export const agreeable: OrchestratorClient = {
+  authenticate: async () => ({ user_id: USER, expires_at: null }),
+  subscriptions: async (_userId, ids) => ({
+    accepted: ids.map((workspace_id) => ({ workspace_id, last_seq: 0 })),
+    rejected: [],
+  }),
+  send: async () => ({ message_id: MESSAGE }),
+};
+
+export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings'> {
+  orchestrator?: Partial<OrchestratorClient>;
+  bus?: EventBus;
+  logger?: GatewayDeps['logger'];
+}
+
+/** A gateway on a real port, with the memory bus and an orchestrator that is a plain object. */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { orchestrator = {}, bus = createMemoryBus(), logger = silentLogger, settings, ...rest } = options;
+  const registry = new Registry();
+  const httpServer = createServer((_request, response) => void response.writeHead(404).end());
+  const gateway = createGateway({
+    ...rest,
+    httpServer,
+    orchestrator: { ...agreeable, ...orchestrator },
+    bus,
+    logger,
+    metrics: createGatewayMetrics(registry),
+    settings: { shutdownWindowMs: 0, ...settings },
+  });
+  const http = await listen(httpServer, { host: '127.0.0.1', port: 0 });
+  const clients: TestClient[] = [];
+  const connect = async (client: ClientOptions = {}): Promise<TestClient> => {
+    const connected = await connectClient(http.url, { auth: { 'x-token': 't' }, ...client });
+    clients.push(connected);
+    return connected;
+  };
+  return {
+    url: http.url,
+    bus,
+    connect,
+    refusal: (client) =>
+      connect(client).then(
+        () => {
+          throw new Error('the client was let in');
+        },
+        (error: ConnectError) => error,
+      ),
+    async publish(...envelopes) {
+      for (const envelope of envelopes) await bus.publish(envelope);
+    },
+    metric: (name) => registry.getSingleMetricAsString(name),
+    shutDown: () => gateway.close(),
+    async close() {
+      // Clients first: the server gives a client that polls half a minute to hear that it is over.
+      for (const { socket } of clients) socket.close();
+      while ((await registry.getSingleMetricAsString('uswarm_gateway_sockets')).match(/ 0$/) === null)
+        await setImmediate();
+      await gateway.close();
+      await http.close(0);
+      await bus.close();
+      for (const client of clients) client.close();
+    },
+  };
+}
