@@ -9,6 +9,7 @@ import { runSteps, skippedParts, summary } from './steps.mjs';
 
 const TYPES = 'types';
 const TESTS = 'tests';
+const LEDGER = 'requirement ledger';
 
 /** Everything; with arguments, which are jest's, only the types and those tests. */
 export async function runTests(args) {
@@ -34,7 +35,7 @@ function allSteps({ skips, ledger }) {
     tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
     tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', 'packages', 'services']),
     tests([], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
-    ...ledgerReport(ledger),
+    ...ledgerSteps(ledger),
   ];
 }
 
@@ -84,21 +85,19 @@ function tests(args, variables) {
   };
 }
 
-/** What the tests have proven of the requirements. */
-function ledgerReport(results) {
-  const script = join(repositoryRoot, 'packages/testkit/dist/ledger/report.js');
-  return [
-    {
-      name: 'requirement ledger',
-      needs: [TESTS],
-      run: async () => {
-        const code = await runForeground(nodeBinary, [script], {
-          cwd: repositoryRoot,
-          env: environment({ USWARM_LEDGER_FILE: results }),
-          interactive: false,
-        });
-        return { ok: code === 0 };
-      },
+/** What the tests have proven of the requirements, and whether they would notice a missing route. */
+function ledgerSteps(results) {
+  const program = (name, needs, script) => ({
+    name,
+    needs,
+    run: async () => {
+      const code = await runForeground(nodeBinary, [join(repositoryRoot, 'packages/testkit/dist/ledger', script)], {
+        cwd: repositoryRoot,
+        env: environment({ USWARM_LEDGER_FILE: results }),
+        interactive: false,
+      });
+      return { ok: code === 0 };
     },
-  ].filter(() => existsSync(script));
+  });
+  return [program(LEDGER, [TESTS], 'report.js'), program('mutation check', [LEDGER], 'mutation.js')];
 }

@@ -28,8 +28,10 @@ export function loadConfig<Schema extends z.ZodType>(
   throw new ConfigError(lines.join('\n'));
 }
 
+const NO_PORT = 'needs a port number, at most 65535';
+
 /** A TCP port; 0 lets the system choose. */
-export const port = z.coerce.number().int().min(0).max(65_535);
+export const port = z.coerce.number(NO_PORT).int(NO_PORT).min(0, NO_PORT).max(65_535, NO_PORT);
 
 /** `true`, `1`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { createEndToEndBypass, createOrchestrator, migrate, readConfig, serviceVersion } from '@uswarm/orchestrator';
@@ -21,6 +22,8 @@ export interface LocalModeDeps {
   /** One short line when a step begins. */
   progress: (line: string) => void;
   stack: CloseStack;
+  /** Ends the start between two steps; `stack` then holds what was started until there. */
+  signal: AbortSignal;
 }
 
 export interface RunningLocal {
@@ -32,8 +35,12 @@ export interface RunningLocal {
   dataDirectory: string;
 }
 
-/** Starts everything in this process, in the order in which it is needed. @throws LocalError */
-export async function startLocalMode({ settings, createLog, progress, stack }: LocalModeDeps): Promise<RunningLocal> {
+/**
+ * Starts everything in this process, in the order in which it is needed.
+ * @throws LocalError; the signal's reason where that ended the start
+ */
+export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal> {
+  const { settings, createLog, progress, stack, signal } = deps;
   const url = `http://${HOST}:${settings.port}`;
   const issuerUrl = `${url}${ISSUER_PATH}`;
   const folder = openDataFolder({ directory: settings.dataDirectory, url });
@@ -41,11 +48,12 @@ export async function startLocalMode({ settings, createLog, progress, stack }: L
   await checkPortFree({ port: settings.port, host: HOST });
   const logger = createLog(folder.file('uswarm.log'));
 
-  const databaseUrl = await startDatabase(folder, progress, stack, logger);
-  const searchEndpoint = await startSearch(settings, folder, progress, stack);
+  const databaseUrl = await startDatabase(folder, deps, logger);
+  const searchEndpoint = await startSearch(folder, deps);
   const search = await startSearchPart({ endpoint: searchEndpoint, signingKey: folder.secrets.mcp_signing_key, logger });
   stack.defer('search tool', search.close);
 
+  signal.throwIfAborted();
   progress('Starting the services');
   const issuer = await startOidcIssuer({ issuerUrl, keysFile: folder.file('issuer-keys.json') });
   stack.defer('development issuer', issuer.close);
@@ -53,19 +61,17 @@ export async function startLocalMode({ settings, createLog, progress, stack }: L
   const bus = createMemoryBus({ logger });
   stack.defer('event bus', () => bus.close());
   const metrics = createMetrics('local');
-  const orchestrator = createOrchestrator({
+  const orchestrator = await createOrchestrator({
     config: readConfig(environment),
     bus,
     logger,
     metrics,
     version: serviceVersion(),
     environment: settings.environment,
+    ownsRuntimes: true,
     ...(settings.e2eToken === undefined ? {} : { bypass: createEndToEndBypass(settings.e2eToken) }),
   });
   stack.defer('orchestrator', orchestrator.close);
-  // Leftovers of a killed run have old code and old settings.
-  await orchestrator.stopRuntimes();
-  stack.defer('agent runtimes', orchestrator.stopRuntimes);
 
   const internal = await listen(orchestrator.internalApp, { host: HOST, port: 0 });
   stack.defer('internal API', () => internal.close(0));
@@ -89,7 +95,11 @@ export async function startLocalMode({ settings, createLog, progress, stack }: L
     settings: { shutdownWindowMs: 0 },
     admit: ({ headers }) => isLoopbackHost(headers.host),
   });
-  const http = await listen(httpServer, { host: HOST, port: settings.port });
+  const http = await listen(httpServer, { host: HOST, port: settings.port }).catch(async (error: unknown) => {
+    // Somebody took the port since it was looked at.
+    await checkPortFree({ port: settings.port, host: HOST });
+    throw error;
+  });
   stack.defer('public port', () => http.close(1_000));
   stack.defer('gateway', () => gateway.close());
 
@@ -100,13 +110,14 @@ export async function startLocalMode({ settings, createLog, progress, stack }: L
 
 async function startDatabase(
   folder: DataFolder,
-  progress: (line: string) => void,
-  stack: CloseStack,
+  { progress, stack, signal }: LocalModeDeps,
   logger: Logger,
 ): Promise<string> {
+  signal.throwIfAborted();
   progress('Starting Postgres');
   const postgres = await startPostgres({ directory: folder.file('postgres'), onProgress: progress });
   stack.defer('Postgres', () => postgres.close());
+  signal.throwIfAborted();
   const url = await postgres.createDatabase('uswarm');
   progress('Bringing the database up to date');
   await migrate(url, logger);
@@ -115,20 +126,27 @@ async function startDatabase(
 
 /** @returns the endpoint; empty where there is none. */
 async function startSearch(
-  { withSearch, searchEndpoint }: Settings,
   folder: DataFolder,
-  progress: (line: string) => void,
-  stack: CloseStack,
+  { settings: { withSearch, searchEndpoint }, progress, stack, signal }: LocalModeDeps,
 ): Promise<string> {
   if (!withSearch) return searchEndpoint ?? '';
+  signal.throwIfAborted();
   progress('Starting SearXNG');
-  const searxng = await startSearxng({
+  const starting = startSearxng({
     directory: folder.file('searxng'),
     logFile: folder.file('searxng.log'),
     onProgress: progress,
   });
+  // An installation takes a minute that Ctrl-C need not wait for: SearXNG ends with this process.
+  const searxng = await Promise.race([starting, aborted(signal)]);
   stack.defer('SearXNG', searxng.close);
   return searxng.endpoint;
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  signal.throwIfAborted();
+  await once(signal, 'abort');
+  throw signal.reason;
 }
 
 interface OrchestratorPlace {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { CloseStack, createLogger, type Logger, silentLogger } from '@uswarm/service-kit';
 import { LocalError } from '@uswarm/testkit';
@@ -7,47 +8,46 @@ import { readSettings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Stops at the first Ctrl-C, at once at the second. */
-function stopOnSignals(stack: CloseStack): void {
-  let stopping = false;
-  const stop = (): void => {
-    if (stopping) process.exit(130);
-    stopping = true;
+/** Aborted by the first Ctrl-C; the second ends the process at once. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  const interrupt = (): void => {
+    if (controller.signal.aborted) process.exit(130);
     say('\nStopping');
-    void stack.close().then(() => {
-      say('Everything is stopped; your data is kept.');
-      process.exit(0);
-    });
+    controller.abort();
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt);
+  return controller.signal;
 }
 
-async function main(): Promise<void> {
+/** Starts, and stops what was started when the signal says so, be it in the middle. @throws what failed */
+async function run(signal: AbortSignal): Promise<void> {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings === undefined) return say(USAGE);
+
   let logger: Logger = silentLogger;
   const stack = new CloseStack({ error: (...entry: Parameters<Logger['error']>) => logger.error(...entry) });
+  const createLog = (file: string): Logger => {
+    const destination = createWriteStream(file, { flags: 'a', mode: 0o600 });
+    logger = createLogger({ service: 'local', level: settings.logLevel, destination });
+    return logger;
+  };
   try {
-    const settings = readSettings(process.argv.slice(2), process.env);
-    if (settings === undefined) {
-      say(USAGE);
-      return;
-    }
-    stopOnSignals(stack);
-    const running = await startLocalMode({
-      settings,
-      stack,
-      progress: (line) => say(`  ${line}`),
-      createLog: (file) => {
-        const destination = createWriteStream(file, { flags: 'a', mode: 0o600 });
-        logger = createLogger({ service: 'local', level: settings.logLevel, destination });
-        return logger;
-      },
-    });
-    say(banner(running));
+    const progress = (line: string): void => say(`  ${line}`);
+    say(banner(await startLocalMode({ settings, stack, signal, progress, createLog })));
+    if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
     await stack.close();
-    process.stderr.write(`${error instanceof LocalError ? error.message : ((error as Error).stack ?? String(error))}\n`);
-    process.exit(1);
   }
+  say('Everything is stopped; your data is kept.');
 }
 
-await main();
+try {
+  await run(interruption());
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`${error instanceof LocalError ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.exit(1);
+}

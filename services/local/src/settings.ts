@@ -1,20 +1,19 @@
 import { parseArgs } from 'node:util';
-import { ConfigError, flag, loadConfig, port } from '@uswarm/service-kit';
+import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
 import { LocalError } from '@uswarm/testkit';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 
 const Environment = z.object({
   USWARM_PORT: port.min(1).default(8080),
-  SVC_SEARCH_ENDPOINT: z.string().optional(),
+  SVC_SEARCH_ENDPOINT: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
   SIGNATURE_MODE: z.enum(['off', 'required']).default('off'),
-  SIGNATURE_SECRET: z.string().optional(),
-  OPENAI_BASE_URL: z.string().optional(),
+  SIGNATURE_SECRET: z.string().min(16, 'needs at least 16 characters').optional(),
+  OPENAI_BASE_URL: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_MODEL: z.string().optional(),
-  LOG_LEVEL: z.string().default('info'),
-  NO_COLOR: flag.optional().catch(undefined),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
 /** What local mode was asked to do, by arguments and environment. */

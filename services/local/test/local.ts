@@ -13,17 +13,21 @@ export interface RunningProgram {
   stop(): Promise<number | null>;
 }
 
-/** Local mode as a process of its own, as `npm start` runs it, with data of its own. */
+/** A data folder that does not exist yet, in a folder of its own that is to be removed. */
+export async function newDataFolder(): Promise<string> {
+  return path.join(await mkdtemp(path.join(tmpdir(), 'uswarm-local-')), 'data');
+}
+
+/** Starts local mode as a process of its own, as `npm start` does. */
+export function startLocalMode(env: Record<string, string>, args: string[] = []): Program {
+  return runProgram('services/local/dist/main.js', args, { LOG_LEVEL: 'debug', USWARM_DEMO_DELAY_MS: '1', ...env });
+}
+
+/** Starts local mode, with data of its own unless `env` names a folder, and waits until it runs. */
 export async function runLocalMode(env: Record<string, string> = {}, args: string[] = []): Promise<RunningProgram> {
-  const port = String(await freePort());
-  const directory = path.join(await mkdtemp(path.join(tmpdir(), 'uswarm-local-')), 'data');
-  const program = runProgram('services/local/dist/main.js', args, {
-    USWARM_PORT: port,
-    USWARM_DATA_DIR: directory,
-    LOG_LEVEL: 'debug',
-    USWARM_DEMO_DELAY_MS: '1',
-    ...env,
-  });
+  const port = env['USWARM_PORT'] ?? String(await freePort());
+  const directory = env['USWARM_DATA_DIR'] ?? (await newDataFolder());
+  const program = startLocalMode({ USWARM_PORT: port, USWARM_DATA_DIR: directory, ...env }, args);
   await program.printed(/Ctrl-C stops everything/);
   const url = `http://127.0.0.1:${port}`;
   return {

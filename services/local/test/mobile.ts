@@ -29,14 +29,17 @@ export interface MobilePlace {
   restUrl: string;
   socketUrl: string;
   token: string;
+  /** What goes with each request and each attempt to connect; by default the token alone. */
+  credentials?: () => Record<string, string>;
 }
 
 /** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
-export async function startMobile({ restUrl, socketUrl, token }: MobilePlace): Promise<Mobile> {
+export async function startMobile(place: MobilePlace): Promise<Mobile> {
+  const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
   async function api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }> {
     const response = await fetch(`${restUrl}${path}`, {
       method,
-      headers: { 'x-token': token, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: { ...credentials(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -54,7 +57,7 @@ export async function startMobile({ restUrl, socketUrl, token }: MobilePlace): P
   const events: SeenEvent[] = [];
   const problems: unknown[] = [];
   const waiting = new Set<() => void>();
-  const socket = io(`${socketUrl}/v1`, { auth: { 'x-token': token }, forceNew: true });
+  const socket = io(`${socketUrl}/v1`, { auth: (send) => send(credentials()), forceNew: true });
   for (const name of Object.keys(SERVER_EVENTS) as ServerEventName[]) {
     socket.on(name, (payload: Record<string, unknown>) => {
       try {

@@ -8,35 +8,54 @@ export interface Program {
   pid: number;
   /** Everything it printed. */
   output(): string;
+  /** What of it went to standard output. */
+  stdout(): string;
+  /** What of it went to standard error. */
+  stderr(): string;
   /** Resolves with what matched once the output has it; rejects when the program ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Types into its standard input; without a text, the input ends. */
+  type(text?: string): void;
   /** Sends the signal and waits for the end. @returns the exit code, null where the signal ended it */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** The exit code, once it has ended and all that it printed was read. */
   ended: Promise<number | null>;
 }
 
-/** Runs a built program of the workspace, by its path from the repository, with this environment alone. */
+/**
+ * Runs a built program of the workspace, by its path from the repository, with this environment
+ * alone. Its standard input stays open until the test ends it.
+ */
 export function runProgram(script: string, args: readonly string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, [path.join(REPOSITORY, script), ...args], {
     cwd: REPOSITORY,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
-  let text = '';
-  child.stdout.on('data', (piece: Buffer) => (text += piece.toString()));
-  child.stderr.on('data', (piece: Buffer) => (text += piece.toString()));
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const printed = { all: '', stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (piece: string) => {
+      printed[name] += piece;
+      printed.all += piece;
+    });
+  }
+  // A program that has ended does not read what is typed.
+  child.stdin.on('error', () => undefined);
+  const ended = once(child, 'close').then(([code]) => code as number | null);
   return {
     pid: child.pid!,
-    output: () => text,
+    output: () => printed.all,
+    stdout: () => printed.stdout,
+    stderr: () => printed.stderr,
     ended,
+    type: (text) => void (text === undefined ? child.stdin.end() : child.stdin.write(text)),
     async printed(pattern) {
       for (;;) {
-        const match = pattern.exec(text);
+        const match = pattern.exec(printed.all);
         if (match !== null) return match;
         const more = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]).then(() => 'more');
-        if ((await Promise.race([more, ended.then(() => 'ended')])) === 'ended' && !pattern.test(text)) {
-          throw new Error(`${script} ended before it printed ${pattern}:\n${text}`);
+        if ((await Promise.race([more, ended.then(() => 'ended')])) === 'ended' && !pattern.test(printed.all)) {
+          throw new Error(`${script} ended before it printed ${pattern}:\n${printed.all}`);
         }
       }
     },

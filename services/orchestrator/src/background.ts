@@ -15,7 +15,7 @@ import type { Stores } from './stores.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
 export interface BackgroundDeps
-  extends Pick<OrchestratorOptions, 'config' | 'bus' | 'logger' | 'environment'> {
+  extends Pick<OrchestratorOptions, 'config' | 'bus' | 'logger' | 'environment' | 'ownsRuntimes'> {
   stores: Stores;
   transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
   clock: Clock;
@@ -25,15 +25,14 @@ export interface Background {
   /** To be called after each commit that left an event to publish or a reply to write. */
   committed: () => void;
   wakeRuntimes: () => void;
-  stopRuntimes: () => Promise<void>;
   close: () => Promise<void>;
 }
 
 const AGENT_RUNTIME = fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url));
 
 /** What the orchestrator does besides answering requests: events, runtimes, replies. */
-export function createBackground(deps: BackgroundDeps): Background {
-  const { config, bus, logger, stores, transaction, clock } = deps;
+export async function createBackground(deps: BackgroundDeps): Promise<Background> {
+  const { config, bus, logger, stores, transaction, clock, ownsRuntimes = false } = deps;
   const publish = bus.publish;
   const relay = createRelay({
     transaction,
@@ -56,6 +55,9 @@ export function createBackground(deps: BackgroundDeps): Background {
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });
+
+  // Leftovers of a killed process have old code and old settings.
+  if (ownsRuntimes) await driver.stopAll();
 
   const hurry = async (queue: WorkQueue, kind: string, workspaceId: string): Promise<void> => {
     await stores.work.hurry(kind, workspaceId);
@@ -107,9 +109,10 @@ export function createBackground(deps: BackgroundDeps): Background {
       turns.wake();
     },
     wakeRuntimes: runtimes.wake,
-    stopRuntimes: driver.stopAll,
     async close() {
       await Promise.all([turns.close(), runtimes.close()]);
+      // Only now: a runtime that ends while the lifecycle runs is started again.
+      if (ownsRuntimes) await driver.stopAll();
       await relay.close();
       client.close();
     },

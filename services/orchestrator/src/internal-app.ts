@@ -44,13 +44,13 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
 
   app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
-    const userId = await subject(request, deps.keys);
+    const userId = await user(request, deps.keys);
     const { workspace_ids } = parseInput(SubscriptionsBody, request.body);
     response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
   });
 
   app.post(INTERNAL_PATHS.send, async (request, response) => {
-    const userId = await subject(request, deps.keys);
+    const userId = await user(request, deps.keys);
     const { workspace_id, conversation_id, local_id, ...draft } = parseInput(SendBody, request.body);
     for (const [id, code] of [[workspace_id, 'workspace_not_found'], [conversation_id, 'conversation_not_found']] as const) {
       if (!isId(id)) throw new ApiError(code);
@@ -65,6 +65,13 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
   app.use(createErrorHandler(deps.logger));
   return app;
+}
+
+/** The user that the token speaks for; a token of the service itself speaks for none. */
+async function user(request: Request, keys: readonly SigningKey[]): Promise<string> {
+  const userId = await subject(request, keys);
+  if (!isId(userId)) throw new ApiError('token_invalid');
+  return userId;
 }
 
 async function subject(request: Request, keys: readonly SigningKey[]): Promise<string> {

@@ -15,6 +15,11 @@ export interface OrchestratorOptions {
   environment: Record<string, string | undefined>;
   /** The end-to-end bypass; production has none. */
   bypass?: AuthenticatorDeps['bypass'];
+  /**
+   * No other orchestrator uses these runtimes: leftovers are stopped at the start, all of them at the
+   * end. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
+   */
+  ownsRuntimes?: boolean;
   /** Lets a test replace handlers. */
   changeHandlers?: (handlers: Handlers) => Handlers;
 }

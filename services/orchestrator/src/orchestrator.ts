@@ -35,19 +35,17 @@ export interface Orchestrator {
   app: Express;
   internalApp: Express;
   ready: () => Promise<boolean>;
-  /** Stops every runtime; for local mode, which leaves nothing behind. */
-  stopRuntimes: () => Promise<void>;
   close: () => Promise<void>;
 }
 
 /** Wires the orchestrator together; nothing listens yet. The schema must be up to date. */
-export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
+export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
   const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
   const transaction = <T>(run: (tx: Database) => Promise<T>): Promise<T> => database.transaction().execute(run);
   const stores = createStores(database);
-  const background = createBackground({ ...options, stores, transaction, clock });
+  const background = await createBackground({ ...options, stores, transaction, clock });
   const { committed } = background;
 
   const plans = loadPlans();
@@ -124,7 +122,6 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       logger,
     }),
     ready: async () => bus.healthy() && (await online()),
-    stopRuntimes: background.stopRuntimes,
     async close() {
       await background.close();
       await database.destroy();

@@ -34,7 +34,7 @@ export async function start(
   const metrics = createMetrics('orchestrator');
   const bus = createBus(config, logger);
   stack.defer('event bus', () => bus.close());
-  const orchestrator = createOrchestrator({
+  const orchestrator = await createOrchestrator({
     config,
     bus,
     logger,

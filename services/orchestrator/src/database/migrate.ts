@@ -6,7 +6,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /**
  * Brings the schema up to date. Safe with several replicas starting at once: the runner holds an
- * advisory lock. Migrations expand first and contract in a later release.
+ * advisory lock that the others wait for. Migrations expand first and contract in a later release.
  */
 export async function migrate(databaseUrl: string, logger: Logger): Promise<void> {
   const log = logger.child({ part: 'migrations' });
@@ -17,6 +17,7 @@ export async function migrate(databaseUrl: string, logger: Logger): Promise<void
     direction: 'up',
     migrationsTable: 'schema_migrations',
     checkOrder: true,
+    advisoryLockMode: 'wait',
     logger: {
       debug: (text) => log.debug(text),
       info: (text) => log.debug(text),

@@ -119,7 +119,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const config = loadConfig(OrchestratorConfig, environment);
   await migrate(testDatabase.url, silentLogger);
   const bus = createMemoryBus({ logger: silentLogger });
-  const orchestrator = createOrchestrator({
+  const orchestrator = await createOrchestrator({
     config,
     bus,
     logger: silentLogger,
@@ -127,6 +127,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     version: '0.0.0-test',
     environment,
     changeHandlers: mutate,
+    ownsRuntimes: true,
     ...(options.bypass === true ? { bypass: createEndToEndBypass(E2E_TOKEN) } : {}),
   });
   const http = await listen(orchestrator.app, { host: '127.0.0.1', port: 0 });
@@ -159,7 +160,6 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     home: readHome,
     async close() {
       await Promise.all([http.close(), internal.close()]);
-      await orchestrator.stopRuntimes();
       await orchestrator.close();
       await database.destroy();
       await bus.close();

@@ -60,11 +60,10 @@ export function createWorkStore(database: Database): WorkStore {
     },
 
     async claim(kind, limit, leaseMs) {
+      // Materialized: were the planner to run the look-up once a row, each run would lock others.
       const { rows } = await sql<LeasedWork>`
-        UPDATE work
-        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = work.attempts + 1
-        FROM (
-          SELECT w.kind, w.subject_id, w.lease_id FROM work w
+        WITH due AS MATERIALIZED (
+          SELECT w.kind, w.subject_id FROM work w
           WHERE w.kind = ${kind}
             AND w.run_at <= now()
             AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
@@ -75,10 +74,13 @@ export function createWorkStore(database: Database): WorkStore {
           ORDER BY w.run_at
           LIMIT ${limit}
           FOR UPDATE SKIP LOCKED
-        ) due
-        WHERE work.kind = due.kind AND work.subject_id = due.subject_id
-        RETURNING work.kind, work.subject_id AS "subjectId", work.workspace_id AS "workspaceId",
-          work.lease_id AS "leaseId", attempts, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
+        )
+        UPDATE work w
+        SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = w.attempts + 1
+        FROM due
+        WHERE w.kind = due.kind AND w.subject_id = due.subject_id
+        RETURNING w.kind, w.subject_id AS "subjectId", w.workspace_id AS "workspaceId",
+          w.lease_id AS "leaseId", w.attempts`.execute(database);
       return rows;
     },
 

@@ -3,7 +3,7 @@ import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
 export const WORKSPACE = '01890000-0000-7000-8000-000000000001';
 export const OTHER_WORKSPACE = '01890000-0000-7000-8000-000000000002';
 export const CONVERSATION = '01890000-0000-7000-8000-0000000000c1';
-export const AGENT = '01890000-0000-7000-8000-0000000000a1';
+const AGENT = '01890000-0000-7000-8000-0000000000a1';
 export const MESSAGE = '01890000-0000-7000-8000-0000000000e1';
 
 export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {

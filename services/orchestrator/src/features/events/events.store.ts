@@ -39,16 +39,19 @@ export function createEventStore(): EventStore {
     },
 
     async takeUnpublished(workspaces, events, db) {
-      const { rows } = await sql<StoredEvent>`
+      const locked = await sql<{ id: string }>`
         WITH candidates AS MATERIALIZED (
           SELECT DISTINCT workspace_id FROM workspace_events WHERE published_at IS NULL LIMIT ${workspaces}
-        ), locked AS MATERIALIZED (
-          SELECT workspace_id FROM candidates
-          WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))
         )
+        SELECT workspace_id AS id FROM candidates
+        WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))`.execute(db);
+      if (locked.rows.length === 0) return [];
+      // A statement of its own: one that began before the lock was taken would see again what the
+      // relay that had it until then published.
+      const { rows } = await sql<StoredEvent>`
         SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId"
         FROM workspace_events
-        WHERE published_at IS NULL AND workspace_id IN (SELECT workspace_id FROM locked)
+        WHERE published_at IS NULL AND workspace_id = ANY(${locked.rows.map(({ id }) => id)}::uuid[])
         ORDER BY workspace_id, seq
         LIMIT ${events}`.execute(db);
       return rows;

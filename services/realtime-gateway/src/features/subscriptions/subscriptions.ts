@@ -131,7 +131,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       await withinTime(Promise.all([...fresh.values()].map(({ inForce }) => inForce)), busTimeoutMs);
       const verdict = await orchestrator.subscriptions(userId, asked, requestId);
       // A socket that left meanwhile watches nothing.
-      return settle(asked, fresh, verdict);
+      return settle(asked, closed ? new Map() : fresh, verdict);
     } finally {
       for (const [id, subscription] of fresh) if (active.get(id) !== subscription) subscription.close();
     }

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { identifyProcess, type ProcessIdentity } from '@uswarm/testkit';
+
+/** The processes that a process started and that run now, told apart from later ones with their numbers. */
+export function childrenOf(parent: number): ProcessIdentity[] {
+  return processTable()
+    .filter(([, ppid]) => ppid === parent)
+    .map(([pid]) => identifyProcess(pid))
+    .filter((identity) => identity !== undefined);
+}
+
+/** Every agent runtime that local mode wrote into its log, also those that it started while it stopped. */
+export function loggedRuntimes(directory: string): number[] {
+  const log = readFileSync(path.join(directory, 'uswarm.log'), 'utf8');
+  return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"a runtime process listens"/g)].map(([, pid]) => Number(pid));
+}
+
+/** Pairs of process and parent. */
+function processTable(): [pid: number, ppid: number][] {
+  if (!existsSync('/proc/self/stat')) {
+    const { stdout } = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
+    return stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => [Number(pid), parentOnLinux(pid)]);
+}
+
+function parentOnLinux(pid: string): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold spaces and brackets itself: fields count from behind the last one.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}

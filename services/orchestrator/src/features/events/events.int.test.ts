@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../testing/database.js';
+import { fillWorkspaces } from '../../testing/fill.js';
+import { first } from '../../testing/test-orchestrator.js';
+import { createEventStore } from './events.store.js';
+
+const store = createEventStore();
+
+describe('the seq of a workspace', () => {
+  let db: MigratedDatabase;
+  beforeAll(async () => {
+    db = await createMigratedDatabase(25);
+  });
+  afterAll(() => db.close());
+
+  const workspace = async () => first(await fillWorkspaces(db.database, 1));
+  const event = (workspaceId: string) => ({ workspaceId, type: 'message.new' as const, subjectId: crypto.randomUUID() });
+  const seqs = async (workspaceId: string) => {
+    const rows = await db.database.selectFrom('workspace_events').select('seq').where('workspace_id', '=', workspaceId).orderBy('seq').execute();
+    return rows.map(({ seq }) => seq);
+  };
+  const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+  it('is gapless under twenty writers at once', async () => {
+    const id = await workspace();
+    const write = async () => {
+      for (let n = 0; n < 10; n += 1) await db.transaction((tx) => store.append(event(id), tx));
+    };
+    await Promise.all(Array.from({ length: 20 }, write));
+    expect(await seqs(id)).toEqual(upTo(200));
+  });
+
+  it('is given back by a transaction that fails', async () => {
+    const id = await workspace();
+    const failing = db.transaction(async (tx) => {
+      await store.append(event(id), tx);
+      throw new Error('on purpose');
+    });
+    await expect(failing).rejects.toThrow('on purpose');
+    expect(await db.transaction((tx) => store.append(event(id), tx))).toBe(1);
+  });
+
+  it('is the order of commits: whoever sees an event sees all before it', async () => {
+    const id = await workspace();
+    const writers = Array.from({ length: 20 }, () =>
+      db.transaction(async (tx) => {
+        await store.append(event(id), tx);
+        // Keeps the transaction open for a moment, each for another one.
+        await sql`SELECT pg_sleep(random() / 100)`.execute(tx);
+      }),
+    );
+    let written = false;
+    const all = Promise.all(writers).finally(() => {
+      written = true;
+    });
+    const looks: number[][] = [];
+    while (!written) looks.push(await seqs(id));
+    await all;
+    expect(looks.filter((look) => look.length > 0).map((look) => look.at(-1))).toEqual(
+      looks.filter((look) => look.length > 0).map((look) => look.length),
+    );
+    expect(await seqs(id)).toEqual(upTo(20));
+  });
+
+  it('counts for each workspace on its own', async () => {
+    const [one, other] = [await workspace(), await workspace()];
+    for (const id of [one, other, one]) await db.transaction((tx) => store.append(event(id), tx));
+    expect([await seqs(one), await seqs(other)]).toEqual([[1, 2], [1]]);
+  });
+
+  it('cannot be taken in a workspace that is gone', async () => {
+    await expect(db.transaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(/gone/);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BusEnvelope } from '@uswarm/contract';
+import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
+import { silentLogger, systemClock } from '@uswarm/service-kit';
+import { createStores } from '../../stores.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../testing/database.js';
+import { eventually } from '../../testing/eventually.js';
+import { fillMessages, fillWorkspaces } from '../../testing/fill.js';
+import { createEventRenderer } from './event-payloads.js';
+import { createRelay, type Relay, type RelayDeps } from './relay.js';
+
+const PER_WORKSPACE = 40;
+
+describe('the relay', () => {
+  let db: MigratedDatabase;
+  let bus: EventBus;
+  let relays: Relay[] = [];
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+    bus = createMemoryBus();
+  });
+  afterEach(async () => {
+    await Promise.all(relays.map((relay) => relay.close()));
+    relays = [];
+    await db.database.deleteFrom('users').execute();
+  });
+  afterAll(async () => {
+    await bus.close();
+    await db.close();
+  });
+
+  const start = (more: Partial<RelayDeps> = {}): Relay => {
+    const stores = createStores(db.database);
+    const render = createEventRenderer({ ...stores, clock: systemClock });
+    const relay = createRelay({ transaction: db.transaction, store: stores.events, render, publish: bus.publish, logger: silentLogger, pollMs: 1, ...more });
+    relays.push(relay);
+    return relay;
+  };
+  const unpublished = async () =>
+    (await db.database.selectFrom('workspace_events').select('seq').where('published_at', 'is', null).execute()).length;
+  /** Fills workspaces, and keeps the seqs of each as the bus brings them. */
+  const listen = async (workspaces: number) => {
+    const workspaceIds = await fillWorkspaces(db.database, workspaces);
+    const heard = new Map<string, number[]>(workspaceIds.map((id) => [id, []]));
+    const hear = (envelope: BusEnvelope) => envelope.kind === 'durable' && heard.get(envelope.workspace_id)?.push(envelope.seq);
+    for (const id of workspaceIds) await bus.subscribe(id, hear);
+    await fillMessages(db.database, PER_WORKSPACE);
+    return heard;
+  };
+  const inOrder = Array.from({ length: PER_WORKSPACE }, (_, index) => index + 1);
+  const published = () => eventually(unpublished, (count) => count === 0);
+
+  it('publishes each event once, in seq order', async () => {
+    const heard = await listen(3);
+    start();
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([inOrder, inOrder, inOrder]);
+  });
+
+  it('publishes each event once, in seq order, with four relays at once', async () => {
+    const heard = await listen(120);
+    for (let n = 0; n < 4; n += 1) start();
+    expect(await published()).toBe(0);
+    await Promise.all(relays.map((relay) => relay.close()));
+    expect([...heard.values()]).toEqual([...heard].map(() => inOrder));
+  });
+
+  it('that dies between publishing and committing is made good for by another: at least once, in order', async () => {
+    const heard = await listen(1);
+    let deaths = 0;
+    const dying: RelayDeps['transaction'] = (run) =>
+      db.transaction(async (tx) => {
+        await run(tx);
+        deaths += 1;
+        throw new Error('killed before the commit');
+      });
+    start({ transaction: dying });
+    await eventually(() => deaths, (count) => count > 0);
+    expect(await unpublished()).toBe(PER_WORKSPACE);
+    start();
+    expect(await published()).toBe(0);
+    const [seqs = []] = heard.values();
+    expect([...new Set(seqs)]).toEqual(inOrder);
+    expect(seqs.length).toBeGreaterThan(PER_WORKSPACE);
+    // What is heard again starts over from an earlier seq; it never jumps ahead.
+    const jumps = seqs.filter((seq, at) => at > 0 && seq > (seqs[at - 1] ?? 0) + 1);
+    expect(jumps).toEqual([]);
+  });
+
+  it('goes on after the database was away', async () => {
+    const heard = await listen(1);
+    let fails = 1;
+    const failing: RelayDeps['transaction'] = async (run) => {
+      if (fails-- > 0) throw new Error('connection terminated');
+      return db.transaction(run);
+    };
+    start({ transaction: failing });
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([inOrder]);
+  });
+
+  it('leaves out an event whose subject is gone, and goes on after it', async () => {
+    const heard = await listen(1);
+    await db.database.deleteFrom('messages').where('seq', '=', 2).execute();
+    start();
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([inOrder.filter((seq) => seq !== 2)]);
+  });
+
+  it('woken, does not wait for the next poll', async () => {
+    const heard = await listen(1);
+    const relay = start({ pollMs: 3_600_000 });
+    expect(await published()).toBe(0);
+    await db.database.updateTable('workspace_events').set({ published_at: null }).where('seq', '=', 1).execute();
+    relay.wake();
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([[...inOrder, 1]]);
+  });
+});

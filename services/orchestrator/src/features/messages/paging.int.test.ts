@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LIMITS, type MessageContent, type MessagePage, type MessageStatus } from '@uswarm/contract';
+import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+
+const NEVER = 50;
+
+describe('pages of messages', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+  });
+  afterAll(() => uswarm.close());
+
+  const list = async (query: Record<string, string | number> = {}) => {
+    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const path = `/v1/workspaces/${home.workspaceId}/conversations/${home.conversationId}/messages`;
+    return (await user.get<MessagePage>(`${path}?${search}`)).body;
+  };
+  /** Writes messages of agents as turns do, which is quicker than asking for them. */
+  const arrive = async (count: number, more: { content?: MessageContent; status?: MessageStatus } = {}) => {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const { last_seq: seq } = await uswarm.database
+        .updateTable('workspaces')
+        .set((row) => ({ last_seq: row('last_seq', '+', 1) }))
+        .where('id', '=', home.workspaceId)
+        .returning('last_seq')
+        .executeTakeFirstOrThrow();
+      const id = crypto.randomUUID();
+      const content = JSON.stringify(more.content ?? { type: 'text', text: `message ${seq}` });
+      const place = { workspace_id: home.workspaceId, conversation_id: home.conversationId, agent_id: home.agents[0]?.id ?? null };
+      const row = { id, ...place, seq, role: 'agent' as const, content, status: more.status ?? 'delivered' };
+      await uswarm.database.insertInto('messages').values(row).execute();
+      ids.push(id);
+    }
+    return ids;
+  };
+  const signUp = async (messages: number) => {
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    return arrive(messages);
+  };
+  const ids = ({ data }: MessagePage) => data.map(({ id }) => id);
+  /** Every page from the first on, following `next`. */
+  const walk = async (query: Record<string, string | number>, between: () => Promise<unknown> = async () => undefined) => {
+    const pages = [await list(query)];
+    for (let next = pages[0]?.pagination.next_scroll_id; next && pages.length < NEVER; ) {
+      await between();
+      const page = await list({ ...query, scrollId: next });
+      pages.push(page);
+      next = page.pagination.next_scroll_id;
+    }
+    return pages;
+  };
+
+  it('REST-032 RES-001 GET …/messages answers a page of messages and the pagination beside it', async () => {
+    const sent = await signUp(1);
+    const page = await list();
+    expect([Object.keys(page).toSorted(), ids(page)]).toEqual([['data', 'pagination'], sent]);
+  });
+
+  it('RES-063 the pagination has two cursors, null at an end, and two flags', async () => {
+    await signUp(3);
+    const first = await list({ limit: 2 });
+    const second = await list({ limit: 2, scrollId: first.pagination.next_scroll_id ?? '' });
+    expect([first.pagination, second.pagination]).toEqual([
+      { next_scroll_id: expect.any(String), prev_scroll_id: null, has_next: true, has_prev: false },
+      { next_scroll_id: null, prev_scroll_id: expect.any(String), has_next: false, has_prev: true },
+    ]);
+  });
+
+  it('of an empty conversation is empty, with no way to go', async () => {
+    await signUp(0);
+    expect(await list()).toEqual({
+      data: [],
+      pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
+    });
+  });
+
+  it.each([
+    ['backward', (sent: string[]) => sent.toReversed()],
+    ['forward', (sent: string[]) => sent],
+  ] as const)('REST-032 direction=%s walks through all messages in that order, each once', async (direction, order) => {
+    const sent = await signUp(11);
+    const pages = await walk({ direction, limit: 3 });
+    expect(pages.flatMap(ids)).toEqual(order(sent));
+    expect(pages.map(({ data }) => data.length)).toEqual([3, 3, 3, 2]);
+  });
+
+  it('is backward by default', async () => {
+    const sent = await signUp(3);
+    expect(ids(await list())).toEqual(sent.toReversed());
+  });
+
+  it.each(['backward', 'forward'])('going %s, prev comes back to the page before, in the same order', async (direction) => {
+    await signUp(9);
+    const pages = await walk({ direction, limit: 3 });
+    const back = [];
+    for (const page of pages.slice(1)) back.push(await list({ direction, limit: 3, scrollId: page.pagination.prev_scroll_id ?? '' }));
+    expect(back.map(ids)).toEqual(pages.slice(0, -1).map(ids));
+  });
+
+  it('going backward stays stable while messages arrive', async () => {
+    const sent = await signUp(10);
+    const pages = await walk({ direction: 'backward', limit: 3 }, () => arrive(2));
+    expect(pages.flatMap(ids)).toEqual(sent.toReversed());
+  });
+
+  it('going forward takes in what arrives on the way', async () => {
+    const sent = await signUp(4);
+    let late: string[] = [];
+    const pages = await walk({ direction: 'forward', limit: 3 }, async () => {
+      if (late.length === 0) late = await arrive(2);
+    });
+    expect(pages.flatMap(ids)).toEqual([...sent, ...late]);
+  });
+
+  it(`has ${LIMITS.pageDefault} messages unless the limit says otherwise, at most ${LIMITS.pageMaximum}`, async () => {
+    await signUp(LIMITS.pageMaximum + 1);
+    const lengths = [];
+    for (const query of [{}, { limit: 1 }, { limit: LIMITS.pageMaximum }]) lengths.push((await list(query)).data.length);
+    expect(lengths).toEqual([LIMITS.pageDefault, 1, LIMITS.pageMaximum]);
+  });
+
+  it.each(['0', '-1', '101', '1.5', 'ten', '', 'NaN', '1e3'])('refuses limit=%s', async (limit) => {
+    await signUp(0);
+    expect(await user.refusal('GET', `${home.messages}?limit=${limit}`)).toBe('validation_failed');
+  });
+
+  it.each(['direction=up', 'direction=', 'direction=forward&direction=backward', 'limit=1&limit=2', `scrollId=${'x'.repeat(513)}`])(
+    'refuses %s',
+    async (query) => {
+      await signUp(0);
+      expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
+    },
+  );
+
+  describe('cursors', () => {
+    const cursor = async (query: Record<string, string | number> = {}) =>
+      (await list({ limit: 1, ...query })).pagination.next_scroll_id ?? '';
+    const refusal = (scrollId: string, path = home.messages, more = '') =>
+      user.refusal('GET', `${path}?scrollId=${encodeURIComponent(scrollId)}${more}`);
+
+    it('RES-064 are opaque: a page goes on from one as it was handed out', async () => {
+      const sent = await signUp(2);
+      expect(ids(await list({ scrollId: await cursor() }))).toEqual([sent[0]]);
+    });
+
+    it('RES-064 are refused when anything in them was changed', async () => {
+      await signUp(2);
+      const good = await cursor();
+      const forged = [...good].map((letter, at) => good.slice(0, at) + (letter === 'A' ? 'B' : 'A') + good.slice(at + 1));
+      const codes = [];
+      // The last letter of base64 carries bits that count for nothing.
+      for (const scrollId of forged.slice(0, -1)) codes.push(await refusal(scrollId));
+      expect(new Set(codes)).toEqual(new Set(['cursor_invalid']));
+    });
+
+    it.each(['', 'x', '.', '..', 'a.b', 'WzEsMSwib2xkZXIiXQ', 'WzEsMSwib2xkZXIiXQ.AAAA', '%00', '💥'])('refuse %j', async (scrollId) => {
+      await signUp(2);
+      expect(await refusal(scrollId)).toBe('cursor_invalid');
+    });
+
+    it('of one direction are refused in the other', async () => {
+      await signUp(2);
+      expect(await refusal(await cursor({ direction: 'forward' }), home.messages, '&direction=backward')).toBe('cursor_invalid');
+    });
+
+    it('of one conversation are refused in another', async () => {
+      await signUp(2);
+      const made = await user.post<{ data: { id: string } }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
+      const other = `${home.workspace}/conversations/${made.body.data.id}/messages`;
+      expect(await refusal(await cursor(), other)).toBe('cursor_invalid');
+    });
+
+    it('of one user are refused to another', async () => {
+      await signUp(2);
+      const taken = await cursor();
+      await signUp(2);
+      expect(await refusal(taken)).toBe('cursor_invalid');
+    });
+  });
+
+  it.each([
+    ['pending', 'pending'],
+    ['sent', 'delivered'],
+    ['delivered', 'delivered'],
+    ['read', 'delivered'],
+    ['silent', 'delivered'],
+    ['delegated', 'delivered'],
+    ['failed', 'failed'],
+    ['incomplete', 'failed'],
+  ] as const)('a message that is %s is listed as %s, with its own status beside', async (status, listed) => {
+    await signUp(0);
+    await arrive(1, { status });
+    expect((await list()).data).toMatchObject([{ status: listed, extended_status: status }]);
+  });
+
+  it('RES-057 RES-062 a message of an agent shows it with id, name, role, slug, avatar and status', async () => {
+    await signUp(1);
+    expect((await list()).data[0]?.agent).toEqual({
+      id: home.agents[0]?.id,
+      name: 'Manager',
+      role: 'manager',
+      slug: 'manager',
+      avatar: '',
+      status: 'busy',
+    });
+  });
+
+  it.each<MessageContent>([
+    { type: 'text', text: 't' },
+    { type: 'loading' },
+    { type: 'tool_status', tool: 'web_search_tool', description: 'd', state: 'running' },
+  ])('RES-065 content %j has the shape of its type and nothing else', async (content) => {
+    await signUp(0);
+    await arrive(1, { content });
+    expect((await list()).data[0]?.content).toEqual(content);
+  });
+});

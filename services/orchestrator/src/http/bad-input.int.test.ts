@@ -1,0 +1,108 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ERRORS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
+import type { RawRequest } from '../testing/api-client.js';
+import { storedRows } from '../testing/stored.js';
+import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../testing/test-orchestrator.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const message = (text: string): string => JSON.stringify({ content: { type: 'text', text } });
+
+describe('bad input', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const send = (request: Omit<RawRequest, 'method' | 'path'>) =>
+    user.raw<ErrorBody>({ method: 'POST', path: home.messages, ...request });
+
+  it.each<[ErrorCode, string, Omit<RawRequest, 'method' | 'path'>]>([
+    ['malformed_json', 'half a JSON text', { headers: JSON_TYPE, body: '{"content":' }],
+    ['malformed_json', 'words', { headers: JSON_TYPE, body: 'hello' }],
+    ['malformed_json', 'bytes that are no text', { headers: JSON_TYPE, body: Buffer.from([0xff, 0xfe, 0x00]) }],
+    ['malformed_json', 'single quotes', { headers: JSON_TYPE, body: "{'a':1}" }],
+    ['validation_failed', 'nothing', { headers: JSON_TYPE }],
+    ['validation_failed', 'an array', { headers: JSON_TYPE, body: '[]' }],
+    ['validation_failed', 'null', { headers: JSON_TYPE, body: 'null' }],
+    ['validation_failed', 'a deep array', { headers: JSON_TYPE, body: '['.repeat(5_000) + ']'.repeat(5_000) }],
+    ['unsupported_media_type', 'no content type', { body: message('hi') }],
+    ['unsupported_media_type', 'text/plain', { headers: { 'content-type': 'text/plain' }, body: message('hi') }],
+    ['unsupported_media_type', 'a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }],
+    ['unsupported_media_type', 'a charset that is none', { headers: { 'content-type': 'application/json; charset=klingon' }, body: message('hi') }],
+    ['unsupported_media_type', 'an encoding that is none', { headers: { ...JSON_TYPE, 'content-encoding': 'rot13' }, body: message('hi') }],
+    ['payload_too_large', 'one byte over 256 KiB', { headers: JSON_TYPE, body: message('hi').padEnd(LIMITS.bodyBytes + 1) }],
+    ['payload_too_large', 'a compressed body that is larger when unpacked', { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(message('hi').padEnd(LIMITS.bodyBytes + 1)) }],
+  ])('ERR-001 ERR-002 ERR-003 %s: %s, and nothing is stored', async (code, _what, request) => {
+    const before = await storedRows(uswarm.database);
+    const { status, headers, body } = await send(request);
+    expect(status).toBe(ERRORS[code].status);
+    expect(body).toEqual({ message: ERRORS[code].message, code, extra: expect.objectContaining({ request_id: headers['x-request-id'] }) });
+    expect(await storedRows(uswarm.database)).toEqual(before);
+  });
+
+  it('a body of exactly 256 KiB is taken', async () => {
+    const { status } = await send({ headers: JSON_TYPE, body: message('hi').padEnd(LIMITS.bodyBytes) });
+    expect(status).toBe(201);
+  });
+
+  it('a compressed body and another charset are taken', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'gzip' };
+    expect((await send({ headers, body: gzipSync(message('hi')) })).status).toBe(201);
+  });
+
+  it('ERR-003 an error names the request as the client named it', async () => {
+    const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': 'from-the-client-1' }, body: '{' });
+    expect(body.extra?.request_id).toBe('from-the-client-1');
+  });
+
+  it.each(['short', 'with blanks in it', 'x'.repeat(129), 'injected"quotes'])('replaces the request id %j of a client', async (sent) => {
+    const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': sent }, body: '{' });
+    expect(body.extra?.request_id).toMatch(/^[\da-f-]{36}$/);
+  });
+
+  it.each([
+    ['GET', '/v1/nothing'],
+    ['GET', '/v1/'],
+    ['POST', '/v1/health'],
+    ['DELETE', '/v1/users/profile'],
+    ['GET', '/v1/nothing/%ZZ'],
+    ['GET', '/v1/../v1/nothing'],
+  ] as const)('route_not_found: %s %s', async (method, path) => {
+    expect(await user.refusal(method, path)).toBe('route_not_found');
+  });
+
+  it.each(['%ZZ', '%', '%E0%A4%A', '%FF'])('an id that cannot be decoded (%s) names nothing', async (id) => {
+    expect(await user.refusal('GET', `/v1/workspaces/${id}`)).toBe('workspace_not_found');
+    expect(await user.refusal('GET', `${home.workspace}/conversations/${id}`)).toBe('workspace_not_found');
+  });
+
+  it('credentials are looked at before anything else of a request', async () => {
+    const path = `/v1/workspaces/${crypto.randomUUID()}/conversations/x/messages`;
+    const { body } = await uswarm.anonymous.raw<ErrorBody>({ method: 'POST', path, headers: JSON_TYPE, body: '{' });
+    expect(body.code).toBe('token_missing');
+  });
+
+  it('what is our own fault tells nothing of its cause', async () => {
+    await uswarm.database.schema.alterTable('users').renameColumn('surname', 'gone').execute();
+    try {
+      const { status, body } = await user.raw<ErrorBody>({ method: 'GET', path: '/v1/users/profile' });
+      expect([status, body.code, body.message]).toEqual([500, 'internal_error', ERRORS.internal_error.message]);
+      expect(JSON.stringify(body)).not.toMatch(/surname|column|select/i);
+    } finally {
+      await uswarm.database.schema.alterTable('users').renameColumn('gone', 'surname').execute();
+    }
+  });
+
+  it('one bad request leaves the next one alone', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => send({ headers: JSON_TYPE, body: index % 3 === 0 ? '{' : 'null' })),
+    );
+    expect(new Set(all.map(({ body }) => body.extra?.request_id)).size).toBe(30);
+  });
+});

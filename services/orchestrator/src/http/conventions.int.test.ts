@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request } from 'undici';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../testing/test-orchestrator.js';
+
+const SNAKE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const IS_A_TIME = /_at$|^timestamp$|^date_of_birth$/;
+
+/** Every key of a JSON value, with what it stands for. */
+function entries(value: unknown): [string, unknown][] {
+  if (Array.isArray(value)) return value.flatMap(entries);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]) => [[key, part] as [string, unknown], ...entries(part)]);
+}
+
+describe('conventions', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    user = await uswarm.user();
+  });
+  afterAll(() => uswarm.close());
+
+  /** An answer of every route that has a body. */
+  async function bodies(): Promise<unknown[]> {
+    const home = await uswarm.home(user);
+    const agentId = home.agents[1]?.id;
+    const mentions = [{ agent_id: agentId, agent_name: '', offset: 0, length: 2 }];
+    const { body: sent } = await user.post(home.messages, { local_id: crypto.randomUUID(), content: { type: 'text', text: 'hi' }, mentions }, 201);
+    const { body: made } = await user.post(`${home.workspace}/conversations`, { type: 'agent', agent_id: agentId }, 201);
+    await user.patch('/v1/users', { date_of_birth: '2000-01-01' }, 204);
+    const error = await user.raw({ method: 'GET', path: '/v1/nothing' });
+    const paths = ['/v1/health', '/v1/models', '/v1/legal', '/v1/users/profile', '/v1/workspaces', home.workspace];
+    paths.push(`${home.workspace}/agents`, `${home.workspace}/conversations`, home.conversation, home.messages);
+    const got = [];
+    for (const path of paths) got.push((await user.get(path)).body);
+    return [sent, made, error.body, ...got];
+  }
+
+  it('CONV-001 nothing is served outside of /v1/', async () => {
+    for (const path of ['/health', '/models', '/users/profile', '/v2/health', '/']) {
+      const { statusCode, body } = await request(`${uswarm.url}${path}`, { headers: user.headers });
+      await body.dump();
+      expect([path, statusCode]).toEqual([path, 404]);
+    }
+  });
+
+  it('CONV-002 every key is snake_case', async () => {
+    const keys = entries(await bodies()).map(([key]) => key);
+    expect(keys.filter((key) => !SNAKE.test(key))).toEqual([]);
+  });
+
+  it('CONV-002 a camelCase key of a request is an unknown one', async () => {
+    const read = async () => (await user.get<{ data: { country_code: string } }>('/v1/users/profile')).body.data.country_code;
+    const before = await read();
+    await user.patch('/v1/users', { countryCode: 'FR' }, 204);
+    expect(await read()).toBe(before);
+  });
+
+  it('CONV-003 every point in time is an ISO 8601 text', async () => {
+    const times = entries(await bodies()).filter(([key, value]) => IS_A_TIME.test(key) && value !== null);
+    expect(times.length).toBeGreaterThan(0);
+    expect(times.filter(([, value]) => typeof value !== 'string' || !ISO.test(value))).toEqual([]);
+  });
+
+  it('CONV-004 a mutation with nothing to return answers 204 without a body', async () => {
+    const other = await uswarm.stranger();
+    const answers = [
+      await other.post('/v1/auth/sign-up', undefined, 204),
+      await other.post('/v1/auth/sign-in', undefined, 204),
+      await other.patch('/v1/users', {}, 204),
+      await other.delete('/v1/auth/delete', {}, 204),
+    ];
+    expect(answers.map(({ body, headers }) => [body, headers['content-type']])).toEqual(answers.map(() => [undefined, undefined]));
+  });
+
+  it('what a route answers sits under data', async () => {
+    const wrapped = (await bodies()).filter((body) => Object.hasOwn(body as object, 'data'));
+    expect(wrapped.map((body) => Object.keys(body as object).filter((key) => key !== 'pagination'))).toEqual(
+      wrapped.map(() => ['data']),
+    );
+    expect(wrapped).toHaveLength(12);
+  });
+
+  it('an answer is JSON that nobody caches or takes for a page', async () => {
+    const { headers } = await user.get('/v1/users/profile');
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    });
+    expect(headers).not.toHaveProperty('x-powered-by');
+  });
+});

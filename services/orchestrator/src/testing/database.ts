@@ -1,0 +1,27 @@
+import { silentLogger } from '@uswarm/service-kit';
+import { createTestDatabase } from '@uswarm/testkit';
+import { type Database, openDatabase } from '../database/database.js';
+import { migrate } from '../database/migrate.js';
+
+export interface MigratedDatabase {
+  url: string;
+  database: Database;
+  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A database with our tables and nothing in them, for tests of stores. */
+export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
+  const { url, drop } = await createTestDatabase();
+  await migrate(url, silentLogger);
+  const database = openDatabase({ url, maxConnections });
+  return {
+    url,
+    database,
+    transaction: (run) => database.transaction().execute(run),
+    async close() {
+      await database.destroy();
+      await drop();
+    },
+  };
+}
