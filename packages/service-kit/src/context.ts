@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** What belongs to one request, wherever in the code it is handled. */
 export interface RequestContext {
   requestId: string;
-  traceparent?: string;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

@@ -7,3 +7,4 @@ export * from './ops-server.js';
 export * from './retry.js';
 export * from './shutdown.js';
 export * from './tokens.js';
+export * from './tracing.js';

@@ -7,7 +7,7 @@ import {
   SendAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type SigningKey, signInternalToken } from '@uswarm/service-kit';
+import { type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
@@ -62,6 +62,7 @@ export function createOrchestratorClient({
         path,
         headers: {
           ...headers,
+          ...traceHeaders(),
           authorization: `Bearer ${token}`,
           'content-type': 'application/json',
           'x-request-id': requestId,

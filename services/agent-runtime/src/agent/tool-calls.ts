@@ -6,7 +6,7 @@ import { toolEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** Tool calls that a model may ask for in one step. */
-export const MAX_CALLS_PER_STEP = 8;
+const MAX_CALLS_PER_STEP = 8;
 
 const SEARCH_TOOL = 'web_search_tool';
 const MAX_LINE = 200;

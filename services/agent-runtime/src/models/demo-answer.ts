@@ -16,7 +16,7 @@ function lastIndexOfUser(messages: readonly ModelMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'user');
 }
 
-export function asksForSearch(text: string): boolean {
+function asksForSearch(text: string): boolean {
   return /search|look up|find|sources|web/i.test(text);
 }
 

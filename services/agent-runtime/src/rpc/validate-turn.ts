@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { RunTurnRequest } from '@uswarm/runtime-proto';
 
-export const MAX_HISTORY_MESSAGES = 200;
-export const MAX_HISTORY_BYTES = 512 * 1024;
+const MAX_HISTORY_MESSAGES = 200;
+const MAX_HISTORY_BYTES = 512 * 1024;
 
 function problemOf({ turnId, generation, agent, history }: RunTurnRequest): string | undefined {
   if (turnId === '') return 'turn_id is missing';

@@ -1,10 +1,9 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
 
 /** A connection pool, or a transaction on one of its connections. */
 export type Database = Kysely<Schema>;
-export type Tx = Transaction<Schema>;
 
 const INT8 = 20;
 

@@ -9,7 +9,7 @@ import type {
 } from '@uswarm/contract';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-/** Tables as the newest migration leaves them. bigint columns are read as numbers (see pool.ts). */
+/** Tables as the newest migration leaves them. bigint columns are read as numbers (see database.ts). */
 
 type Timestamp = ColumnType<Date, Date | string, Date | string>;
 type CreatedAt = ColumnType<Date, Date | string | undefined, never>;

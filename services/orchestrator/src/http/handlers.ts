@@ -1,7 +1,5 @@
 import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
-import type { Identity, IdentityActor, UserActor } from '../features/auth/actor.js';
-
-export type { Identity };
+import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 
 type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends 'user'
   ? UserActor

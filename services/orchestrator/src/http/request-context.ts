@@ -5,7 +5,6 @@ import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 
 const REQUEST_ID = /^[\w.-]{8,128}$/;
-const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
 /** Gives each request its id (the client's own where it sends a sane one) and logs how it ended. */
 export function createRequestContext(logger: Logger, metrics: Registry): RequestHandler {
@@ -19,7 +18,6 @@ export function createRequestContext(logger: Logger, metrics: Registry): Request
   return (request, response, next) => {
     const sent = request.get('x-request-id');
     const requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID();
-    const traceparent = request.get('traceparent');
     response.set('X-Request-Id', requestId);
     const started = performance.now();
     response.once('finish', () => {
@@ -28,9 +26,6 @@ export function createRequestContext(logger: Logger, metrics: Registry): Request
       duration.observe({ route, status: response.statusCode }, seconds);
       logger.debug({ requestId, route, status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
     });
-    runInContext(
-      traceparent !== undefined && TRACEPARENT.test(traceparent) ? { requestId, traceparent } : { requestId },
-      next,
-    );
+    runInContext({ requestId }, next);
   };
 }

@@ -6,6 +6,7 @@ import {
   type RouteAuth,
   type RouteDefinition,
 } from '@uswarm/contract';
+import { inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
@@ -36,7 +37,8 @@ export function createRoutes(handlers: Handlers, authenticate: Authenticate): Ro
   for (const route of ROUTES) {
     const handler = (handlers as Partial<Record<OperationId, AnyHandler>>)[route.operationId];
     router[route.method](expressPath(route.path), async (request, response) => {
-      await serve(route, handler, authenticate, request, response);
+      const span = { parent: request.headers, attributes: { 'http.route': route.path } };
+      await inSpan(route.operationId, span, () => serve(route, handler, authenticate, request, response));
     });
   }
   router.use(((error, request, _response, next) => {

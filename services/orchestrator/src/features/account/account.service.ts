@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -53,13 +52,13 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   }
 
   async function createEverything(identity: Identity, tx: Database): Promise<boolean> {
-    const userId = uuidv7();
+    const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
-    const workspaceId = uuidv7();
+    const workspaceId = randomUUIDv7();
     await workspaces.insert({ id: workspaceId, ownerId: userId, name: FIRST_WORKSPACE }, tx);
-    const members = agentTemplates.map((template, index) => ({ ...template, id: uuidv7(), sortOrder: index }));
+    const members = agentTemplates.map((template, index) => ({ ...template, id: randomUUIDv7(), sortOrder: index }));
     await agents.insertAll(workspaceId, members, tx);
-    await conversations.insert({ id: uuidv7(), workspaceId, type: 'swarm', agentId: null }, tx);
+    await conversations.insert({ id: randomUUIDv7(), workspaceId, type: 'swarm', agentId: null }, tx);
     await runtimes.want(workspaceId, userId, tx);
     return true;
   }

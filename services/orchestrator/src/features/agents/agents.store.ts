@@ -27,7 +27,7 @@ export interface AgentStore {
 }
 
 /** The columns of AgentRow, with `a` the agent and `r` the runtime of its workspace. */
-export const AGENT_COLUMNS = [
+const AGENT_COLUMNS = [
   'a.id',
   'a.name',
   'a.role',

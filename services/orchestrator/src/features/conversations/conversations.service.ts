@@ -1,6 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Conversation, type CreateConversationBody } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
@@ -60,7 +60,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
     async create(userId, workspaceId, body) {
       await access.require(userId, workspaceId);
       const agentId = await checkedAgent(workspaceId, body);
-      const id = uuidv7();
+      const id = randomUUIDv7();
       await transaction(async (tx) => {
         await store.insert({ id, workspaceId, type: body.type, agentId }, tx);
         await events.append({ workspaceId, type: 'conversation.new', subjectId: id }, tx);

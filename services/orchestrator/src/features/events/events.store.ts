@@ -12,7 +12,8 @@ export interface StoredEvent {
 export interface EventStore {
   /**
    * Writes an event and takes the next seq of the workspace. The row lock is held until the
-   * transaction ends, so that commit order is seq order without gaps: call it last.
+   * transaction ends, so that commit order is seq order without gaps: call it as late as the
+   * transaction allows, after everything that may take long.
    */
   append(event: Omit<StoredEvent, 'seq'>, db: Database): Promise<number>;
   /**

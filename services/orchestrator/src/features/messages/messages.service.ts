@@ -1,6 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, LIMITS, type MessageData, type MessageDraft, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
@@ -78,7 +78,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const members = await agents.members(workspaceId);
     const mentions = checkedMentions(draft, text, members);
     const agentId = answeringAgent(conversation, mentions, members);
-    const id = uuidv7();
+    const id = randomUUIDv7();
     await transaction(async (tx) => {
       // Taking the seq locks the workspace, so the count below is exact under concurrent sends.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);

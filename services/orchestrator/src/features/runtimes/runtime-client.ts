@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { AgentRuntime, type RunTurnRequest, type TurnEvent } from '@uswarm/runtime-proto';
-import { signCallToken } from '@uswarm/service-kit';
+import { signCallToken, traceHeaders } from '@uswarm/service-kit';
 
 /** A runtime, and where it answers. */
 export interface RuntimeTarget {
@@ -38,6 +38,7 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
     const authorize: Interceptor = (next) => async (request) => {
       const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
       request.header.set('authorization', `Bearer ${token}`);
+      for (const [name, value] of Object.entries(traceHeaders())) request.header.set(name, value);
       return next(request);
     };
     // Pings find a peer that is gone without a word; an unused connection closes by itself.

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { NewTurn, TurnStore } from './turns.store.js';
@@ -16,7 +16,7 @@ export interface TurnQueue {
 export function createTurnQueue(store: Pick<TurnStore, 'insert' | 'countActive'>, work: Pick<WorkStore, 'enqueue'>): TurnQueue {
   return {
     async enqueue({ ordinal, ...turn }, db) {
-      const id = uuidv7();
+      const id = randomUUIDv7();
       await store.insert({ id, ...turn }, db);
       await work.enqueue(
         { kind: TURN_WORK, subjectId: id, workspaceId: turn.workspaceId, serialKey: turn.conversationId, ordinal },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { Clock, Logger } from '@uswarm/service-kit';
+import { type Clock, inSpan, type Logger } from '@uswarm/service-kit';
 import type { LeasedWork } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -160,7 +160,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const setActivity = (activity: Parameters<AgentStore['setActivity']>[1]) => agents.setActivity(turn.agent_id, activity);
     const reply = createReply({ turn, writer, live, setActivity }, begun);
     try {
-      await runToEnd({ turn, writer, reply, signal });
+      await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd({ turn, writer, reply, signal }));
       return { done: true };
     } catch (error) {
       // The lease is somebody else's, or this process stops: the next holder goes on from here.

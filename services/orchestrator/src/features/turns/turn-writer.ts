@@ -1,5 +1,5 @@
+import { randomUUIDv7 } from 'node:crypto';
 import type { DurableEventName, MessageContent, MessageStatus } from '@uswarm/contract';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
@@ -83,7 +83,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
           const [reply] = await messages.find([turn.reply_message_id], tx);
           return { replyId: turn.reply_message_id, seq: reply?.seq ?? 0 };
         }
-        const id = uuidv7();
+        const id = randomUUIDv7();
         await setUserMessage('delivered', tx);
         const seq = await append('message.new', id, tx);
         const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
@@ -116,7 +116,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
           await messages.update(known, { content }, tx);
           return append('message.updated', known, tx);
         }
-        const id = uuidv7();
+        const id = randomUUIDv7();
         const seq = await append('message.new', id, tx);
         const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
         await messages.insert(

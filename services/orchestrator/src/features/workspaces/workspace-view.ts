@@ -9,7 +9,7 @@ export function previewText(content: MessageContent): string {
   switch (content.type) {
     case 'text':
     case 'system':
-      return content.text.replaceAll(/\s+/g, ' ').trim().slice(0, PREVIEW_LENGTH);
+      return shortened(content.text.replaceAll(/\s+/g, ' ').trim());
     case 'action_card':
     case 'artifact':
       return content.title;
@@ -22,6 +22,11 @@ export function previewText(content: MessageContent): string {
     case 'loading':
       return '';
   }
+}
+
+/** Never leaves half of a character at the end. */
+function shortened(text: string): string {
+  return text.slice(0, PREVIEW_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** spec: orchestrator §2.7 */

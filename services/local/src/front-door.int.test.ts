@@ -1,0 +1,142 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { checkResponse } from '@uswarm/contract/checks';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { io } from 'socket.io-client';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken, startMobile } from '../test/mobile.js';
+import { rawRequest, UPGRADE } from '../test/raw-http.js';
+
+const E2E_TOKEN = 'a token of this test, long enough for it';
+const SIGNATURE_SECRET = 'a secret of this test';
+
+async function post(local: RunningProgram, route: string, headers: Record<string, string>) {
+  const response = await fetch(`${local.url}${route}`, { method: 'POST', headers });
+  const text = await response.text();
+  const body = text === '' ? undefined : (JSON.parse(text) as { code: string });
+  checkResponse({ method: 'POST', path: route, status: response.status, body });
+  return { status: response.status, code: body?.code };
+}
+
+async function localJson(local: RunningProgram): Promise<unknown> {
+  return JSON.parse(await readFile(path.join(local.directory, 'local.json'), 'utf8'));
+}
+
+const asTestUser = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'ci', 'x-e2e-email': 'ci@example.com', 'x-e2e-name': 'CI' };
+
+describe('local mode with its defaults', () => {
+  let local: RunningProgram;
+  beforeAll(async () => {
+    local = await runLocalMode();
+  }, 120_000);
+  afterAll(() => local?.stop());
+
+  it('tells other programs where it is, and nobody but its owner', async () => {
+    const { url, issuer, program } = local;
+    expect(await localJson(local)).toEqual({ url, issuer, e2e_token: null, pid: program.pid });
+    expect((await stat(path.join(local.directory, 'local.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('has no end-to-end bypass', async () => {
+    expect(await post(local, '/v1/auth/sign-in', asTestUser)).toEqual({ status: 401, code: 'token_missing' });
+  });
+
+  it.each([
+    ['/', 'text/html; charset=utf-8', /<h1>uswarm is running<\/h1>/],
+    ['/openapi.json', 'application/json', /^\{\s*"openapi": "3\.1/],
+    ['/asyncapi.json', 'application/json', /^\{\s*"asyncapi": "3/],
+  ])('serves %s', async (route, type, content) => {
+    const response = await fetch(`${local.url}${route}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(type);
+    expect(await response.text()).toMatch(content);
+  });
+
+  describe('addressed by a name that somebody points at this machine', () => {
+    const foreign = { host: 'rebound.example' };
+    const polling = '/socket.io/?EIO=4&transport=polling';
+    const websocket = '/socket.io/?EIO=4&transport=websocket';
+
+    it.each(['/v1/health', '/', '/dev/issuer/.well-known/openid-configuration'])('refuses %s', async (route) => {
+      expect((await rawRequest(`${local.url}${route}`, foreign)).status).toBe(421);
+      expect((await rawRequest(`${local.url}${route}`, { host: 'localhost' })).status).toBe(200);
+    });
+
+    it('refuses socket.io by polling', async () => {
+      expect((await rawRequest(`${local.url}${polling}`, foreign)).status).toBe(403);
+      expect((await rawRequest(`${local.url}${polling}`, { host: 'localhost' })).status).toBe(200);
+    });
+
+    it('refuses socket.io by WebSocket', async () => {
+      const at = `${local.url}${websocket}`;
+      expect((await rawRequest(at, { ...UPGRADE, ...foreign })).upgraded).toBe(false);
+      expect((await rawRequest(at, { ...UPGRADE, host: 'localhost' })).upgraded).toBe(true);
+    });
+  });
+});
+
+describe('local mode with E2E_TOKEN', () => {
+  let local: RunningProgram;
+  beforeAll(async () => {
+    local = await runLocalMode({ E2E_TOKEN });
+  }, 120_000);
+  afterAll(() => local?.stop());
+
+  it('lets a test name the user that it wants to be', async () => {
+    expect(await post(local, '/v1/auth/sign-in', asTestUser)).toEqual({ status: 204, code: undefined });
+    const wrong = { ...asTestUser, 'x-e2e-token': E2E_TOKEN.replace('a', 'b') };
+    expect(await post(local, '/v1/auth/sign-in', wrong)).toEqual({ status: 401, code: 'token_invalid' });
+  });
+
+  it('tells the token to programs that may read its local.json', async () => {
+    expect(await localJson(local)).toMatchObject({ e2e_token: E2E_TOKEN });
+  });
+});
+
+describe('local mode with SIGNATURE_MODE=required', () => {
+  let local: RunningProgram;
+  let token: string;
+  beforeAll(async () => {
+    local = await runLocalMode({ SIGNATURE_MODE: 'required', SIGNATURE_SECRET });
+    token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+  }, 120_000);
+  afterAll(() => local?.stop());
+
+  /** As a client signs, written anew from the specification. */
+  function signed(secret = SIGNATURE_SECRET): Record<string, string> {
+    const timestamp = String(Date.now());
+    const signature = createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
+    return { 'x-token': token, 'x-timestamp': timestamp, 'x-signature': signature };
+  }
+
+  /** What a socket is told that is not let in. */
+  async function socketRefusal(credentials: Record<string, string>): Promise<unknown> {
+    const socket = io(`${local.url}/v1`, { auth: credentials, forceNew: true, reconnection: false });
+    const code = await new Promise((resolve, reject) => {
+      socket.once('connect', () => reject(new Error('it was let in')));
+      socket.once('connect_error', (error: Error & { data?: { code?: unknown } }) => resolve(error.data?.code));
+    });
+    socket.disconnect();
+    return code;
+  }
+
+  it('does the whole job for a client that signs', async () => {
+    const mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token, credentials: signed });
+    const { done } = await mobile.ask('Are you there?');
+    expect(done.payload['status']).toBe('delivered');
+    mobile.close();
+  });
+
+  it('lets nobody in over REST without the right signature', async () => {
+    const { 'x-signature': _left, ...unsigned } = signed();
+    expect(await post(local, '/v1/auth/sign-up', unsigned)).toEqual({ status: 401, code: 'signature_missing' });
+    const forged = await post(local, '/v1/auth/sign-up', signed('another secret than that'));
+    expect(forged).toEqual({ status: 401, code: 'signature_invalid' });
+  });
+
+  it('lets nobody in over socket.io without the right signature', async () => {
+    expect(await socketRefusal({ 'x-token': token })).toBe('signature_missing');
+    expect(await socketRefusal(signed('another secret than that'))).toBe('signature_invalid');
+  });
+});

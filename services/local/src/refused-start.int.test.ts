@@ -1,0 +1,90 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '@uswarm/testkit';
+import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
+
+/** Starts local mode where it cannot start. @returns its sentence, after checking that this is all it said */
+async function refusal(env: Record<string, string>, args: string[] = []): Promise<string> {
+  const program = startLocalMode(env, args);
+  expect(await program.ended).toBe(1);
+  const [sentence, ...rest] = program.stderr().split('\n');
+  expect(rest).toEqual(['']);
+  return sentence ?? '';
+}
+
+describe('local mode beside one that runs', () => {
+  let local: RunningProgram;
+  let spare: string;
+  beforeAll(async () => {
+    spare = await newDataFolder();
+    local = await runLocalMode();
+  }, 120_000);
+  afterAll(async () => {
+    await local?.stop();
+    await rm(path.dirname(spare), { recursive: true, force: true });
+  });
+
+  it('says who uses the data folder, and leaves that one alone', async () => {
+    const infoFile = path.join(local.directory, 'local.json');
+    const before = await readFile(infoFile, 'utf8');
+    const env = { USWARM_DATA_DIR: local.directory, USWARM_PORT: String(await freePort()) };
+    expect(await refusal(env)).toBe(
+      `Another instance (pid ${local.program.pid}, ${local.url}) already uses the data folder ${local.directory}; ` +
+        'stop it first, or set USWARM_DATA_DIR to another folder.',
+    );
+    expect(await readFile(infoFile, 'utf8')).toBe(before);
+    const health = (await (await fetch(`${local.url}/v1/health`)).json()) as { data: { online: boolean } };
+    expect(health.data.online).toBe(true);
+  });
+
+  it('says who has the port, and gives the data folder back', async () => {
+    const env = { USWARM_DATA_DIR: spare, USWARM_PORT: new URL(local.url).port };
+    const sentence = await refusal(env);
+    expect(sentence).toMatch(/^Port \d+ is already in use .*\. Set USWARM_PORT to another one\.$/);
+    if (process.platform === 'linux') expect(sentence).toContain(`pid ${local.program.pid}`);
+    // The second time it is still the port, and not a folder that the first time left locked.
+    expect(await refusal(env)).toBe(sentence);
+  });
+});
+
+describe('local mode that cannot start', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await newDataFolder();
+  });
+  afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
+
+  it('refuses a data folder of an older format', async () => {
+    const old = path.join(path.dirname(directory), 'old');
+    await mkdir(old);
+    await writeFile(path.join(old, 'format.json'), JSON.stringify({ format: 0, postgres_major: 18 }));
+    expect(await refusal({ USWARM_DATA_DIR: old, USWARM_PORT: String(await freePort()) })).toBe(
+      `The data folder ${old} was made by an older version (format 0, this one needs 1): ` +
+        'move it away to begin afresh, or set USWARM_DATA_DIR to another one.',
+    );
+  });
+
+  it.each([
+    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
+    [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
+    [{ E2E_TOKEN: 'short' }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
+  ])('refuses the environment %j', async (env, sentence) => {
+    expect(await refusal({ USWARM_DATA_DIR: directory, ...env })).toBe(sentence);
+  });
+
+  it('refuses an argument that it does not know', async () => {
+    const sentence = await refusal({ USWARM_DATA_DIR: directory }, ['--serach']);
+    expect(sentence).toBe("Unknown option '--serach'. Try npm start -- --help.");
+  });
+});
+
+it('prints how it is used, and starts nothing', async () => {
+  const directory = await newDataFolder();
+  const program = startLocalMode({ USWARM_DATA_DIR: directory }, ['--help']);
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toMatch(/^npm start \[-- --search\]\n[^]*USWARM_PORT \(8080\)/);
+  expect(program.stderr()).toBe('');
+  await expect(readFile(path.join(directory, 'format.json'))).rejects.toThrow('ENOENT');
+  await rm(path.dirname(directory), { recursive: true });
+});

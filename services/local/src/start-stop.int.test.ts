@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { MessageData } from '@uswarm/contract';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort, identifyProcess, type ProcessIdentity, stillRuns, waitForExit } from '@uswarm/testkit';
+import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
+import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+import { childrenOf, loggedRuntimes } from '../test/processes.js';
+import { checkPortFree } from './port-check.js';
+
+/** What a user finds: who they are, what they have, and what was said. */
+interface Belongings {
+  profile: unknown;
+  workspaceId: string;
+  conversationId: string;
+  messages: unknown[];
+}
+
+/** The same person each time, on whatever port local mode is now. */
+async function ada({ url, issuer }: RunningProgram): Promise<Mobile> {
+  const token = await developmentToken(issuer, 'ada@example.com');
+  return startMobile({ restUrl: url, socketUrl: url, token });
+}
+
+async function belongingsOf({ workspaceId, conversationId, api }: Mobile): Promise<Belongings> {
+  const { data: profile } = (await api('GET', '/v1/users/profile')).body as { data: unknown };
+  const list = `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
+  const { data } = (await api('GET', list)).body as { data: MessageData[] };
+  // Without the agents, which may be busy at one time and idle at another.
+  const messages = data.map(({ id, role, content, created_at: at }) => ({ id, role, content, at }));
+  return { profile, workspaceId, conversationId, messages };
+}
+
+describe('local mode as a process', () => {
+  let directory: string;
+  let local: RunningProgram;
+  let mobile: Mobile;
+  let children: ProcessIdentity[];
+  let before: Belongings;
+  const start = async (): Promise<void> => {
+    local = await runLocalMode({ USWARM_DATA_DIR: directory });
+    mobile = await ada(local);
+  };
+  const remember = async (): Promise<void> => {
+    await mobile.ask('Please remember this');
+    before = await belongingsOf(mobile);
+    children = childrenOf(local.program.pid);
+    mobile.close();
+  };
+  const running = (): ProcessIdentity[] => [
+    ...children.filter(stillRuns),
+    ...loggedRuntimes(directory).flatMap((pid) => identifyProcess(pid) ?? []),
+  ];
+
+  beforeAll(async () => {
+    directory = await newDataFolder();
+    await start();
+    await remember();
+  }, 120_000);
+  afterAll(async () => {
+    mobile?.close();
+    await local?.program.stop('SIGKILL');
+    for (const child of children?.filter(stillRuns) ?? []) process.kill(child.pid, 'SIGKILL');
+    await rm(path.dirname(directory), { recursive: true, force: true });
+  });
+
+  describe('stopped by Ctrl-C', () => {
+    let code: number | null;
+    beforeAll(async () => {
+      code = await local.program.stop('SIGINT');
+    });
+
+    it('exits with 0 and says that all is stopped', () => {
+      expect(code).toBe(0);
+      expect(local.program.stdout()).toMatch(/\nStopping\nEverything is stopped; your data is kept\.\n$/);
+      expect(local.program.stderr()).toBe('');
+    });
+
+    it('leaves no process behind, neither Postgres nor a runtime', () => {
+      expect(children.length).toBeGreaterThanOrEqual(2);
+      expect(loggedRuntimes(directory).length).toBeGreaterThanOrEqual(1);
+      expect(running()).toEqual([]);
+    });
+
+    it('gives its port back', async () => {
+      await expect(checkPortFree({ port: Number(new URL(local.url).port) })).resolves.toBeUndefined();
+    });
+
+    it('takes local.json and the lock away', () => {
+      expect(existsSync(path.join(directory, 'local.json'))).toBe(false);
+      expect(existsSync(path.join(directory, 'lock'))).toBe(false);
+    });
+  });
+
+  describe('started again on another port', () => {
+    let first: RunningProgram;
+    beforeAll(async () => {
+      first = local;
+      await start();
+    }, 120_000);
+
+    it('has the user, the conversation and the messages of before', async () => {
+      expect(local.url).not.toBe(first.url);
+      expect(before.messages).toHaveLength(2);
+      expect(await belongingsOf(mobile)).toEqual(before);
+    });
+
+    it('goes on with the conversation', async () => {
+      await mobile.ask('And this');
+      expect((await belongingsOf(mobile)).messages.slice(2)).toEqual(before.messages);
+    });
+  });
+
+  describe('started again after kill -9', () => {
+    let survivors: ProcessIdentity[];
+    beforeAll(async () => {
+      await remember();
+      await local.program.stop('SIGKILL');
+      survivors = children.filter(stillRuns);
+      await start();
+    }, 120_000);
+
+    it('ends what the killed one left running', async () => {
+      expect(survivors.length).toBeGreaterThanOrEqual(2);
+      const gone = await Promise.all(survivors.map((process) => waitForExit(process, 10_000)));
+      expect(gone).not.toContain(false);
+    });
+
+    it('has everything that was said before, and answers', async () => {
+      expect(await belongingsOf(mobile)).toEqual(before);
+      const { done } = await mobile.ask('Are you well?');
+      expect(done.payload['status']).toBe('delivered');
+    });
+  });
+
+  describe('stopped by SIGTERM', () => {
+    it('exits with 0 and leaves no process behind', async () => {
+      children = childrenOf(local.program.pid);
+      mobile.close();
+      expect(await local.program.stop('SIGTERM')).toBe(0);
+      expect(children.length).toBeGreaterThanOrEqual(2);
+      expect(running()).toEqual([]);
+    });
+  });
+});
+
+describe('local mode interrupted while it starts', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await newDataFolder();
+  });
+  afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
+
+  it('stops what it has started, and starts the next time', async () => {
+    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()) };
+    const interrupted = startLocalMode(env);
+    await interrupted.printed(/Starting Postgres/);
+    let seen: ProcessIdentity[] = [];
+    const watch = setInterval(() => (seen = [...seen, ...childrenOf(interrupted.pid)]), 20);
+    expect(await interrupted.stop('SIGINT')).toBe(0);
+    clearInterval(watch);
+    expect(interrupted.output()).not.toContain('uswarm is running');
+    expect(interrupted.stderr()).toBe('');
+    expect(seen.filter(stillRuns)).toEqual([]);
+
+    const next = await runLocalMode(env);
+    expect(await next.stop()).toBe(0);
+  }, 120_000);
+});

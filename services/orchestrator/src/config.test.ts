@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig } from '@uswarm/service-kit';
+import { checkConfig, OrchestratorConfig } from './config.js';
+
+const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
+const environment = {
+  DATABASE_URL: 'postgres://localhost/uswarm',
+  OIDC_ISSUERS: '[{"issuer": "https://idp.example.com", "audience": "app"}]',
+  CALL_PRIVATE_KEY: String.raw`-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----`,
+  RUNTIME_DRIVER: 'process',
+  ...Object.fromEntries(SECRETS.map((name) => [name, 'x'.repeat(32)])),
+};
+const read = (more: Record<string, string | undefined> = {}) => loadConfig(OrchestratorConfig, { ...environment, ...more });
+
+describe('the settings', () => {
+  it('ask for a signature unless they say otherwise, and listen where they are expected', () => {
+    expect(read()).toMatchObject({ SIGNATURE_MODE: 'required', HTTP_PORT: 8080, OPS_PORT: 8081, INTERNAL_PORT: 8082 });
+  });
+
+  it.each([...SECRETS, 'DATABASE_URL', 'OIDC_ISSUERS', 'CALL_PRIVATE_KEY', 'RUNTIME_DRIVER'])('do without no %s', (name) => {
+    expect(() => read({ [name]: undefined })).toThrow(`${name} is not set`);
+  });
+
+  it.each(SECRETS)('refuse a short %s, and do not show it', (name) => {
+    const value = 'too-short-to-be-a-secret';
+    expect(() => read({ [name]: value })).toThrow(ConfigError);
+    expect(() => read({ [name]: value })).toThrow(expect.objectContaining({ message: expect.not.stringContaining(value) }));
+  });
+
+  it.each([
+    ['no JSON', 'https://idp.example.com'],
+    ['no issuer at all', '[]'],
+    ['one without an audience', '[{"issuer": "https://idp.example.com"}]'],
+    ['one that is no URL', '[{"issuer": "idp", "audience": "app"}]'],
+    ['the id that is kept for the bypass', '[{"id": "e2e", "issuer": "https://idp.example.com", "audience": "app"}]'],
+  ])('refuse issuers: %s', (_what, issuers) => {
+    expect(() => read({ OIDC_ISSUERS: issuers })).toThrow(/OIDC_ISSUERS/);
+  });
+
+  it('read a key whose line breaks came as two characters', () => {
+    expect(read().CALL_PRIVATE_KEY.split('\n')).toHaveLength(3);
+  });
+
+  it('with a required signature want its secret', () => {
+    expect(() => checkConfig(read())).toThrow(/SIGNATURE_SECRET is not set/);
+    expect(checkConfig(read({ SIGNATURE_SECRET: 'x'.repeat(16) })).SIGNATURE_SECRET).toHaveLength(16);
+    expect(checkConfig(read({ SIGNATURE_MODE: 'off' })).SIGNATURE_MODE).toBe('off');
+  });
+});

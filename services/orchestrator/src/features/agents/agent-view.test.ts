@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { type AgentRow, agentData, agentSummary } from './agent-view.js';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+const row: AgentRow = {
+  id: 'a',
+  name: 'Researcher',
+  role: 'Finds facts',
+  kind: 'sub-agent',
+  slug: 'researcher',
+  avatar_url: 'https://example.com/a.png',
+  activity: 'thinking',
+  phase: 'Ready',
+  identified_at: NOW,
+};
+const shown = { id: 'a', name: 'Researcher', slug: 'researcher', avatar: 'https://example.com/a.png', status: 'busy' };
+
+describe('an agent', () => {
+  it('in a summary has the role that people read', () => {
+    expect(agentSummary(row, NOW)).toEqual({ ...shown, role: 'Finds facts' });
+  });
+
+  it('in a message has the role of the swarm', () => {
+    expect(agentData(row, NOW)).toEqual({ ...shown, role: 'sub-agent' });
+  });
+
+  it('without a runtime is pending', () => {
+    const alone = { ...row, phase: null, identified_at: null };
+    expect([agentSummary(alone, NOW).status, agentData(alone, NOW).status]).toEqual(['pending', 'busy']);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createCursorCodec, type Cursor, type CursorScope } from './cursor.js';
+
+const codec = createCursorCodec('a key of the tests, long enough for one');
+const cursors: fc.Arbitrary<Cursor> = fc.record({ seq: fc.maxSafeNat(), walk: fc.constantFrom('older', 'newer') });
+const scopes: fc.Arbitrary<CursorScope> = fc.record({
+  userId: fc.uuid(),
+  conversationId: fc.uuid(),
+  direction: fc.constantFrom('forward', 'backward'),
+});
+const invalid = expect.objectContaining({ code: 'cursor_invalid' });
+
+describe('cursors', () => {
+  it('come back as they were made', () => {
+    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(codec.decode(codec.encode(cursor, scope), scope)).toEqual(cursor)));
+  });
+
+  it('pass through a URL as they are', () => {
+    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(codec.encode(cursor, scope)).toMatch(/^[\w.-]{1,512}$/)));
+  });
+
+  it('are worth nothing in another scope', () => {
+    fc.assert(
+      fc.property(cursors, scopes, scopes, (cursor, scope, other) => {
+        fc.pre(JSON.stringify(scope) !== JSON.stringify(other));
+        expect(() => codec.decode(codec.encode(cursor, scope), other)).toThrow(invalid);
+      }),
+    );
+  });
+
+  it('are worth nothing under another key', () => {
+    const other = createCursorCodec('another key of the tests, long enough too');
+    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(() => codec.decode(other.encode(cursor, scope), scope)).toThrow(invalid)));
+  });
+
+  it('refuse any text that was not made here', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), scopes, (text, scope) => expect(() => codec.decode(text, scope)).toThrow(invalid)));
+  });
+
+  it('do not take the place of another page with the mac of one', () => {
+    fc.assert(
+      fc.property(cursors, cursors, scopes, (one, other, scope) => {
+        const [payload = ''] = codec.encode(one, scope).split('.');
+        const [otherPayload = '', mac = ''] = codec.encode(other, scope).split('.');
+        fc.pre(payload !== otherPayload);
+        expect(() => codec.decode(`${payload}.${mac}`, scope)).toThrow(invalid);
+      }),
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { AgentRole, HistoryRole } from '@uswarm/runtime-proto';
+import fc from 'fast-check';
+import type { SwarmMember } from '../agents/agents.store.js';
+import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
+import type { HistoryRow } from './turns.store.js';
+
+const message = (text: string, id = 'm'): HistoryRow => ({ id, role: 'user', agent_id: null, text });
+
+describe('the history sent with a turn', () => {
+  const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { minLength: 1, maxLength: HISTORY_MESSAGES + 20 });
+
+  it('is the newest part, oldest first, and never without the message to answer', () => {
+    fc.assert(
+      fc.property(texts, fc.nat({ max: 400 }), (newestFirst, maxBytes) => {
+        const rows = newestFirst.map((text, index) => message(text, String(index)));
+        const kept = boundedHistory(rows, maxBytes);
+        expect(kept.toReversed()).toEqual(rows.slice(0, kept.length));
+        expect(kept.length).toBeGreaterThanOrEqual(1);
+        expect(kept.length).toBeLessThanOrEqual(HISTORY_MESSAGES);
+      }),
+    );
+  });
+
+  it('fits, unless one message alone does not, and leaves nothing out that would fit', () => {
+    const bytes = (rows: readonly HistoryRow[]) => rows.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    fc.assert(
+      fc.property(texts, fc.nat({ max: 400 }), (newestFirst, maxBytes) => {
+        const rows = newestFirst.map((text) => message(text));
+        const kept = boundedHistory(rows, maxBytes);
+        expect(kept.length === 1 || bytes(kept) <= maxBytes).toBe(true);
+        const more = rows.slice(0, kept.length + 1);
+        expect(more.length === kept.length || more.length > HISTORY_MESSAGES || bytes(more) > maxBytes).toBe(true);
+      }),
+    );
+  });
+
+  it('is bounded at 200 messages and 512 KiB', () => {
+    const many = Array.from({ length: 300 }, () => message('x'));
+    const large = Array.from({ length: 20 }, () => message('x'.repeat(64 * 1024)));
+    expect([boundedHistory(many).length, boundedHistory(large).length]).toEqual([200, 8]);
+  });
+});
+
+describe('the request of a turn', () => {
+  const member = (id: string, kind: SwarmMember['kind']): SwarmMember => ({ id, slug: `s-${id}`, name: id, kind, description: 'd', skills: ['news'] });
+  const input = {
+    turn: { id: 't', agent_id: 'b' },
+    generation: 2,
+    members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
+    history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
+    tools: ['web_search_tool'],
+    firstStep: 3,
+    fromEvent: 7,
+  };
+
+  it('names who answers, and the others as colleagues', () => {
+    const { agent, colleagues } = turnRequest(input);
+    expect([agent?.id, agent?.role, colleagues.map(({ id, role }) => [id, role])]).toEqual([
+      'b',
+      AgentRole.SUB_AGENT,
+      [
+        ['a', AgentRole.MANAGER],
+        ['c', AgentRole.SUB_AGENT],
+      ],
+    ]);
+  });
+
+  it('carries where to go on from', () => {
+    expect(turnRequest(input)).toMatchObject({ turnId: 't', generation: 2, firstStep: 3, fromEvent: 7n, tools: ['web_search_tool'] });
+  });
+
+  it('tells who said what', () => {
+    expect(turnRequest(input).history.map(({ role, agentId, text }) => [role, agentId, text])).toEqual([
+      [HistoryRole.USER, '', 'hi'],
+      [HistoryRole.AGENT, 'a', 'hello'],
+    ]);
+  });
+
+  it('cannot be made when the agent is gone', () => {
+    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x' } })).toThrow(/gone/);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError } from '@uswarm/contract';
+import { runInContext } from '@uswarm/service-kit';
+import { errorBody, toApiError } from './errors.js';
+
+const withCode = (code: string) => Object.assign(new Error('x'), { code });
+
+describe('toApiError', () => {
+  it('leaves ours as they are', () => {
+    const error = new ApiError('agent_not_found');
+    expect(toApiError(error)).toBe(error);
+  });
+
+  it.each([
+    ['a refused connection', withCode('ECONNREFUSED')],
+    ['a Postgres that stops', withCode('57P01')],
+    ['a statement that took too long', withCode('57014')],
+    ['a deadlock', withCode('40P01')],
+    ['a connection that ended', new Error('Connection terminated unexpectedly')],
+    ['a pool that is used up', new Error('timeout exceeded when trying to connect')],
+  ])('makes service_unavailable of %s', (_what, error) => {
+    expect(toApiError(error)).toMatchObject({ code: 'service_unavailable', retryable: true, cause: error });
+  });
+
+  it.each([new Error('a bug'), withCode('23505'), 'a text', undefined, null, 7])('makes internal_error of %p', (thrown) => {
+    expect(toApiError(thrown).code).toBe('internal_error');
+  });
+
+  it.each([
+    ['entity.parse.failed', 'malformed_json'],
+    ['entity.too.large', 'payload_too_large'],
+    ['encoding.unsupported', 'unsupported_media_type'],
+    ['charset.unsupported', 'unsupported_media_type'],
+    ['request.size.invalid', 'malformed_json'],
+  ])('knows %s of the body parser as %s', (type, code) => {
+    expect(toApiError(Object.assign(new Error('x'), { type })).code).toBe(code);
+  });
+});
+
+describe('errorBody', () => {
+  it('has message, code and extra, and names the request', () => {
+    const error = new ApiError('rate_limited', { extra: { retry_after_ms: 5 } });
+    expect(runInContext({ requestId: 'r-1' }, () => errorBody(error))).toEqual({
+      message: 'Too many requests.',
+      code: 'rate_limited',
+      extra: { retry_after_ms: 5, request_id: 'r-1' },
+    });
+  });
+});

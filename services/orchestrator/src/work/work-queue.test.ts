@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../testing/eventually.js';
+import type { LeasedWork } from './work.store.js';
+import { createWorkQueue, type WorkQueue, type WorkQueueDeps, type WorkResult } from './work-queue.js';
+
+const work = (subjectId: string): LeasedWork => ({ kind: 'k', subjectId, workspaceId: 'w', leaseId: `lease of ${subjectId}`, attempts: 1 });
+const NEVER_POLL = 3_600_000;
+
+/** A store over a list of what is due, that writes down what becomes of it. */
+function listStore(due: string[]) {
+  const log: string[] = [];
+  let holds = true;
+  return {
+    due,
+    log,
+    lose: () => {
+      holds = false;
+    },
+    claim: async (_kind: string, limit: number) => due.splice(0, limit).map(work),
+    extend: async ({ subjectId }: LeasedWork) => {
+      log.push(`extend ${subjectId}`);
+      return holds;
+    },
+    complete: async ({ subjectId }: LeasedWork) => void log.push(`complete ${subjectId}`),
+    release: async ({ subjectId }: LeasedWork, ms: number) => void log.push(`release ${subjectId} ${ms}`),
+  };
+}
+
+/** Something that a test lets happen when it wants to. */
+function gate() {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+
+describe('the work queue', () => {
+  let queue: WorkQueue | undefined;
+  afterEach(() => queue?.close());
+
+  const start = (store: ReturnType<typeof listStore>, handle: WorkQueueDeps['handle'], more: Partial<WorkQueueDeps> = {}): WorkQueue => {
+    queue = createWorkQueue({ kind: 'k', store, logger: silentLogger, concurrency: 2, handle, pollMs: NEVER_POLL, ...more });
+    return queue;
+  };
+  const logged = (store: ReturnType<typeof listStore>, count: number) => eventually(() => store.log, (log) => log.length >= count);
+
+  it.each<[WorkResult, string]>([
+    [{ done: true }, 'complete a'],
+    [{ againInMs: 70 }, 'release a 70'],
+  ])('gives a row back as its handler says: %j', async (result, entry) => {
+    const store = listStore(['a']);
+    start(store, async () => result);
+    expect(await logged(store, 1)).toEqual([entry]);
+  });
+
+  it('gives a row back to be tried again when its handler fails', async () => {
+    const store = listStore(['a']);
+    start(store, async () => {
+      throw new Error('on purpose');
+    });
+    expect(await logged(store, 1)).toEqual(['release a 1000']);
+  });
+
+  it('handles no more at once than it may, and all in the end', async () => {
+    const store = listStore(['a', 'b', 'c', 'd', 'e']);
+    let running = 0;
+    let most = 0;
+    start(store, async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await Promise.resolve();
+      running -= 1;
+      return { done: true };
+    });
+    expect((await logged(store, 5)).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'].map((id) => `complete ${id}`));
+    expect(most).toBe(2);
+  });
+
+  it('looks at once when it is woken', async () => {
+    const store = listStore(['a']);
+    const woken = start(store, async () => ({ done: true }));
+    await logged(store, 1);
+    store.due.push('b');
+    woken.wake();
+    expect(await logged(store, 2)).toEqual(['complete a', 'complete b']);
+  });
+
+  it('keeps the lease while a handler runs', async () => {
+    const store = listStore(['a']);
+    const end = gate();
+    start(store, () => end.opened.then(() => ({ done: true as const })), { leaseMs: 30 });
+    await eventually(() => store.log.length, (count) => count >= 3);
+    end.open();
+    const log = await eventually(() => store.log, (entries) => entries.includes('complete a'));
+    expect(new Set(log)).toEqual(new Set(['extend a', 'complete a']));
+  });
+
+  it('tells a handler that its lease is lost', async () => {
+    const store = listStore(['a']);
+    store.lose();
+    let told = false;
+    const handle = (_work: LeasedWork, signal: AbortSignal) =>
+      new Promise<WorkResult>((resolve) => {
+        signal.addEventListener('abort', () => {
+          told = true;
+          resolve({ againInMs: 0 });
+        });
+      });
+    start(store, handle, { leaseMs: 30 });
+    expect(await eventually(() => told, Boolean)).toBe(true);
+  });
+
+  it('stops by telling its handlers and waiting for them, and takes nothing more', async () => {
+    const store = listStore(['a']);
+    const handle = (_work: LeasedWork, signal: AbortSignal) =>
+      new Promise<WorkResult>((resolve) => {
+        signal.addEventListener('abort', () => resolve({ againInMs: 5 }));
+      });
+    const stopping = start(store, handle, { concurrency: 1 });
+    await eventually(() => store.due.length, (count) => count === 0);
+    store.due.push('b');
+    await stopping.close();
+    expect([store.log, store.due]).toEqual([['release a 5'], ['b']]);
+  });
+
+  it('without workers takes nothing', async () => {
+    const store = listStore(['a']);
+    const idle = start(store, async () => ({ done: true }), { concurrency: 0 });
+    idle.wake();
+    await idle.close();
+    expect(store.due).toEqual(['a']);
+  });
+
+  it('goes on after the store failed', async () => {
+    const store = listStore(['a']);
+    let fails = 1;
+    const failing = {
+      ...store,
+      claim: async (kind: string, limit: number) => {
+        if (fails-- > 0) throw new Error('connection terminated');
+        return store.claim(kind, limit);
+      },
+    };
+    start(store, async () => ({ done: true }), { store: failing, pollMs: 1 });
+    expect(await logged(store, 1)).toEqual(['complete a']);
+  });
+});
