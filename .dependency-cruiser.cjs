@@ -2,6 +2,7 @@
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
 const feature = '^services/[^/]+/src/features/';
+const testCode = '^(packages|services)/[^/]+/test/';
 const tests = '\\.test\\.(ts|mjs)$';
 
 module.exports = {
@@ -23,14 +24,14 @@ module.exports = {
     forbid(
       'testkit-is-for-tests-and-local-mode',
       'Nothing that runs in production may need the test kit.',
-      { path: '^(packages|services)/', pathNot: ['^packages/testkit/', '^services/local/', '/src/testing/', tests] },
+      { path: '^(packages|services)/', pathNot: ['^packages/testkit/', '^services/local/', testCode, tests] },
       { path: '^packages/testkit/' },
     ),
     forbid(
-      'testing-code-is-for-tests',
-      'What lies in a testing folder serves tests alone.',
-      { pathNot: ['/testing/', tests] },
-      { path: '/src/(testing|.+/testing)/' },
+      'test-code-is-for-tests',
+      'What lies in a test folder serves tests alone.',
+      { pathNot: [testCode, tests] },
+      { path: testCode },
     ),
     forbid(
       'store-is-the-bottom',

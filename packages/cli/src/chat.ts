@@ -9,7 +9,8 @@ process.once('SIGINT', () => interruption.abort());
 try {
   const { stdin, stdout, stderr, env } = process;
   const wanted = parseChatArguments(process.argv.slice(2), env);
-  process.exitCode = await runChat(wanted, { stdin, stdout, stderr, env }, interruption.signal);
+  const code = await runChat(wanted, { stdin, stdout, stderr, env }, interruption.signal);
+  process.exitCode = interruption.signal.aborted ? 130 : code;
 } catch (error) {
   if (interruption.signal.aborted) {
     process.exitCode = 130;

@@ -10,6 +10,8 @@ export interface InteractiveDeps {
   ask: (question: string) => Promise<unknown>;
   /** Called on Ctrl-C, so that a reply is not waited for. */
   interrupt: () => void;
+  /** Ends the chat, also while nothing is asked. */
+  signal: AbortSignal;
 }
 
 const HELP = `/help  this
@@ -18,8 +20,9 @@ Everything else is sent to the swarm.
 `;
 
 /** Reads questions line by line and asks them one after the other, until the input ends, /quit or Ctrl-C. */
-export async function chatInteractively({ input, output, terminal, ask, interrupt }: InteractiveDeps): Promise<void> {
-  const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '' });
+export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
+  const { input, output, terminal, ask, interrupt, signal } = deps;
+  const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '', signal });
   let interrupted = false;
   let ended = false;
   lines.on('close', () => {

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseChatArguments } from './arguments.js';
 import { runChat } from './run-chat.js';
-import { startFakeUswarm, type FakeOptions } from './testing/fake-uswarm.js';
+import { startFakeUswarm, type FakeOptions } from '../test/fake-uswarm.js';
 import {
   answer,
   begin,
@@ -20,7 +20,7 @@ import {
   workspace,
   workspaceId,
   type Script,
-} from './testing/script.js';
+} from '../test/script.js';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

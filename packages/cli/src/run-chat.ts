@@ -114,6 +114,7 @@ async function interactively(
     terminal: stdin.isTTY === true && stdout.isTTY === true,
     ask: (question) => asking(question, AbortSignal.any([signal, interruption.signal])),
     interrupt: () => interruption.abort(),
+    signal,
   });
 }
 

@@ -2,14 +2,10 @@ import { z } from 'zod';
 
 /** The enumerations of the API. spec: orchestrator §2.1 */
 
-export const RuntimeStatus = z
-  .enum(['provisioning', 'ready', 'offline', 'failed'])
-  .meta({ id: 'RuntimeStatus' });
+export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({ id: 'RuntimeStatus' });
 export type RuntimeStatus = z.output<typeof RuntimeStatus>;
 
-export const RuntimePhase = z
-  .enum(['Pending', 'Progressing', 'Ready', 'Error'])
-  .meta({ id: 'RuntimePhase' });
+export const RuntimePhase = z.enum(['Pending', 'Progressing', 'Ready', 'Error']).meta({ id: 'RuntimePhase' });
 export type RuntimePhase = z.output<typeof RuntimePhase>;
 
 export const AgentStatus = z
@@ -17,9 +13,10 @@ export const AgentStatus = z
   .meta({ id: 'AgentStatus', description: 'The live status, as `agent.status` events carry it.' });
 export type AgentStatus = z.output<typeof AgentStatus>;
 
-export const AgentRouteStatus = z
-  .enum(['online', 'busy', 'pending', 'error', 'offline'])
-  .meta({ id: 'AgentRouteStatus', description: 'The coarser status that agent routes show: reading, thinking and writing are `busy`.' });
+export const AgentRouteStatus = z.enum(['online', 'busy', 'pending', 'error', 'offline']).meta({
+  id: 'AgentRouteStatus',
+  description: 'The coarser status that agent routes show: reading, thinking and writing are `busy`.',
+});
 export type AgentRouteStatus = z.output<typeof AgentRouteStatus>;
 
 export const AgentDataStatus = z.enum(['online', 'offline', 'busy']).meta({ id: 'AgentDataStatus' });
@@ -28,9 +25,7 @@ export type AgentDataStatus = z.output<typeof AgentDataStatus>;
 export const AgentModel = z.enum(['flash', 'sonnet', 'opus']).meta({ id: 'AgentModel' });
 export type AgentModel = z.output<typeof AgentModel>;
 
-export const ResponseLength = z
-  .enum(['auto', 'short', 'medium', 'long'])
-  .meta({ id: 'ResponseLength' });
+export const ResponseLength = z.enum(['auto', 'short', 'medium', 'long']).meta({ id: 'ResponseLength' });
 export type ResponseLength = z.output<typeof ResponseLength>;
 
 export const ConversationType = z.enum(['swarm', 'agent']).meta({ id: 'ConversationType' });
@@ -44,9 +39,10 @@ export const MessageStatus = z
   .meta({ id: 'MessageStatus' });
 export type MessageStatus = z.output<typeof MessageStatus>;
 
-export const ListedMessageStatus = z
-  .enum(['pending', 'delivered', 'failed'])
-  .meta({ id: 'ListedMessageStatus', description: 'The three statuses that message lists show; `extended_status` has the exact one.' });
+export const ListedMessageStatus = z.enum(['pending', 'delivered', 'failed']).meta({
+  id: 'ListedMessageStatus',
+  description: 'The three statuses that message lists show; `extended_status` has the exact one.',
+});
 export type ListedMessageStatus = z.output<typeof ListedMessageStatus>;
 
 export const MessageContentType = z
@@ -57,19 +53,13 @@ export type MessageContentType = z.output<typeof MessageContentType>;
 export const AgentRole = z.enum(['manager', 'sub-agent']).meta({ id: 'AgentRole' });
 export type AgentRole = z.output<typeof AgentRole>;
 
-export const DelegationStatus = z
-  .enum(['running', 'completed', 'failed'])
-  .meta({ id: 'DelegationStatus' });
+export const DelegationStatus = z.enum(['running', 'completed', 'failed']).meta({ id: 'DelegationStatus' });
 export type DelegationStatus = z.output<typeof DelegationStatus>;
 
-export const AttachmentType = z
-  .enum(['image', 'video', 'audio', 'file'])
-  .meta({ id: 'AttachmentType' });
+export const AttachmentType = z.enum(['image', 'video', 'audio', 'file']).meta({ id: 'AttachmentType' });
 export type AttachmentType = z.output<typeof AttachmentType>;
 
-export const ActionStyle = z
-  .enum(['primary', 'secondary', 'destructive'])
-  .meta({ id: 'ActionStyle' });
+export const ActionStyle = z.enum(['primary', 'secondary', 'destructive']).meta({ id: 'ActionStyle' });
 export type ActionStyle = z.output<typeof ActionStyle>;
 
 export const ToolState = z.enum(['running', 'completed', 'failed']).meta({ id: 'ToolState' });
@@ -101,9 +91,7 @@ export type AgentSkill = z.output<typeof AgentSkill>;
 
 /** Not shown by the specification; settled as an extension of it. */
 export const ArtifactStatus = z.enum(['draft', 'final']).meta({ id: 'ArtifactStatus' });
-export const WorkflowStatus = z
-  .enum(['running', 'completed', 'failed', 'cancelled'])
-  .meta({ id: 'WorkflowStatus' });
+export const WorkflowStatus = z.enum(['running', 'completed', 'failed', 'cancelled']).meta({ id: 'WorkflowStatus' });
 export const WorkflowStepStatus = z
   .enum(['pending', 'running', 'completed', 'failed'])
   .meta({ id: 'WorkflowStepStatus' });

@@ -77,9 +77,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export const ErrorCode = z
-  .enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]])
-  .meta({ id: 'ErrorCode' });
+export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({ id: 'ErrorCode' });
 
 /** spec: orchestrator §7 */
 export const ErrorBody = z
@@ -129,8 +127,6 @@ export class ApiError extends Error {
 
 /** Turns zod issues into `extra.fields`: a dotted path and what is wrong there. */
 export function validationError(error: z.ZodError): ApiError {
-  const fields = error.issues
-    .slice(0, 20)
-    .map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+  const fields = error.issues.slice(0, 20).map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
   return new ApiError('validation_failed', { extra: { fields } });
 }

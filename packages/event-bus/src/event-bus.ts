@@ -11,10 +11,10 @@ export type EnvelopeListener = (envelope: BusEnvelope) => void;
  */
 export interface EventBus {
   /**
-   * Never throws; resolves when the envelope was handed to the transport, or given up (which is
-   * logged). A publisher that awaits each call is heard in that order.
+   * Never throws. A publisher that awaits each call is heard in that order.
+   * @returns whether the envelope was handed to the transport; one given up is logged.
    */
-  publish(envelope: BusEnvelope): Promise<void>;
+  publish(envelope: BusEnvelope): Promise<boolean>;
   /**
    * Resolves once the subscription is in force; waits while the transport is away.
    * @throws when the bus is closed or the transport refuses the subscription.

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { describeBus } from './testing/bus-contract.js';
+import { describeBus } from '../test/bus-contract.js';
 import { createMemoryBus } from './memory.js';
 
 describe('the memory bus', () => {

@@ -27,6 +27,7 @@ export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBus
       const text = encodeEnvelope(envelope);
       // Later, as from a network: a publisher must not run its listeners' code.
       queueMicrotask(() => receivers.get(envelope.workspace_id)?.(text));
+      return !closed;
     },
     subscribe: (workspaceId, listener) => fanOut.subscribe(workspaceId, listener),
     healthy: () => !closed,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { silentLogger } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
 import { createClient } from 'redis';
-import { collect, deleted, describeBus, seqs } from './testing/bus-contract.js';
+import { collect, deleted, describeBus, seqs } from '../test/bus-contract.js';
 import type { EventBus } from './event-bus.js';
 import { channelName, createRedisBus } from './redis.js';
 

@@ -17,8 +17,8 @@ type Client = ReturnType<typeof connect>;
 export const channelName = (workspaceId: string): string => `ws:${workspaceId}`;
 
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
-/** Milliseconds that an envelope may wait for a connection. */
-const PUBLISH_DEADLINE_MS = 10_000;
+/** Milliseconds that an envelope may wait for a connection; who must not lose it publishes it again. */
+const PUBLISH_DEADLINE_MS = 2_000;
 /** Envelopes that may wait for a connection; more are dropped. */
 const PUBLISH_QUEUE = 10_000;
 
@@ -108,12 +108,14 @@ export function createRedisBus({ url, logger, ...options }: RedisBusOptions): Ev
     async publish(envelope) {
       try {
         await send(envelope, encodeEnvelope(envelope));
+        return true;
       } catch (error) {
         const level = envelope.kind === 'durable' ? 'warn' : 'debug';
         logger[level](
           { err: error, workspaceId: envelope.workspace_id, event: envelope.event },
           'an event was not published',
         );
+        return false;
       }
     },
     subscribe: (workspaceId, listener) => fanOut.subscribe(workspaceId, listener),

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 export interface ListenOptions {
   host?: string;
@@ -20,6 +20,7 @@ export async function listen(
   { host = '0.0.0.0', port }: ListenOptions,
 ): Promise<RunningServer> {
   const server = typeof handler === 'function' ? createServer(handler) : handler;
+  const connections = openConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -35,7 +36,9 @@ export async function listen(
     url: `http://${shownHost}:${bound}`,
     close: (graceMs = 5_000) =>
       new Promise<void>((resolve) => {
-        const force = setTimeout(() => server.closeAllConnections(), graceMs);
+        const force = setTimeout(() => {
+          for (const connection of connections) connection.destroy();
+        }, graceMs);
         server.close(() => {
           clearTimeout(force);
           resolve();
@@ -43,4 +46,14 @@ export async function listen(
         server.closeIdleConnections();
       }),
   };
+}
+
+/** All of them: once upgraded to WebSocket, the server itself no longer counts a connection as its own. */
+function openConnections(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  server.on('connection', (connection: Socket) => {
+    open.add(connection);
+    connection.once('close', () => open.delete(connection));
+  });
+  return open;
 }

@@ -18,6 +18,23 @@ const REDACTED = [
   'x-signature',
 ];
 
+/**
+ * Of an error only what names the fault: a database's `detail` and `where` quote whole rows, and
+ * an HTTP error may hold the body.
+ */
+function errorFields(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(code === undefined ? {} : { code }),
+    ...(constraint === undefined ? {} : { constraint }),
+    ...(error.cause === undefined || depth >= 3 ? {} : { cause: errorFields(error.cause, depth + 1) }),
+  };
+}
+
 export interface LoggerOptions {
   service: string;
   level?: string;
@@ -32,6 +49,7 @@ export function createLogger({ service, level = 'info', destination }: LoggerOpt
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: (error: unknown) => errorFields(error) },
     redact: { paths, censor: '[redacted]' },
   };
   return destination === undefined ? pino(options) : pino(options, destination);

@@ -1,4 +1,13 @@
-import { type Attributes, context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 
 /**
  * Spans through the OpenTelemetry API. Without an SDK (loaded by `node --import`) all of it does
@@ -13,7 +22,11 @@ export interface SpanOptions {
 }
 
 /** Runs `run` in a span of its own, which ends with it and is marked where it fails. */
-export function inSpan<T>(name: string, { attributes = {}, parent }: SpanOptions, run: (span: Span) => Promise<T>): Promise<T> {
+export function inSpan<T>(
+  name: string,
+  { attributes = {}, parent }: SpanOptions,
+  run: (span: Span) => Promise<T>,
+): Promise<T> {
   const within = parent === undefined ? context.active() : propagation.extract(ROOT_CONTEXT, parent);
   const kind = parent === undefined ? SpanKind.INTERNAL : SpanKind.SERVER;
   return tracer.startActiveSpan(name, { attributes, kind }, within, async (span) => {

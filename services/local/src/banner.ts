@@ -4,7 +4,10 @@ import type { RunningLocal } from './local-mode.js';
 export function banner({ url, issuer, e2eToken, model, search, dataDirectory }: RunningLocal): string {
   const rows: [string, string][] = [
     ['issuer', issuer],
-    ['ID token', `curl -s ${issuer}/dev/token -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada"}'`],
+    [
+      'ID token',
+      `curl -s ${issuer}/dev/token -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada"}'`,
+    ],
     ...(e2eToken === undefined ? [] : [['E2E token', 'the one in E2E_TOKEN'] satisfies [string, string]]),
     ['model', model],
     ['search', search],

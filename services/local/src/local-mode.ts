@@ -3,7 +3,14 @@ import { createServer, type RequestListener } from 'node:http';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { createEndToEndBypass, createOrchestrator, migrate, readConfig, serviceVersion } from '@uswarm/orchestrator';
 import { createGateway, createGatewayMetrics, createOrchestratorClient } from '@uswarm/realtime-gateway';
-import { type CloseStack, createMetrics, listen, type Logger, parseSigningKey, startOpsServer } from '@uswarm/service-kit';
+import {
+  type CloseStack,
+  createMetrics,
+  listen,
+  type Logger,
+  parseSigningKey,
+  startOpsServer,
+} from '@uswarm/service-kit';
 import { DEVELOPMENT_CLIENT_ID, startOidcIssuer, startPostgres, startSearxng } from '@uswarm/testkit';
 import { type DataFolder, openDataFolder } from './data-folder.js';
 import { isLoopbackHost, refuseForeignHost } from './host-guard.js';
@@ -50,14 +57,24 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   const databaseUrl = await startDatabase(folder, deps, logger);
   const searchEndpoint = await startSearch(folder, deps);
-  const search = await startSearchPart({ endpoint: searchEndpoint, signingKey: folder.secrets.mcp_signing_key, logger });
+  const search = await startSearchPart({
+    endpoint: searchEndpoint,
+    signingKey: folder.secrets.mcp_signing_key,
+    logger,
+  });
   stack.defer('search tool', search.close);
 
   signal.throwIfAborted();
   progress('Starting the services');
   const issuer = await startOidcIssuer({ issuerUrl, keysFile: folder.file('issuer-keys.json') });
   stack.defer('development issuer', issuer.close);
-  const environment = orchestratorEnvironment({ settings, folder, databaseUrl, issuerUrl, mcpEndpoint: search.mcpEndpoint });
+  const environment = orchestratorEnvironment({
+    settings,
+    folder,
+    databaseUrl,
+    issuerUrl,
+    mcpEndpoint: search.mcpEndpoint,
+  });
   const bus = createMemoryBus({ logger });
   stack.defer('event bus', () => bus.close());
   const metrics = createMetrics('local');

@@ -49,9 +49,13 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       const durable = mobile.events.filter(({ payload }) => payload['seq'] !== undefined);
       const seqs = durable.map(({ payload }) => Number(payload['seq']));
       expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! + index));
-      const created = durable.filter(({ name }) => name === 'message.new').map(({ payload }) => payload['message'] as MessageData);
+      const created = durable
+        .filter(({ name }) => name === 'message.new')
+        .map(({ payload }) => payload['message'] as MessageData);
       expect(created.map(({ role }) => role)).toEqual(['user', 'agent', 'agent']);
-      const updates = durable.filter(({ name }) => name === 'message.updated').map(({ payload }) => payload['message'] as MessageData);
+      const updates = durable
+        .filter(({ name }) => name === 'message.updated')
+        .map(({ payload }) => payload['message'] as MessageData);
       expect(updates.find(({ role }) => role === 'user')?.status).toBeDefined();
       expect(updates.at(-1)).toMatchObject({ id: asked.answer.id, content: { type: 'text' }, status: 'delivered' });
     });
@@ -92,7 +96,10 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
     });
 
     it('keeps the conversation as the socket showed it', async () => {
-      const listed = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`);
+      const listed = await mobile.api(
+        'GET',
+        `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`,
+      );
       const { data } = listed.body as { data: MessageData[] };
       expect(data.map(({ content }) => content.type)).toEqual(['tool_status', 'text', 'text']);
     });
@@ -113,7 +120,10 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       model = await startModelServer({
         script: ({ messages }) =>
           messages.some(({ role }) => role === 'tool')
-            ? [{ fromTool: (text) => `From what I found: ${urlsIn(text).join(' ')}` }, { usage: { prompt: 70, completion: 30 } }]
+            ? [
+                { fromTool: (text) => `From what I found: ${urlsIn(text).join(' ')}` },
+                { usage: { prompt: 70, completion: 30 } },
+              ]
             : [
                 { toolCalls: [{ name: 'web_search_tool', arguments: { query: 'history of green tea' } }] },
                 { usage: { prompt: 50, completion: 10 } },

@@ -24,7 +24,11 @@ describeWith('valkey', 'services as separate processes', () => {
         { usage: { prompt: 40, completion: 6 } },
       ],
     });
-    services = await startSeparateServices({ OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test', OPENAI_MODEL: 'scripted' });
+    services = await startSeparateServices({
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'test',
+      OPENAI_MODEL: 'scripted',
+    });
   }, 120_000);
   afterAll(async () => {
     await services?.close();
@@ -77,7 +81,9 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(textOf(answer)).toBe(ANSWER);
     expect(await runtimePid()).not.toBe(killed);
 
-    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [mobile.workspaceId]);
+    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [
+      mobile.workspaceId,
+    ]);
     expect(turns).toEqual([{ status: 'done', generation: 2 }]);
     expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
     expect(mobile.events.filter(({ name }) => name === 'message.done')).toHaveLength(1);
@@ -101,7 +107,9 @@ describeWith('valkey', 'services as separate processes', () => {
     model.release(hold);
     const answer = await finished(replyId);
     expect(textOf(answer)).toBe(ANSWER);
-    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [mobile.workspaceId]);
+    const turns = await services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [
+      mobile.workspaceId,
+    ]);
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
     expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });

@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   const stop = (): void => void stack.close().then(() => process.exit(0));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
   try {
-    const env = loadConfig(z.object({ SEARXNG_PORT: port.min(1).default(8888) }), process.env);
+    const env = loadConfig(z.object({ SEARXNG_PORT: port.min(1, 'must be at least 1').default(8888) }), process.env);
     const directory = path.join(dataDirectory(process.env), 'searxng');
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const searxng = await startSearxng({

@@ -5,15 +5,20 @@ import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 
 const Environment = z.object({
-  USWARM_PORT: port.min(1).default(8080),
+  USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
   SVC_SEARCH_ENDPOINT: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
-  SIGNATURE_MODE: z.enum(['off', 'required']).default('off'),
+  SIGNATURE_MODE: z.enum(['off', 'required'], 'must be off or required').default('off'),
   SIGNATURE_SECRET: z.string().min(16, 'needs at least 16 characters').optional(),
   OPENAI_BASE_URL: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_MODEL: z.string().optional(),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: z
+    .enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    )
+    .default('info'),
 });
 
 /** What local mode was asked to do, by arguments and environment. */
@@ -75,7 +80,8 @@ function readEnvironment(environment: Record<string, string | undefined>) {
   try {
     return loadConfig(Environment, environment);
   } catch (error) {
-    if (error instanceof ConfigError) throw new LocalError(`${error.message.replaceAll('\n', '; ')}.`, { cause: error });
+    if (error instanceof ConfigError)
+      throw new LocalError(`${error.message.replaceAll('\n', '; ')}.`, { cause: error });
     throw error;
   }
 }

@@ -57,7 +57,7 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
   const events: SeenEvent[] = [];
   const problems: unknown[] = [];
   const waiting = new Set<() => void>();
-  const socket = io(`${socketUrl}/v1`, { auth: (send) => send(credentials()), forceNew: true });
+  const socket = io(`${socketUrl}/v1`, { auth: (answer) => answer(credentials()), forceNew: true });
   for (const name of Object.keys(SERVER_EVENTS) as ServerEventName[]) {
     socket.on(name, (payload: Record<string, unknown>) => {
       try {
@@ -71,7 +71,8 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
   }
 
   async function saw(name: ServerEventName, fits: (payload: never) => boolean = () => true): Promise<SeenEvent> {
-    const find = (): SeenEvent | undefined => events.find((event) => event.name === name && fits(event.payload as never));
+    const find = (): SeenEvent | undefined =>
+      events.find((event) => event.name === name && fits(event.payload as never));
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(() => {
         waiting.delete(check);
@@ -123,12 +124,19 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
     async ask(text) {
       const known = new Set(events.filter(({ name }) => name === 'message.done'));
       await send(text);
-      const done = await saw('message.done', (payload) => !events.some((event) => known.has(event) && event.payload === payload));
+      const done = await saw(
+        'message.done',
+        (payload) => !events.some((event) => known.has(event) && event.payload === payload),
+      );
       const id = done.payload['message_id'];
       const updates = events.filter(
         ({ name, payload }) => name === 'message.updated' && (payload['message'] as MessageData).id === id,
       );
-      return { answer: updates.at(-1)!.payload['message'] as MessageData, done, streamed: streamedText(events, String(id)) };
+      return {
+        answer: updates.at(-1)!.payload['message'] as MessageData,
+        done,
+        streamed: streamedText(events, String(id)),
+      };
     },
     close: () => socket.disconnect(),
   };

@@ -10,8 +10,14 @@ export interface RawAnswer {
 /** A request with headers that `fetch` does not let one set, such as `Host`. */
 export async function rawRequest(url: string, headers: Record<string, string>): Promise<RawAnswer> {
   const sent = request(url, { headers, agent: false });
-  const answered = once(sent, 'response').then(([response]) => ({ response: response as IncomingMessage, upgraded: false }));
-  const upgraded = once(sent, 'upgrade').then(([response]) => ({ response: response as IncomingMessage, upgraded: true }));
+  const answered = once(sent, 'response').then(([response]) => ({
+    response: response as IncomingMessage,
+    upgraded: false,
+  }));
+  const upgraded = once(sent, 'upgrade').then(([response]) => ({
+    response: response as IncomingMessage,
+    upgraded: true,
+  }));
   sent.end();
   const first = await Promise.any([answered, upgraded]);
   sent.destroy();

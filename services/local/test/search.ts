@@ -1,9 +1,18 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { type RunningSearxng, type SearchUpstream, startSearchUpstream, startSearxng, type UpstreamResult } from '@uswarm/testkit';
+import {
+  type RunningSearxng,
+  type SearchUpstream,
+  startSearchUpstream,
+  startSearxng,
+  type UpstreamResult,
+} from '@uswarm/testkit';
 
 const CACHE = process.env['USWARM_TEST_CACHE'] ?? path.resolve(import.meta.dirname, '../../../.cache');
+
+/** Where the tests keep their SearXNG, so that it is installed once. */
+export const SEARXNG_FOLDER = path.join(CACHE, 'searxng');
 
 export interface ControlledSearch {
   searxng: RunningSearxng;
@@ -15,7 +24,7 @@ export interface ControlledSearch {
 
 /** A real SearXNG whose only engine is ours, with results that are random for this run. */
 export async function startControlledSearch(): Promise<ControlledSearch> {
-  const directory = path.join(CACHE, 'searxng');
+  const directory = SEARXNG_FOLDER;
   await mkdir(directory, { recursive: true });
   const results = [1, 2, 3].map((number) => {
     const nonce = randomUUID();

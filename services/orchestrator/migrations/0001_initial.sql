@@ -100,6 +100,7 @@ CREATE TABLE conversations (
   CHECK ((type = 'agent') = (agent_id IS NOT NULL))
 );
 CREATE INDEX conversations_workspace ON conversations (workspace_id, updated_at DESC);
+CREATE INDEX conversations_agent ON conversations (agent_id);
 
 CREATE TABLE messages (
   id uuid PRIMARY KEY,
@@ -125,6 +126,9 @@ CREATE TABLE messages (
 );
 CREATE UNIQUE INDEX messages_conversation ON messages (conversation_id, seq);
 CREATE UNIQUE INDEX messages_local_id ON messages (workspace_id, sender_id, local_id) WHERE local_id IS NOT NULL;
+-- What a deletion cascades along needs an index, or each deleted row scans the whole table.
+CREATE INDEX messages_workspace ON messages (workspace_id);
+CREATE INDEX messages_agent ON messages (agent_id);
 CREATE UNIQUE INDEX messages_turn_key ON messages (turn_id, turn_key) WHERE turn_key IS NOT NULL;
 
 CREATE TABLE turns (
@@ -144,7 +148,11 @@ CREATE TABLE turns (
   started_at timestamptz,
   finished_at timestamptz
 );
-CREATE INDEX turns_active ON turns (conversation_id) WHERE status IN ('queued', 'running');
+CREATE INDEX turns_conversation ON turns (conversation_id, status);
+CREATE INDEX turns_workspace ON turns (workspace_id);
+CREATE INDEX turns_agent ON turns (agent_id, status);
+CREATE INDEX turns_user_message ON turns (user_message_id);
+CREATE INDEX turns_reply_message ON turns (reply_message_id);
 
 -- What a model provider reported, once per model call.
 CREATE TABLE usage_entries (
@@ -159,6 +167,8 @@ CREATE TABLE usage_entries (
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (turn_id, step)
 );
+CREATE INDEX usage_entries_user ON usage_entries (user_id, created_at);
+CREATE INDEX usage_entries_workspace ON usage_entries (workspace_id, created_at);
 
 -- Outbox and resume log at once. Bodies are read when an event is sent.
 CREATE TABLE workspace_events (
@@ -183,7 +193,10 @@ CREATE TABLE work (
   run_at timestamptz NOT NULL DEFAULT now(),
   lease_id uuid,
   lease_expires_at timestamptz,
+  -- Since it was last made due.
   attempts integer NOT NULL DEFAULT 0,
+  -- How often handling it ended in an error.
+  failures integer NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (kind, subject_id)
 ) WITH (fillfactor = 70);

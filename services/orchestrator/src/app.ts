@@ -33,7 +33,9 @@ export function createApp({ authenticator, handlers, requestContext, logger }: A
 
   app.use(requestContext);
   app.use('/v1', securityHeaders);
-  app.use(createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)));
+  app.use(
+    createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)),
+  );
   app.use('/v1', () => {
     throw new ApiError('route_not_found');
   });

@@ -14,8 +14,10 @@ import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
-export interface BackgroundDeps
-  extends Pick<OrchestratorOptions, 'config' | 'bus' | 'logger' | 'environment' | 'ownsRuntimes'> {
+export interface BackgroundDeps extends Pick<
+  OrchestratorOptions,
+  'config' | 'bus' | 'logger' | 'environment' | 'ownsRuntimes'
+> {
   stores: Stores;
   transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
   clock: Clock;
@@ -72,6 +74,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     handle: createLifecycle({
       transaction,
       store: stores.runtimes,
+      work: stores.work,
       driver,
       client,
       events: stores.events,

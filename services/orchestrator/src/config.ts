@@ -17,7 +17,7 @@ const Issuer = z.object({
 export const OrchestratorConfig = z.object({
   DATABASE_URL: z.string().min(1),
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
-  /** Where realtime events go; without it the bus is in memory (one process only). */
+  /** Where realtime events go; only where the gateway is in the same process can there be none. */
   REALTIME_REDIS_URL: z.string().min(1).optional(),
 
   HTTP_HOST: z.string().default('0.0.0.0'),

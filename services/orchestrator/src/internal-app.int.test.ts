@@ -3,8 +3,14 @@ import { AuthenticateAnswer, ErrorBody, INTERNAL_PATHS, SendAnswer, Subscription
 import { parseSigningKey, signInternalToken, signMcpToken } from '@uswarm/service-kit';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
-import { storedRows } from './testing/stored.js';
-import { E2E_TOKEN, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './testing/test-orchestrator.js';
+import { storedRows } from '../test/stored.js';
+import {
+  E2E_TOKEN,
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../test/test-orchestrator.js';
 
 describe('the internal API', () => {
   let uswarm: TestOrchestrator;
@@ -65,7 +71,15 @@ describe('the internal API', () => {
       ['another key id', () => signInternalToken({ ...parseSigningKey(uswarm.internalKey), id: 'other' }, userId)],
       ['a token for tools', () => signMcpToken(parseSigningKey(uswarm.internalKey), userId)],
       ['one that has expired', () => expired()],
-      ['one that never expires', () => new SignJWT().setProtectedHeader({ alg: 'HS256', kid: 'test' }).setSubject(userId).setAudience('orchestrator-internal').sign(parseSigningKey(uswarm.internalKey).secret)],
+      [
+        'one that never expires',
+        () =>
+          new SignJWT()
+            .setProtectedHeader({ alg: 'HS256', kid: 'test' })
+            .setSubject(userId)
+            .setAudience('orchestrator-internal')
+            .sign(parseSigningKey(uswarm.internalKey).secret),
+      ],
     ])('%s is refused, and nothing is stored', async (_what, token) => {
       const before = await storedRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: send(), token: await token() })).toBe('token_invalid');
@@ -82,7 +96,11 @@ describe('the internal API', () => {
   });
 
   describe('authenticate', () => {
-    const authenticate = (credentials: object) => ({ path: INTERNAL_PATHS.authenticate, body: { credentials }, subject: 'gateway' });
+    const authenticate = (credentials: object) => ({
+      path: INTERNAL_PATHS.authenticate,
+      body: { credentials },
+      subject: 'gateway',
+    });
 
     it('names the user of an ID token, and when the token expires', async () => {
       const answer = AuthenticateAnswer.parse((await call(authenticate({ 'x-token': user.token }))).body);
@@ -91,8 +109,12 @@ describe('the internal API', () => {
     });
 
     it('takes a bearer token and the bypass as HTTP does; the bypass never expires', async () => {
-      const bearer = AuthenticateAnswer.parse((await call(authenticate({ authorization: `Bearer ${user.token}` }))).body);
-      const robot = AuthenticateAnswer.parse((await call(authenticate({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'r' }))).body);
+      const bearer = AuthenticateAnswer.parse(
+        (await call(authenticate({ authorization: `Bearer ${user.token}` }))).body,
+      );
+      const robot = AuthenticateAnswer.parse(
+        (await call(authenticate({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'r' }))).body,
+      );
       expect([bearer.user_id, robot.expires_at]).toEqual([userId, null]);
     });
 
@@ -114,7 +136,11 @@ describe('the internal API', () => {
   it('subscriptions accepts own workspaces with their last seq, and rejects the rest', async () => {
     const stranger = await uswarm.home(await uswarm.user());
     const ids = [home.workspaceId, stranger.workspaceId, crypto.randomUUID(), 'nothing'];
-    const { last_seq } = await uswarm.database.selectFrom('workspaces').select('last_seq').where('id', '=', home.workspaceId).executeTakeFirstOrThrow();
+    const { last_seq } = await uswarm.database
+      .selectFrom('workspaces')
+      .select('last_seq')
+      .where('id', '=', home.workspaceId)
+      .executeTakeFirstOrThrow();
     const answer = await call({ path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: ids } });
     expect(SubscriptionsAnswer.parse(answer.body)).toEqual({
       accepted: [{ workspace_id: home.workspaceId, last_seq }],
@@ -133,7 +159,10 @@ describe('the internal API', () => {
 
     it('answers a repetition with the first message', async () => {
       const body = send();
-      const answers = [await call({ path: INTERNAL_PATHS.send, body }), await call({ path: INTERNAL_PATHS.send, body })];
+      const answers = [
+        await call({ path: INTERNAL_PATHS.send, body }),
+        await call({ path: INTERNAL_PATHS.send, body }),
+      ];
       expect(answers[1]?.body).toEqual(answers[0]?.body);
     });
 
@@ -150,7 +179,10 @@ describe('the internal API', () => {
       ['malformed_json', () => '{'],
       ['payload_too_large', () => JSON.stringify(send()).padEnd(600_000)],
     ])('answers %s, and stores nothing', async (code, body) => {
-      await call({ path: INTERNAL_PATHS.send, body: send({ local_id: 'taken', content: { type: 'text', text: 'first' } }) });
+      await call({
+        path: INTERNAL_PATHS.send,
+        body: send({ local_id: 'taken', content: { type: 'text', text: 'first' } }),
+      });
       const before = await storedRows(uswarm.database);
       expect(await refusal({ path: INTERNAL_PATHS.send, body: body() })).toBe(code);
       expect(await storedRows(uswarm.database)).toEqual(before);

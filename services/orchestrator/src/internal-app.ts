@@ -14,6 +14,7 @@ import express, { type Express, type Request, type RequestHandler } from 'expres
 import type { Authenticator } from './features/auth/authenticator.js';
 import { bearerToken } from './features/auth/credentials.js';
 import type { MessageService } from './features/messages/messages.service.js';
+import type { UserStore } from './features/users/users.store.js';
 import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './http/errors.js';
 import { isId } from './http/id.js';
@@ -22,6 +23,7 @@ import { parseInput } from './http/input.js';
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
   authenticator: Authenticator;
+  users: Pick<UserStore, 'isBanned'>;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
   requestContext: RequestHandler;
@@ -44,15 +46,18 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   });
 
   app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
-    const userId = await user(request, deps.keys);
+    const userId = await user(request, deps);
     const { workspace_ids } = parseInput(SubscriptionsBody, request.body);
     response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
   });
 
   app.post(INTERNAL_PATHS.send, async (request, response) => {
-    const userId = await user(request, deps.keys);
+    const userId = await user(request, deps);
     const { workspace_id, conversation_id, local_id, ...draft } = parseInput(SendBody, request.body);
-    for (const [id, code] of [[workspace_id, 'workspace_not_found'], [conversation_id, 'conversation_not_found']] as const) {
+    for (const [id, code] of [
+      [workspace_id, 'workspace_not_found'],
+      [conversation_id, 'conversation_not_found'],
+    ] as const) {
       if (!isId(id)) throw new ApiError(code);
     }
     const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
@@ -67,10 +72,16 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   return app;
 }
 
-/** The user that the token speaks for; a token of the service itself speaks for none. */
-async function user(request: Request, keys: readonly SigningKey[]): Promise<string> {
+/**
+ * The user that the token speaks for; a token of the service itself speaks for none. A socket may
+ * have been open for long: whether the user may still do anything is asked each time.
+ */
+async function user(request: Request, { keys, users }: Pick<InternalAppDeps, 'keys' | 'users'>): Promise<string> {
   const userId = await subject(request, keys);
   if (!isId(userId)) throw new ApiError('token_invalid');
+  const banned = await users.isBanned(userId);
+  if (banned === undefined) throw new ApiError('user_deleted');
+  if (banned) throw new ApiError('user_banned');
   return userId;
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
-import { createApiClient } from './testing/api-client.js';
-import { type EntryPoint, startEntryPoint } from './testing/entry-point.js';
-import { E2E_TOKEN, testEnvironment } from './testing/test-orchestrator.js';
+import { createApiClient } from '../test/api-client.js';
+import { type EntryPoint, startEntryPoint } from '../test/entry-point.js';
+import { E2E_TOKEN, testEnvironment } from '../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
 const ROBOT = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'robot', 'x-e2e-email': 'r@example.com', 'x-e2e-name': 'Robot' };
@@ -55,10 +55,13 @@ describe('entry points', () => {
     expect((await client.get(PROFILE)).status).toBe(200);
   });
 
-  it.each(['test', 'local'])('AUTH-003 outside production the bypass works with USWARM_ENV=%s and E2E_TOKEN', async (kind) => {
-    const url = await start('main.nonproduction', { USWARM_ENV: kind, E2E_TOKEN }).listening;
-    expect((await createApiClient(url, ROBOT).get(PROFILE)).status).toBe(200);
-  });
+  it.each(['test', 'local'])(
+    'AUTH-003 outside production the bypass works with USWARM_ENV=%s and E2E_TOKEN',
+    async (kind) => {
+      const url = await start('main.nonproduction', { USWARM_ENV: kind, E2E_TOKEN }).listening;
+      expect((await createApiClient(url, ROBOT).get(PROFILE)).status).toBe(200);
+    },
+  );
 
   it('AUTH-003 outside production the bypass is off without E2E_TOKEN', async () => {
     const url = await start('main.nonproduction', { USWARM_ENV: 'test' }).listening;

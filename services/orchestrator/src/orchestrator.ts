@@ -90,7 +90,9 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
     }),
     signature:
-      config.SIGNATURE_MODE === 'required' ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock) : noSignatureCheck,
+      config.SIGNATURE_MODE === 'required'
+        ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock)
+        : noSignatureCheck,
     users: { find: accounts.find, wasDeleted: accounts.wasDeleted, ensure: accounts.signUp },
     ...(options.bypass === undefined ? {} : { bypass: options.bypass }),
   });
@@ -116,6 +118,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     internalApp: createInternalApp({
       keys: [parseSigningKey(config.INTERNAL_API_KEY)],
       authenticator,
+      users: stores.users,
       workspaces,
       messages,
       requestContext,

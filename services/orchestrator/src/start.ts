@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { createMemoryBus, createRedisBus, type EventBus } from '@uswarm/event-bus';
-import { type CloseStack, createMetrics, listen, loadConfig, type Logger, startOpsServer } from '@uswarm/service-kit';
+import { createRedisBus, type EventBus } from '@uswarm/event-bus';
+import {
+  type CloseStack,
+  ConfigError,
+  createMetrics,
+  listen,
+  loadConfig,
+  type Logger,
+  startOpsServer,
+} from '@uswarm/service-kit';
 import { checkConfig, OrchestratorConfig } from './config.js';
 import { migrate } from './database/migrate.js';
 import type { OrchestratorOptions } from './options.js';
@@ -16,10 +24,10 @@ export function readConfig(environment: Record<string, string | undefined>): Orc
   return checkConfig(loadConfig(OrchestratorConfig, environment));
 }
 
-function createBus(config: OrchestratorConfig, logger: Logger): EventBus {
-  return config.REALTIME_REDIS_URL === undefined
-    ? createMemoryBus({ logger })
-    : createRedisBus({ url: config.REALTIME_REDIS_URL, logger });
+/** The gateways are other processes: a bus in memory would lead nowhere. */
+function createBus({ REALTIME_REDIS_URL: url }: OrchestratorConfig, logger: Logger): EventBus {
+  if (url === undefined) throw new ConfigError('REALTIME_REDIS_URL is not set');
+  return createRedisBus({ url, logger });
 }
 
 /** Migrates, then serves: public, internal and operations ports. What both entry points share. */
@@ -45,7 +53,12 @@ export async function start(
   });
   stack.defer('orchestrator', orchestrator.close);
 
-  const ops = await startOpsServer({ port: config.OPS_PORT, host: config.HTTP_HOST, metrics, ready: orchestrator.ready });
+  const ops = await startOpsServer({
+    port: config.OPS_PORT,
+    host: config.HTTP_HOST,
+    metrics,
+    ready: orchestrator.ready,
+  });
   stack.defer('operations port', () => ops.close());
   const internal = await listen(orchestrator.internalApp, { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT });
   stack.defer('internal port', () => internal.close());

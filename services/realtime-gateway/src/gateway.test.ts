@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { messageNew, WORKSPACE } from './testing/envelopes.js';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from './testing/test-gateway.js';
+import { messageNew, WORKSPACE } from '../test/envelopes.js';
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());

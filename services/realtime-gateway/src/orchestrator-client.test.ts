@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, INTERNAL_PATHS, MessageSend } from '@uswarm/contract';
 import { listen, parseSigningKey, verifyInternalToken } from '@uswarm/service-kit';
 import { createOrchestratorClient } from './orchestrator-client.js';
-import { CONVERSATION, MESSAGE, WORKSPACE } from './testing/envelopes.js';
+import { CONVERSATION, MESSAGE, WORKSPACE } from '../test/envelopes.js';
 
 const key = parseSigningKey('k1:0123456789abcdef0123456789abcdef');
 const USER = '01890000-0000-7000-8000-0000000000f1';

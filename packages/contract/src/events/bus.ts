@@ -11,7 +11,16 @@ import {
 
 /** What travels between orchestrator and gateways, one workspace a channel. */
 export type BusEnvelope =
-  | { [Name in DurableEventName]: { v: 1; kind: 'durable'; workspace_id: string; seq: number; event: Name; payload: ServerEventPayload<Name> } }[DurableEventName]
+  | {
+      [Name in DurableEventName]: {
+        v: 1;
+        kind: 'durable';
+        workspace_id: string;
+        seq: number;
+        event: Name;
+        payload: ServerEventPayload<Name>;
+      };
+    }[DurableEventName]
   | {
       [Name in EphemeralEventName]: {
         v: 1;

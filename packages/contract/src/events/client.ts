@@ -6,13 +6,9 @@ import { LocalId, MessageDraft } from '../resources/message.js';
 
 const workspaceIds = z.array(z.string().max(64)).max(LIMITS.subscriptionsPerSocket);
 
-export const WorkspaceSubscribe = z
-  .object({ workspace_ids: workspaceIds })
-  .meta({ id: 'WorkspaceSubscribe' });
+export const WorkspaceSubscribe = z.object({ workspace_ids: workspaceIds }).meta({ id: 'WorkspaceSubscribe' });
 
-export const WorkspaceUnsubscribe = z
-  .object({ workspace_ids: workspaceIds })
-  .meta({ id: 'WorkspaceUnsubscribe' });
+export const WorkspaceUnsubscribe = z.object({ workspace_ids: workspaceIds }).meta({ id: 'WorkspaceUnsubscribe' });
 
 export const MessageSend = MessageDraft.extend({
   workspace_id: z.string().max(64),
@@ -24,6 +20,9 @@ export type MessageSend = z.output<typeof MessageSend>;
 export const CLIENT_EVENTS = {
   'workspace.subscribe': { payload: WorkspaceSubscribe, summary: 'Asks for the events of workspaces.' },
   'workspace.unsubscribe': { payload: WorkspaceUnsubscribe, summary: 'Ends the events of workspaces.' },
-  'message.send': { payload: MessageSend, summary: 'Sends a message; answered by `message.send.ack` or `message.send.error`.' },
+  'message.send': {
+    payload: MessageSend,
+    summary: 'Sends a message; answered by `message.send.ack` or `message.send.error`.',
+  },
 } as const;
 export type ClientEventName = keyof typeof CLIENT_EVENTS;

@@ -119,9 +119,7 @@ export const SERVER_EVENTS = {
   'workspace.resync': {
     summary: 'What was missed is too old to be replayed: load the workspace anew.',
     extension: true,
-    payload: z
-      .strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() })
-      .meta({ id: 'WorkspaceResync' }),
+    payload: z.strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() }).meta({ id: 'WorkspaceResync' }),
   },
   'conversation.new': {
     summary: 'A conversation was created.',
@@ -131,9 +129,7 @@ export const SERVER_EVENTS = {
   'conversation.updated': {
     summary: 'A conversation changed.',
     extension: true,
-    payload: z
-      .strictObject({ ...durable, conversation: Conversation })
-      .meta({ id: 'ConversationUpdated' }),
+    payload: z.strictObject({ ...durable, conversation: Conversation }).meta({ id: 'ConversationUpdated' }),
   },
   'conversation.deleted': {
     summary: 'A conversation was deleted for good.',

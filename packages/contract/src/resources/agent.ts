@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  AgentDataStatus,
-  AgentModel,
-  AgentRole,
-  AgentRouteStatus,
-  AgentSkill,
-  ResponseLength,
-} from '../enums.js';
+import { AgentDataStatus, AgentModel, AgentRole, AgentRouteStatus, AgentSkill, ResponseLength } from '../enums.js';
 import { Id, Timestamp } from './primitives.js';
 
 /** spec: orchestrator §2.8 */

@@ -111,9 +111,7 @@ const messageFields = {
 };
 
 /** spec: orchestrator §2.10 */
-export const MessageData = z
-  .strictObject({ ...messageFields, status: MessageStatus })
-  .meta({ id: 'MessageData' });
+export const MessageData = z.strictObject({ ...messageFields, status: MessageStatus }).meta({ id: 'MessageData' });
 export type MessageData = z.output<typeof MessageData>;
 
 /** A message in a list: the documented three statuses, and the exact one beside it. */

@@ -46,9 +46,7 @@ export const UserUsageSummary = z
 export type UserUsageSummary = z.output<typeof UserUsageSummary>;
 
 /** spec: orchestrator §2.6 */
-export const WorkspaceUsage = z
-  .strictObject({ period: Period, ...usageCounters })
-  .meta({ id: 'WorkspaceUsage' });
+export const WorkspaceUsage = z.strictObject({ period: Period, ...usageCounters }).meta({ id: 'WorkspaceUsage' });
 export type WorkspaceUsage = z.output<typeof WorkspaceUsage>;
 
 /** Body of `PATCH /v1/users`: absent leaves a field as it is; null clears `date_of_birth` only. */

@@ -2,9 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 
 /** A path parameter: an id of ours, or free text (memory keys, tool names). */
-export type PathParameter =
-  | { kind: 'id'; notFound: ErrorCode }
-  | { kind: 'text' };
+export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text' };
 
 /** An id in a path; whatever is no id of the caller's is answered with `notFound`. */
 export const id = (notFound: ErrorCode): PathParameter => ({ kind: 'id', notFound });

@@ -21,18 +21,16 @@ export const ROUTES = [
 ] as const;
 
 export type OperationId = (typeof ROUTES)[number]['operationId'];
-export type RouteOf<Operation extends OperationId> = Extract<
-  (typeof ROUTES)[number],
-  { operationId: Operation }
->;
+export type RouteOf<Operation extends OperationId> = Extract<(typeof ROUTES)[number], { operationId: Operation }>;
 
-type OutputOf<Route, Key extends string> = Route extends Record<Key, infer Schema extends z.ZodType>
-  ? z.output<Schema>
-  : undefined;
+type OutputOf<Route, Key extends string> =
+  Route extends Record<Key, infer Schema extends z.ZodType> ? z.output<Schema> : undefined;
 
 /** What a handler of the route gets, parsed. */
 export interface RouteInput<Operation extends OperationId> {
-  params: RouteOf<Operation> extends { params: infer Params } ? { [Name in keyof Params]: string } : Record<never, never>;
+  params: RouteOf<Operation> extends { params: infer Params }
+    ? { [Name in keyof Params]: string }
+    : Record<never, never>;
   query: OutputOf<RouteOf<Operation>, 'query'>;
   body: OutputOf<RouteOf<Operation>, 'body'>;
 }

@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { DURABLE_EVENTS } from '../events/server.js';
 import { AgentModel, ResponseLength } from '../enums.js';
-import {
-  AgentDetails,
-  AgentMemory,
-  AgentPrompt,
-  AgentSettings,
-  AgentSummary,
-  AgentTool,
-} from '../resources/agent.js';
+import { AgentDetails, AgentMemory, AgentPrompt, AgentSettings, AgentSummary, AgentTool } from '../resources/agent.js';
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
 import { WorkspaceUsage } from '../resources/user.js';

@@ -2,11 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { judge, renderTable, verdictOf, withVerdicts } from './judgement.js';
 import type { Proof, Requirement, Suite } from './ledger.js';
 
-const row = (
-  id: string,
-  state: Requirement['state'] = 'open',
-  suite: Suite = 'int',
-): Requirement => ({
+const row = (id: string, state: Requirement['state'] = 'open', suite: Suite = 'int'): Requirement => ({
   id,
   spec: 'orchestrator §4.1',
   text: `the rule of ${id}`,
@@ -111,18 +107,9 @@ describe('withVerdicts', () => {
       row('REST-003', 'proven'),
       row('CRD-001', 'proven', 'e2e'),
     ];
-    const proofs = [
-      proof('REST-001', 'passed'),
-      proof('REST-002', 'failed'),
-      proof('REST-003', 'skipped'),
-    ];
+    const proofs = [proof('REST-001', 'passed'), proof('REST-002', 'failed'), proof('REST-003', 'skipped')];
     const { judged } = judge(rows, { proofs, suites: ['int'] });
-    expect(withVerdicts(rows, judged).map(({ state }) => state)).toEqual([
-      'proven',
-      'open',
-      'proven',
-      'proven',
-    ]);
+    expect(withVerdicts(rows, judged).map(({ state }) => state)).toEqual(['proven', 'open', 'proven', 'proven']);
   });
 });
 

@@ -46,9 +46,7 @@ export function judge(
   const judged = rows
     .filter((row) => suites.includes(row.suite))
     .map((row) => ({ row, verdict: verdictOf(row, results.proofs) }));
-  const notProven = judged.filter(
-    ({ row, verdict }) => row.state === 'proven' && verdict !== 'proven',
-  );
+  const notProven = judged.filter(({ row, verdict }) => row.state === 'proven' && verdict !== 'proven');
   const excused = (entry: JudgedRow) => entry.verdict === 'skipped' && !skipsAreErrors;
   const known = new Set(rows.map((row) => row.id));
   return {
@@ -61,10 +59,7 @@ export function judge(
 }
 
 /** The ledger with the states that the run showed; rows not judged, and skipped ones, keep theirs. */
-export function withVerdicts(
-  rows: readonly Requirement[],
-  judged: readonly JudgedRow[],
-): Requirement[] {
+export function withVerdicts(rows: readonly Requirement[], judged: readonly JudgedRow[]): Requirement[] {
   const verdicts = new Map(judged.map(({ row, verdict }) => [row.id, verdict]));
   return rows.map((row) => {
     const verdict = verdicts.get(row.id);

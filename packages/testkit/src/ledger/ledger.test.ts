@@ -67,16 +67,13 @@ describe('the requirement ledger', () => {
       return PREFIXES.findIndex((known) => known === prefix) * 1_000 + Number(number);
     };
     const positions = rows.map((row) => order(row.id));
-    expect(positions).toEqual([...new Set(positions)].sort((a, b) => a - b));
+    expect(positions).toEqual([...new Set(positions)].toSorted((a, b) => a - b));
   });
 
   it('has one REST row for each documented route, in the order of the endpoint tables', () => {
     const restRows = rows.filter((row) => row.id.startsWith('REST-')).slice(0, documented.length);
     expect(restRows.map((row) => [row.route, row.text.split(/[\s,:]/, 2).join(' ')])).toEqual(
-      documented.map(({ operationId, method, path }) => [
-        operationId,
-        `${method.toUpperCase()} ${path}`,
-      ]),
+      documented.map(({ operationId, method, path }) => [operationId, `${method.toUpperCase()} ${path}`]),
     );
   });
 
@@ -98,10 +95,7 @@ describe('the requirement ledger', () => {
 
 describe('citedIds', () => {
   it('finds each id in a test name once', () => {
-    expect(citedIds('REST-001 RES-002: health (REST-001) is public')).toEqual([
-      'REST-001',
-      'RES-002',
-    ]);
+    expect(citedIds('REST-001 RES-002: health (REST-001) is public')).toEqual(['REST-001', 'RES-002']);
   });
 
   it('takes nothing else for an id', () => {

@@ -34,9 +34,12 @@ describe('mutantsOf', () => {
 describe('namePattern', () => {
   it('matches the tests that name one of the rows, and no longer id', () => {
     const pattern = new RegExp(namePattern(['RT-001', 'REST-002']));
-    expect(
-      ['x RT-001 y', 'REST-002', 'RT-0011', 'REST-001'].map((name) => pattern.test(name)),
-    ).toEqual([true, true, false, false]);
+    expect(['x RT-001 y', 'REST-002', 'RT-0011', 'REST-001'].map((name) => pattern.test(name))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 });
 
@@ -55,18 +58,12 @@ describe('filesNaming', () => {
 describe('greenIds', () => {
   it('counts a row as red when one of its tests fails', () => {
     expect(
-      greenIds(
-        ['RT-001', 'RT-002'],
-        [proof('RT-001', 'passed'), proof('RT-001', 'failed'), proof('RT-002', 'passed')],
-      ),
+      greenIds(['RT-001', 'RT-002'], [proof('RT-001', 'passed'), proof('RT-001', 'failed'), proof('RT-002', 'passed')]),
     ).toEqual(['RT-002']);
   });
 
   it('counts a row as green when none of its tests ran', () => {
-    expect(greenIds(['RT-001', 'RT-002'], [proof('RT-002', 'skipped')])).toEqual([
-      'RT-001',
-      'RT-002',
-    ]);
+    expect(greenIds(['RT-001', 'RT-002'], [proof('RT-002', 'skipped')])).toEqual(['RT-001', 'RT-002']);
   });
 });
 
@@ -75,12 +72,7 @@ describe('notGreenIds', () => {
     expect(
       notGreenIds(
         ['RT-001', 'RT-002', 'RT-003', 'RT-004'],
-        [
-          proof('RT-001', 'passed'),
-          proof('RT-002', 'passed'),
-          proof('RT-002', 'failed'),
-          proof('RT-003', 'skipped'),
-        ],
+        [proof('RT-001', 'passed'), proof('RT-002', 'passed'), proof('RT-002', 'failed'), proof('RT-003', 'skipped')],
       ),
     ).toEqual(['RT-002', 'RT-003', 'RT-004']);
   });

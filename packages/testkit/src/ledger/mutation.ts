@@ -6,14 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { loadLedger, parseResults, type Proof } from './ledger.js';
-import {
-  filesNaming,
-  greenIds,
-  mutantsOf,
-  namePattern,
-  notGreenIds,
-  type Mutant,
-} from './mutants.js';
+import { filesNaming, greenIds, mutantsOf, namePattern, notGreenIds, type Mutant } from './mutants.js';
 
 const TESTS = 'services/orchestrator/';
 const RUN_TIMEOUT_MS = 10 * 60_000;
@@ -48,9 +41,7 @@ async function runJest(scratch: string, { ids, files, mutate }: JestRun): Promis
     throw new Error(`jest left no results:\n${output.slice(-4_000)}`);
   });
   // Tests that the name pattern leaves out are recorded as skipped; a test may name other rows too.
-  return parseResults(jsonl).proofs.filter(
-    ({ id, status }) => ids.includes(id) && status !== 'skipped',
-  );
+  return parseResults(jsonl).proofs.filter(({ id, status }) => ids.includes(id) && status !== 'skipped');
 }
 
 function outputOf(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
@@ -103,10 +94,7 @@ async function check(mutants: readonly Mutant[], parallel: number): Promise<bool
       return false;
     }
     const survivors = await checkAll(mutants, parallel, async ({ route, ids: rows }) =>
-      greenIds(
-        rows,
-        await runJest(scratch, { ids: rows, files: filesNaming(rows, control), mutate: route }),
-      ),
+      greenIds(rows, await runJest(scratch, { ids: rows, files: filesNaming(rows, control), mutate: route })),
     );
     console.log(`${mutants.length} routes, ${survivors} with rows that stay green`);
     return survivors === 0;

@@ -24,10 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function given(
-  rows: Requirement[],
-  tests: { fullName: string; status: string }[],
-): Promise<void> {
+async function given(rows: Requirement[], tests: { fullName: string; status: string }[]): Promise<void> {
   await writeFile(ledger, serializeLedger(rows));
   const records = recordsOf('/repo', {
     testFilePath: '/repo/services/x/src/x.int.test.ts',

@@ -40,9 +40,7 @@ export async function report(options: ReportOptions): Promise<Report> {
       `Requirement ledger, judged by: ${suites.join(', ') || 'nothing'}`,
       ...renderTable(judgement.judged),
       ...(write ? describeChanges(judgement) : stateErrors),
-      ...judgement.skipped.map(
-        ({ row }) => `skipped: ${row.id} keeps its state, its tests did not run here`,
-      ),
+      ...judgement.skipped.map(({ row }) => `skipped: ${row.id} keeps its state, its tests did not run here`),
       ...unknown,
     ],
     ok: unknown.length === 0 && (write || stateErrors.length === 0),
@@ -63,9 +61,7 @@ function describeStates({ lost, unmarked }: Judgement): string[] {
 // A skipped proof never changes a state, even where it counts as an error.
 function describeChanges({ lost, unmarked }: Judgement): string[] {
   return [
-    ...lost
-      .filter(({ verdict }) => verdict !== 'skipped')
-      .map(({ row }) => `written: ${row.id} open`),
+    ...lost.filter(({ verdict }) => verdict !== 'skipped').map(({ row }) => `written: ${row.id} open`),
     ...unmarked.map(({ row }) => `written: ${row.id} proven`),
   ];
 }

@@ -23,13 +23,18 @@ export function openDatabase({ url, maxConnections = 20 }: DatabaseOptions): Dat
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
     statement_timeout: 10_000,
+    // A process that hangs within a transaction must not keep its locks.
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
     application_name: 'uswarm-orchestrator',
     types: {
       getTypeParser: (oid, format) =>
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
+  // would end the process: the pool's own while it is idle, the client's between two statements.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }

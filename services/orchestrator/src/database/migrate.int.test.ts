@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
-import { storedRows } from '../testing/stored.js';
+import { storedRows } from '../../test/stored.js';
 import { type Database, openDatabase } from './database.js';
 import { migrate } from './migrate.js';
 
@@ -22,8 +22,13 @@ describe('migrations', () => {
   });
 
   const up = () => migrate(testDatabase.url, silentLogger);
-  const applied = async () => (await sql<{ name: string }>`SELECT name FROM schema_migrations ORDER BY name`.execute(database)).rows.map(({ name }) => name);
-  const files = readdirSync(MIGRATIONS).map((name) => name.replace('.sql', '')).toSorted();
+  const applied = async () =>
+    (await sql<{ name: string }>`SELECT name FROM schema_migrations ORDER BY name`.execute(database)).rows.map(
+      ({ name }) => name,
+    );
+  const files = readdirSync(MIGRATIONS)
+    .map((name) => name.replace('.sql', ''))
+    .toSorted();
 
   it('bring an empty database up to date', async () => {
     await up();
@@ -52,6 +57,8 @@ describe('migrations', () => {
   });
 
   it.each(readdirSync(MIGRATIONS))('%s says how to get back', (name) => {
-    expect(readFileSync(new URL(name, MIGRATIONS), 'utf8')).toMatch(/^-- Up Migration\n[\s\S]+\n-- Down Migration\n[\s\S]+;/);
+    expect(readFileSync(new URL(name, MIGRATIONS), 'utf8')).toMatch(
+      /^-- Up Migration\n[\s\S]+\n-- Down Migration\n[\s\S]+;/,
+    );
   });
 });

@@ -177,6 +177,7 @@ export interface WorkTable {
   lease_id: string | null;
   lease_expires_at: Timestamp | null;
   attempts: Generated<number>;
+  failures: Generated<number>;
   created_at: CreatedAt;
 }
 

@@ -1,9 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ERRORS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
-import type { RawRequest } from '../testing/api-client.js';
-import { storedRows } from '../testing/stored.js';
-import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../testing/test-orchestrator.js';
+import type { RawRequest } from '../../test/api-client.js';
+import { storedRows } from '../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../test/test-orchestrator.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const message = (text: string): string => JSON.stringify({ content: { type: 'text', text } });
@@ -33,16 +38,43 @@ describe('bad input', () => {
     ['validation_failed', 'a deep array', { headers: JSON_TYPE, body: '['.repeat(5_000) + ']'.repeat(5_000) }],
     ['unsupported_media_type', 'no content type', { body: message('hi') }],
     ['unsupported_media_type', 'text/plain', { headers: { 'content-type': 'text/plain' }, body: message('hi') }],
-    ['unsupported_media_type', 'a form', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }],
-    ['unsupported_media_type', 'a charset that is none', { headers: { 'content-type': 'application/json; charset=klingon' }, body: message('hi') }],
-    ['unsupported_media_type', 'an encoding that is none', { headers: { ...JSON_TYPE, 'content-encoding': 'rot13' }, body: message('hi') }],
-    ['payload_too_large', 'one byte over 256 KiB', { headers: JSON_TYPE, body: message('hi').padEnd(LIMITS.bodyBytes + 1) }],
-    ['payload_too_large', 'a compressed body that is larger when unpacked', { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(message('hi').padEnd(LIMITS.bodyBytes + 1)) }],
+    [
+      'unsupported_media_type',
+      'a form',
+      { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' },
+    ],
+    [
+      'unsupported_media_type',
+      'a charset that is none',
+      { headers: { 'content-type': 'application/json; charset=klingon' }, body: message('hi') },
+    ],
+    [
+      'unsupported_media_type',
+      'an encoding that is none',
+      { headers: { ...JSON_TYPE, 'content-encoding': 'rot13' }, body: message('hi') },
+    ],
+    [
+      'payload_too_large',
+      'one byte over 256 KiB',
+      { headers: JSON_TYPE, body: message('hi').padEnd(LIMITS.bodyBytes + 1) },
+    ],
+    [
+      'payload_too_large',
+      'a compressed body that is larger when unpacked',
+      {
+        headers: { ...JSON_TYPE, 'content-encoding': 'gzip' },
+        body: gzipSync(message('hi').padEnd(LIMITS.bodyBytes + 1)),
+      },
+    ],
   ])('ERR-001 ERR-002 ERR-003 %s: %s, and nothing is stored', async (code, _what, request) => {
     const before = await storedRows(uswarm.database);
     const { status, headers, body } = await send(request);
     expect(status).toBe(ERRORS[code].status);
-    expect(body).toEqual({ message: ERRORS[code].message, code, extra: expect.objectContaining({ request_id: headers['x-request-id'] }) });
+    expect(body).toEqual({
+      message: ERRORS[code].message,
+      code,
+      extra: expect.objectContaining({ request_id: headers['x-request-id'] }),
+    });
     expect(await storedRows(uswarm.database)).toEqual(before);
   });
 
@@ -61,10 +93,13 @@ describe('bad input', () => {
     expect(body.extra?.request_id).toBe('from-the-client-1');
   });
 
-  it.each(['short', 'with blanks in it', 'x'.repeat(129), 'injected"quotes'])('replaces the request id %j of a client', async (sent) => {
-    const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': sent }, body: '{' });
-    expect(body.extra?.request_id).toMatch(/^[\da-f-]{36}$/);
-  });
+  it.each(['short', 'with blanks in it', 'x'.repeat(129), 'injected"quotes'])(
+    'replaces the request id %j of a client',
+    async (sent) => {
+      const { body } = await send({ headers: { ...JSON_TYPE, 'x-request-id': sent }, body: '{' });
+      expect(body.extra?.request_id).toMatch(/^[\da-f-]{36}$/);
+    },
+  );
 
   it.each([
     ['GET', '/v1/nothing'],

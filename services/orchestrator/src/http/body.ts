@@ -2,12 +2,14 @@ import { ApiError, LIMITS, type RouteDefinition } from '@uswarm/contract';
 import express, { type Request, type Response } from 'express';
 import { parseInput } from './input.js';
 
+// The limit counts what a compressed body unpacks to.
 const parseJson = express.json({ limit: LIMITS.bodyBytes, type: 'application/json', strict: false });
 
 /** Reads and checks the body of a route that has one. @throws ApiError, and what the body parser throws */
 export async function readBody(route: RouteDefinition, request: Request, response: Response): Promise<unknown> {
   if (route.body === undefined) return undefined;
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
   if (!hasBody && route.bodyOptional === true) return parseInput(route.body, {});
   if (hasBody && !request.is('application/json')) throw new ApiError('unsupported_media_type');
   await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
-import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../testing/test-orchestrator.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../test/test-orchestrator.js';
 
 const SNAKE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
@@ -27,8 +27,16 @@ describe('conventions', () => {
     const home = await uswarm.home(user);
     const agentId = home.agents[1]?.id;
     const mentions = [{ agent_id: agentId, agent_name: '', offset: 0, length: 2 }];
-    const { body: sent } = await user.post(home.messages, { local_id: crypto.randomUUID(), content: { type: 'text', text: 'hi' }, mentions }, 201);
-    const { body: made } = await user.post(`${home.workspace}/conversations`, { type: 'agent', agent_id: agentId }, 201);
+    const { body: sent } = await user.post(
+      home.messages,
+      { local_id: crypto.randomUUID(), content: { type: 'text', text: 'hi' }, mentions },
+      201,
+    );
+    const { body: made } = await user.post(
+      `${home.workspace}/conversations`,
+      { type: 'agent', agent_id: agentId },
+      201,
+    );
     await user.patch('/v1/users', { date_of_birth: '2000-01-01' }, 204);
     const error = await user.raw({ method: 'GET', path: '/v1/nothing' });
     const paths = ['/v1/health', '/v1/models', '/v1/legal', '/v1/users/profile', '/v1/workspaces', home.workspace];
@@ -52,7 +60,8 @@ describe('conventions', () => {
   });
 
   it('CONV-002 a camelCase key of a request is an unknown one', async () => {
-    const read = async () => (await user.get<{ data: { country_code: string } }>('/v1/users/profile')).body.data.country_code;
+    const read = async () =>
+      (await user.get<{ data: { country_code: string } }>('/v1/users/profile')).body.data.country_code;
     const before = await read();
     await user.patch('/v1/users', { countryCode: 'FR' }, 204);
     expect(await read()).toBe(before);
@@ -72,7 +81,9 @@ describe('conventions', () => {
       await other.patch('/v1/users', {}, 204),
       await other.delete('/v1/auth/delete', {}, 204),
     ];
-    expect(answers.map(({ body, headers }) => [body, headers['content-type']])).toEqual(answers.map(() => [undefined, undefined]));
+    expect(answers.map(({ body, headers }) => [body, headers['content-type']])).toEqual(
+      answers.map(() => [undefined, undefined]),
+    );
   });
 
   it('what a route answers sits under data', async () => {

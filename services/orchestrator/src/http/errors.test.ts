@@ -17,14 +17,18 @@ describe('toApiError', () => {
     ['a statement that took too long', withCode('57014')],
     ['a deadlock', withCode('40P01')],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
+    ['a connection that broke before', new Error('Client has encountered a connection error and is not queryable')],
     ['a pool that is used up', new Error('timeout exceeded when trying to connect')],
   ])('makes service_unavailable of %s', (_what, error) => {
     expect(toApiError(error)).toMatchObject({ code: 'service_unavailable', retryable: true, cause: error });
   });
 
-  it.each([new Error('a bug'), withCode('23505'), 'a text', undefined, null, 7])('makes internal_error of %p', (thrown) => {
-    expect(toApiError(thrown).code).toBe('internal_error');
-  });
+  it.each([new Error('a bug'), withCode('23505'), 'a text', undefined, null, 7])(
+    'makes internal_error of %p',
+    (thrown) => {
+      expect(toApiError(thrown).code).toBe('internal_error');
+    },
+  );
 
   it.each([
     ['entity.parse.failed', 'malformed_json'],

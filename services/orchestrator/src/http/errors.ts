@@ -7,6 +7,10 @@ const UNAVAILABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'EPIPE',
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
@@ -25,18 +29,26 @@ const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['encoding.unsupported', 'unsupported_media_type'],
   ['charset.unsupported', 'unsupported_media_type'],
   ['request.size.invalid', 'malformed_json'],
+  ['request.aborted', 'malformed_json'],
+]);
+
+/** A compressed body that is not what its header says. */
+const UNPACK_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
+  ['Z_DATA_ERROR', 'malformed_json'],
+  ['Z_BUF_ERROR', 'malformed_json'],
 ]);
 
 /** The one place where anything thrown becomes an error of the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { code, type } = (error ?? {}) as { code?: unknown; type?: unknown };
-  const parserError = PARSER_ERRORS.get(type);
+  const parserError = PARSER_ERRORS.get(type) ?? UNPACK_ERRORS.get(code);
   if (parserError !== undefined) return new ApiError(parserError, { cause: error });
   const message = error instanceof Error ? error.message : '';
   const unavailable =
     (typeof code === 'string' && UNAVAILABLE.has(code)) ||
     message.startsWith('Connection terminated') ||
+    message.startsWith('Client has encountered a connection error') ||
     message.startsWith('timeout exceeded when trying to connect');
   return new ApiError(unavailable ? 'service_unavailable' : 'internal_error', { cause: error });
 }

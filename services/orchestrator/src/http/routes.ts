@@ -1,11 +1,4 @@
-import {
-  ApiError,
-  findRoute,
-  ROUTES,
-  type OperationId,
-  type RouteAuth,
-  type RouteDefinition,
-} from '@uswarm/contract';
+import { ApiError, findRoute, ROUTES, type OperationId, type RouteAuth, type RouteDefinition } from '@uswarm/contract';
 import { inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
@@ -15,10 +8,7 @@ import { isId } from './id.js';
 import { parseInput } from './input.js';
 
 /** Resolves the caller of a request, or throws the error that the caller gets. */
-export type Authenticate = (
-  request: Request,
-  auth: Exclude<RouteAuth, 'public'>,
-) => Promise<UserActor | IdentityActor>;
+export type Authenticate = (request: Request, auth: Exclude<RouteAuth, 'public'>) => Promise<UserActor | IdentityActor>;
 
 interface AnyAnswer {
   status: number;
@@ -87,4 +77,3 @@ function readParams(route: RouteDefinition, request: Request): Record<string, st
 function expressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
-

@@ -1,10 +1,18 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../testing/eventually.js';
+import { eventually } from '../../test/eventually.js';
 import type { LeasedWork } from './work.store.js';
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps, type WorkResult } from './work-queue.js';
 
-const work = (subjectId: string): LeasedWork => ({ kind: 'k', subjectId, workspaceId: 'w', leaseId: `lease of ${subjectId}`, attempts: 1 });
+const work = (subjectId: string, failures = 0): LeasedWork => ({
+  kind: 'k',
+  subjectId,
+  workspaceId: 'w',
+  leaseId: `lease of ${subjectId}`,
+  attempts: 1,
+  failures,
+  takenOver: false,
+});
 const NEVER_POLL = 3_600_000;
 
 /** A store over a list of what is due, that writes down what becomes of it. */
@@ -17,7 +25,7 @@ function listStore(due: string[]) {
     lose: () => {
       holds = false;
     },
-    claim: async (_kind: string, limit: number) => due.splice(0, limit).map(work),
+    claim: async (_kind: string, limit: number) => due.splice(0, limit).map((id) => work(id)),
     extend: async ({ subjectId }: LeasedWork) => {
       log.push(`extend ${subjectId}`);
       return holds;
@@ -40,11 +48,27 @@ describe('the work queue', () => {
   let queue: WorkQueue | undefined;
   afterEach(() => queue?.close());
 
-  const start = (store: ReturnType<typeof listStore>, handle: WorkQueueDeps['handle'], more: Partial<WorkQueueDeps> = {}): WorkQueue => {
-    queue = createWorkQueue({ kind: 'k', store, logger: silentLogger, concurrency: 2, handle, pollMs: NEVER_POLL, ...more });
+  const start = (
+    store: ReturnType<typeof listStore>,
+    handle: WorkQueueDeps['handle'],
+    more: Partial<WorkQueueDeps> = {},
+  ): WorkQueue => {
+    queue = createWorkQueue({
+      kind: 'k',
+      store,
+      logger: silentLogger,
+      concurrency: 2,
+      handle,
+      pollMs: NEVER_POLL,
+      ...more,
+    });
     return queue;
   };
-  const logged = (store: ReturnType<typeof listStore>, count: number) => eventually(() => store.log, (log) => log.length >= count);
+  const logged = (store: ReturnType<typeof listStore>, count: number) =>
+    eventually(
+      () => store.log,
+      (log) => log.length >= count,
+    );
 
   it.each<[WorkResult, string]>([
     [{ done: true }, 'complete a'],
@@ -55,12 +79,29 @@ describe('the work queue', () => {
     expect(await logged(store, 1)).toEqual([entry]);
   });
 
-  it('gives a row back to be tried again when its handler fails', async () => {
+  it.each([
+    [0, 500, 1_000],
+    [2, 2_000, 4_000],
+    [50, 15_000, 30_000],
+  ])('after %d failures and one more tries again in %d to %d ms, and counts it', async (failures, least, most) => {
     const store = listStore(['a']);
-    start(store, async () => {
+    const given: [number, boolean | undefined][] = [];
+    const failing = {
+      ...store,
+      claim: async (_kind: string, limit: number) => store.due.splice(0, limit).map((id) => work(id, failures)),
+      release: async (_work: LeasedWork, ms: number, failed?: boolean) => void given.push([ms, failed]),
+    };
+    const handle = async () => {
       throw new Error('on purpose');
-    });
-    expect(await logged(store, 1)).toEqual(['release a 1000']);
+    };
+    start(store, handle, { store: failing });
+    const [[ms, failed] = []] = await eventually(
+      () => given,
+      (all) => all.length > 0,
+    );
+    expect([failed, ms]).toEqual([true, expect.any(Number)]);
+    expect(ms).toBeGreaterThanOrEqual(least);
+    expect(ms).toBeLessThanOrEqual(most);
   });
 
   it('handles no more at once than it may, and all in the end', async () => {
@@ -91,9 +132,15 @@ describe('the work queue', () => {
     const store = listStore(['a']);
     const end = gate();
     start(store, () => end.opened.then(() => ({ done: true as const })), { leaseMs: 30 });
-    await eventually(() => store.log.length, (count) => count >= 3);
+    await eventually(
+      () => store.log.length,
+      (count) => count >= 3,
+    );
     end.open();
-    const log = await eventually(() => store.log, (entries) => entries.includes('complete a'));
+    const log = await eventually(
+      () => store.log,
+      (entries) => entries.includes('complete a'),
+    );
     expect(new Set(log)).toEqual(new Set(['extend a', 'complete a']));
   });
 
@@ -119,7 +166,10 @@ describe('the work queue', () => {
         signal.addEventListener('abort', () => resolve({ againInMs: 5 }));
       });
     const stopping = start(store, handle, { concurrency: 1 });
-    await eventually(() => store.due.length, (count) => count === 0);
+    await eventually(
+      () => store.due.length,
+      (count) => count === 0,
+    );
     store.due.push('b');
     await stopping.close();
     expect([store.log, store.due]).toEqual([['release a 5'], ['b']]);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@uswarm/service-kit';
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { LeasedWork, WorkStore } from './work.store.js';
 
 /** What is to become of a row after its handler ran. */
@@ -28,6 +28,7 @@ export interface WorkQueue {
 const LEASE_MS = 10_000;
 const POLL_MS = 500;
 const RETRY_MS = 1_000;
+const RETRY = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Takes due rows of one kind, keeps their leases alive while they are handled, and gives them back. */
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
@@ -40,19 +41,24 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
 
   async function run(work: LeasedWork): Promise<void> {
     const lost = new AbortController();
+    let heldAt = performance.now();
     const beat = setInterval(() => {
-      store.extend(work, leaseMs).then(
-        (held) => held || lost.abort(),
+      const asked = performance.now();
+      void store.extend(work, leaseMs).then(
+        (held) => (held ? (heldAt = asked) : lost.abort()),
         (error: unknown) => logger.warn({ err: error }, 'a lease could not be extended'),
       );
+      // Cut off from the database for so long, somebody else has it by now.
+      if (asked - heldAt > leaseMs) lost.abort();
     }, leaseMs / 3);
     try {
       const result = await handle(work, AbortSignal.any([lost.signal, stopping.signal]));
       if ('done' in result) await store.complete(work);
       else await store.release(work, result.againInMs);
     } catch (error) {
-      if (!stopping.signal.aborted) logger.warn({ err: error, subject: work.subjectId }, 'work failed; it is tried again');
-      await store.release(work, RETRY_MS).catch(() => undefined);
+      if (!stopping.signal.aborted)
+        logger.warn({ err: error, subject: work.subjectId }, 'work failed; it is tried again');
+      await store.release(work, backoffDelay(RETRY, work.failures), true).catch(() => undefined);
     } finally {
       clearInterval(beat);
     }

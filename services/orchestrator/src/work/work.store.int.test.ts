@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { createMigratedDatabase, type MigratedDatabase } from '../testing/database.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
 
 const KIND = 'test';
 const LEASE_MS = 3_600_000;
+const RUNS = 60;
 const SERIALS = Array.from({ length: 3 }, () => crypto.randomUUID());
 
 let db: MigratedDatabase;
@@ -21,11 +22,15 @@ const workspaceId = crypto.randomUUID();
 const enqueue = (subjectId: string, serial?: { serialKey: string; ordinal: number }) =>
   store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, db.database);
 const expire = (subjectId: string) =>
-  sql`UPDATE work SET lease_expires_at = '-infinity' WHERE subject_id = ${subjectId} AND lease_id IS NOT NULL`.execute(db.database);
+  sql`UPDATE work SET lease_expires_at = '-infinity' WHERE subject_id = ${subjectId} AND lease_id IS NOT NULL`.execute(
+    db.database,
+  );
 const many = (count: number) =>
   sql`
     INSERT INTO work (kind, subject_id, workspace_id, serial_key)
-    SELECT ${KIND}, id, ${workspaceId}, id FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, ${count})) made`.execute(db.database);
+    SELECT ${KIND}, id, ${workspaceId}, id FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, ${count})) made`.execute(
+    db.database,
+  );
 const rows = () => db.database.selectFrom('work').selectAll().orderBy('ordinal').execute();
 
 interface Row {
@@ -49,12 +54,18 @@ interface Model {
 const claimable = (model: Model): string[] =>
   [...model.rows].flatMap(([id, row]) => {
     const free = row.lease === undefined || row.expired;
-    const behind = [...model.rows.values()].some((other) => other.serialKey === row.serialKey && other.ordinal < row.ordinal);
+    const behind = [...model.rows.values()].some(
+      (other) => other.serialKey === row.serialKey && other.ordinal < row.ordinal,
+    );
     return row.due && free && !behind ? [id] : [];
   });
 
-type Command = fc.AsyncCommand<Model, object>;
-const command = (name: string, run: (model: Model) => Promise<void>, check: (model: Model) => boolean = () => true): Command => ({
+type Command = fc.AsyncCommand<Model, object, boolean>;
+const command = (
+  name: string,
+  run: (model: Model) => Promise<void>,
+  check: (model: Model) => boolean = () => true,
+): Command => ({
   check: (model) => check(model),
   run,
   toString: () => name,
@@ -73,7 +84,14 @@ const add = (serial: number): Command =>
     const serialKey = SERIALS[serial] ?? subjectId;
     model.ordinal += 1;
     await enqueue(subjectId, { serialKey, ordinal: model.ordinal });
-    model.rows.set(subjectId, { serialKey, ordinal: model.ordinal, due: true, hurried: false, lease: undefined, expired: false });
+    model.rows.set(subjectId, {
+      serialKey,
+      ordinal: model.ordinal,
+      due: true,
+      hurried: false,
+      lease: undefined,
+      expired: false,
+    });
   });
 
 const claim = (limits: number[]): Command =>
@@ -87,47 +105,69 @@ const claim = (limits: number[]): Command =>
     // Workers that come at once may pass each other by; one alone takes all that it may.
     if (limits.length === 1) expect(got).toHaveLength(Math.min(limits[0] ?? 0, wanted.length));
     for (const lease of got) {
+      expect(lease.takenOver).toBe(model.rows.get(lease.subjectId)?.lease !== undefined);
       Object.assign(model.rows.get(lease.subjectId) ?? {}, { lease, expired: false, hurried: false });
       model.leases.push(lease);
     }
   });
 
 const letExpire = (n: number): Command =>
-  command(`expire(${n})`, async (model) => {
-    const { subjectId } = pick(model, n);
-    await expire(subjectId);
-    const row = model.rows.get(subjectId);
-    if (row?.lease !== undefined) row.expired = true;
-  }, anyLease);
+  command(
+    `expire(${n})`,
+    async (model) => {
+      const { subjectId } = pick(model, n);
+      await expire(subjectId);
+      const row = model.rows.get(subjectId);
+      if (row?.lease !== undefined) row.expired = true;
+    },
+    anyLease,
+  );
 
 const extend = (n: number): Command =>
-  command(`extend(${n})`, async (model) => {
-    const lease = pick(model, n);
-    const row = held(model, lease);
-    expect(await store.extend(lease, LEASE_MS)).toBe(row !== undefined);
-    if (row !== undefined) row.expired = false;
-  }, anyLease);
+  command(
+    `extend(${n})`,
+    async (model) => {
+      const lease = pick(model, n);
+      const row = held(model, lease);
+      expect(await store.extend(lease, LEASE_MS)).toBe(row !== undefined);
+      if (row !== undefined) row.expired = false;
+    },
+    anyLease,
+  );
 
 const write = (n: number): Command =>
-  command(`write(${n})`, async (model) => {
-    const lease = pick(model, n);
-    expect(await db.transaction((tx) => store.holds(lease, tx))).toBe(held(model, lease) !== undefined);
-  }, anyLease);
+  command(
+    `write(${n})`,
+    async (model) => {
+      const lease = pick(model, n);
+      expect(await db.transaction((tx) => store.holds(lease, tx))).toBe(held(model, lease) !== undefined);
+    },
+    anyLease,
+  );
 
 const complete = (n: number): Command =>
-  command(`complete(${n})`, async (model) => {
-    const lease = pick(model, n);
-    await store.complete(lease);
-    if (held(model, lease) !== undefined) model.rows.delete(lease.subjectId);
-  }, anyLease);
+  command(
+    `complete(${n})`,
+    async (model) => {
+      const lease = pick(model, n);
+      await store.complete(lease);
+      if (held(model, lease) !== undefined) model.rows.delete(lease.subjectId);
+    },
+    anyLease,
+  );
 
 const release = (n: number, again: 'now' | 'later'): Command =>
-  command(`release(${n}, ${again})`, async (model) => {
-    const lease = pick(model, n);
-    await store.release(lease, again === 'now' ? 0 : LEASE_MS);
-    const row = held(model, lease);
-    if (row !== undefined) Object.assign(row, { lease: undefined, expired: false, due: again === 'now' || row.hurried });
-  }, anyLease);
+  command(
+    `release(${n}, ${again})`,
+    async (model) => {
+      const lease = pick(model, n);
+      await store.release(lease, again === 'now' ? 0 : LEASE_MS);
+      const row = held(model, lease);
+      if (row !== undefined)
+        Object.assign(row, { lease: undefined, expired: false, due: again === 'now' || row.hurried });
+    },
+    anyLease,
+  );
 
 const hurry = (): Command =>
   command('hurry', async (model) => {
@@ -144,7 +184,7 @@ const compare = (): Command =>
 describe('leases', () => {
   it('obey the model: one holder a subject, in order within a serial key, and nothing for who lost it', async () => {
     const some = fc.nat({ max: 50 });
-    const commands = fc.commands<Model, object>(
+    const commands = fc.commands<Model, object, boolean>(
       [
         fc.nat({ max: SERIALS.length }).map(add),
         fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 1 }).map(claim),
@@ -159,13 +199,16 @@ describe('leases', () => {
       ],
       { maxCommands: 60, size: 'max' },
     );
+    let runs = 0;
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {
         await db.database.deleteFrom('work').execute();
         await fc.asyncModelRun(() => ({ model: { rows: new Map(), leases: [], ordinal: 0 }, real: {} }), sequence);
+        runs += 1;
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: RUNS, endOnFailure: true },
     );
+    expect(runs).toBe(RUNS);
   });
 
   it.each([
@@ -185,7 +228,7 @@ describe('leases', () => {
     await many(500);
     const worker = async () => {
       const got: string[] = [];
-      for (let empty = 0; empty < 3; ) {
+      for (let empty = 0; empty < 3;) {
         const claimed = await store.claim(KIND, 7, LEASE_MS);
         empty = claimed.length === 0 ? empty + 1 : 0;
         got.push(...claimed.map(({ subjectId }) => subjectId));
@@ -224,7 +267,9 @@ describe('leases', () => {
     const [lost] = await store.claim(KIND, 1, LEASE_MS);
     await expire(lost?.subjectId ?? '');
     const [next] = await store.claim(KIND, 1, LEASE_MS);
-    const writes = [lost, next].map((lease) => db.transaction(async (tx) => lease !== undefined && store.holds(lease, tx)));
+    const writes = [lost, next].map((lease) =>
+      db.transaction(async (tx) => lease !== undefined && store.holds(lease, tx)),
+    );
     expect(await Promise.all(writes)).toEqual([false, true]);
   });
 
@@ -260,6 +305,18 @@ describe('leases', () => {
       await expire(subjectId);
     }
     expect(seen).toEqual([1, 2, 3]);
+  });
+
+  it('failures count those releases that say so', async () => {
+    await enqueue(crypto.randomUUID());
+    const seen = [];
+    for (const failed of [true, false, true, false]) {
+      const [lease] = await store.claim(KIND, 1, LEASE_MS);
+      if (lease === undefined) throw new Error('nothing was claimed');
+      seen.push(lease.failures);
+      await store.release(lease, 0, failed);
+    }
+    expect(seen).toEqual([0, 1, 1, 2]);
   });
 
   it('kinds are apart', async () => {

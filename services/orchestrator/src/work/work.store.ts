@@ -8,6 +8,8 @@ export interface LeasedWork {
   workspaceId: string;
   leaseId: string;
   attempts: number;
+  /** How often handling it ended in an error. */
+  failures: number;
   /** Another holder's lease ran out: it may have died in the middle. */
   takenOver: boolean;
 }
@@ -30,8 +32,8 @@ export interface WorkStore {
   /** Locks the row for the transaction. @returns false where the lease was lost: the transaction must not commit. */
   holds(work: LeasedWork, db: Database): Promise<boolean>;
   complete(work: LeasedWork, db?: Database): Promise<void>;
-  /** Gives the row back, to be taken again after `delayMs`. */
-  release(work: LeasedWork, delayMs: number): Promise<void>;
+  /** Gives the row back, to be taken again after `delayMs`; `failed` counts a failure. */
+  release(work: LeasedWork, delayMs: number, failed?: boolean): Promise<void>;
   /** Makes everything of a kind that waits in a workspace due now. */
   hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
   /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
@@ -63,7 +65,7 @@ export function createWorkStore(database: Database): WorkStore {
       // Materialized: were the planner to run the look-up once a row, each run would lock others.
       const { rows } = await sql<LeasedWork>`
         WITH due AS MATERIALIZED (
-          SELECT w.kind, w.subject_id FROM work w
+          SELECT w.kind, w.subject_id, w.lease_id FROM work w
           WHERE w.kind = ${kind}
             AND w.run_at <= now()
             AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
@@ -80,12 +82,14 @@ export function createWorkStore(database: Database): WorkStore {
         FROM due
         WHERE w.kind = due.kind AND w.subject_id = due.subject_id
         RETURNING w.kind, w.subject_id AS "subjectId", w.workspace_id AS "workspaceId",
-          w.lease_id AS "leaseId", w.attempts`.execute(database);
+          w.lease_id AS "leaseId", w.attempts, w.failures, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
       return rows;
     },
 
     async extend(work, leaseMs) {
-      const result = await held(work).set({ lease_expires_at: inMs(leaseMs) }).executeTakeFirst();
+      const result = await held(work)
+        .set({ lease_expires_at: inMs(leaseMs) })
+        .executeTakeFirst();
       return result.numUpdatedRows === 1n;
     },
 
@@ -109,11 +113,12 @@ export function createWorkStore(database: Database): WorkStore {
         .execute();
     },
 
-    async release(work, delayMs) {
+    async release(work, delayMs, failed = false) {
       await held(work)
         .set({
           lease_id: null,
           lease_expires_at: null,
+          failures: sql`failures + ${failed ? 1 : 0}`,
           // What was made due while it ran stays due.
           run_at: sql`CASE WHEN attempts = 0 THEN run_at ELSE ${inMs(delayMs)} END`,
         })

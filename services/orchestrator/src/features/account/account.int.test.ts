@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserProfile, Workspace } from '@uswarm/contract';
-import { rowsWith, storedRows } from '../../testing/stored.js';
-import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { rowsWith, storedRows } from '../../../test/stored.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const SIGN_IN = '/v1/auth/sign-in';
 const SIGN_UP = '/v1/auth/sign-up';
@@ -52,7 +52,11 @@ describe('accounts', () => {
 
     it('shares nothing between two users', async () => {
       const [one, two] = [await uswarm.home(await uswarm.user()), await uswarm.home(await uswarm.user())];
-      const ids = [one, two].flatMap((home) => [home.workspaceId, home.conversationId, ...home.agents.map(({ id }) => id)]);
+      const ids = [one, two].flatMap((home) => [
+        home.workspaceId,
+        home.conversationId,
+        ...home.agents.map(({ id }) => id),
+      ]);
       expect(new Set(ids).size).toBe(ids.length);
     });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, UserProfile } from '@uswarm/contract';
 import { sql } from 'kysely';
-import { eventually } from '../../testing/eventually.js';
-import { rowsWith, storedRows } from '../../testing/stored.js';
-import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { eventually } from '../../../test/eventually.js';
+import { rowsWith, storedRows } from '../../../test/stored.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const DELETE = '/v1/auth/delete';
 
@@ -18,7 +18,14 @@ async function somethingToLose(uswarm: TestOrchestrator, user: TestUser) {
     .where('email', '=', user.email)
     .executeTakeFirstOrThrow();
   const subject = (await user.get<{ data: UserProfile }>('/v1/users/profile')).body.data.idp_uid;
-  const ids = [userId, subject, home.workspaceId, home.conversationId, sent.body.data.id, ...home.agents.map(({ id }) => id)];
+  const ids = [
+    userId,
+    subject,
+    home.workspaceId,
+    home.conversationId,
+    sent.body.data.id,
+    ...home.agents.map(({ id }) => id),
+  ];
   return { home, userId, traces: [user.email, user.name, text, ...ids] };
 }
 
@@ -92,11 +99,24 @@ describe('account deletion', () => {
     const { home } = await somethingToLose(uswarm, user);
     const deleted = await uswarm.database.transaction().execute(async (tx) => {
       // As a reply writes: the lease first, then a message, the event last.
-      await tx.selectFrom('work').selectAll().where('workspace_id', '=', home.workspaceId).where('kind', '=', 'turn').forUpdate().execute();
+      await tx
+        .selectFrom('work')
+        .selectAll()
+        .where('workspace_id', '=', home.workspaceId)
+        .where('kind', '=', 'turn')
+        .forUpdate()
+        .execute();
       await tx.updateTable('messages').set({ status: 'read' }).where('workspace_id', '=', home.workspaceId).execute();
       const deleting = user.delete(DELETE, {}, 204);
-      await eventually(() => waiting(uswarm), (count) => count > 0);
-      await tx.updateTable('workspaces').set({ last_seq: sql`last_seq + 1` }).where('id', '=', home.workspaceId).execute();
+      await eventually(
+        () => waiting(uswarm),
+        (count) => count > 0,
+      );
+      await tx
+        .updateTable('workspaces')
+        .set({ last_seq: sql`last_seq + 1` })
+        .where('id', '=', home.workspaceId)
+        .execute();
       return { deleting };
     });
     expect((await deleted.deleting).status).toBe(204);
@@ -108,8 +128,15 @@ describe('account deletion', () => {
     const deleted = await uswarm.database.transaction().execute(async (tx) => {
       await tx.updateTable('runtimes').set({ reason: 'Looked' }).where('workspace_id', '=', home.workspaceId).execute();
       const deleting = user.delete(DELETE, {}, 204);
-      await eventually(() => waiting(uswarm), (count) => count > 0);
-      await tx.updateTable('workspaces').set({ last_seq: sql`last_seq + 1` }).where('id', '=', home.workspaceId).execute();
+      await eventually(
+        () => waiting(uswarm),
+        (count) => count > 0,
+      );
+      await tx
+        .updateTable('workspaces')
+        .set({ last_seq: sql`last_seq + 1` })
+        .where('id', '=', home.workspaceId)
+        .execute();
       return { deleting };
     });
     expect((await deleted.deleting).status).toBe(204);
@@ -119,7 +146,11 @@ describe('account deletion', () => {
     const user = await uswarm.user();
     const { home } = await somethingToLose(uswarm, user);
     await user.delete(DELETE, {}, 204);
-    const turns = uswarm.database.selectFrom('work').selectAll().where('workspace_id', '=', home.workspaceId).where('kind', '=', 'turn');
+    const turns = uswarm.database
+      .selectFrom('work')
+      .selectAll()
+      .where('workspace_id', '=', home.workspaceId)
+      .where('kind', '=', 'turn');
     expect(await turns.execute()).toEqual([]);
   });
 });
@@ -144,7 +175,12 @@ describe('account deletion with a runtime', () => {
     const { traces } = await somethingToLose(uswarm, user);
     expect(await rowsWith(uswarm.database, traces)).not.toEqual([]);
     await user.delete(DELETE, {}, 204);
-    expect(await eventually(() => rowsWith(uswarm.database, traces), (rows) => rows.length === 0)).toEqual([]);
+    expect(
+      await eventually(
+        () => rowsWith(uswarm.database, traces),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
     const rest = Object.entries(await storedRows(uswarm.database)).filter(([, rows]) => rows.length > 0);
     expect(rest.map(([table, rows]) => [table, rows.length])).toEqual([
       ['deleted_identities', 1],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AgentSummary } from '@uswarm/contract';
-import { startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 describe('agents', () => {
   let uswarm: TestOrchestrator;

@@ -26,10 +26,7 @@ export interface AuthenticatorDeps {
 export interface Authenticator {
   authenticate(credentials: Credentials, auth: 'user'): Promise<UserActor>;
   authenticate(credentials: Credentials, auth: 'identity'): Promise<IdentityActor>;
-  authenticate(
-    credentials: Credentials,
-    auth: Exclude<RouteAuth, 'public'>,
-  ): Promise<UserActor | IdentityActor>;
+  authenticate(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<UserActor | IdentityActor>;
 }
 
 interface Proof {

@@ -3,7 +3,13 @@ import { bearerToken, readCredentials } from './credentials.js';
 
 describe('readCredentials', () => {
   it('takes the headers that take part in authentication, and no other', () => {
-    const taken = { 'x-token': 't', authorization: 'Bearer b', 'x-e2e-uid': 'u', 'x-timestamp': '1', 'x-version': '2.0.1' };
+    const taken = {
+      'x-token': 't',
+      authorization: 'Bearer b',
+      'x-e2e-uid': 'u',
+      'x-timestamp': '1',
+      'x-version': '2.0.1',
+    };
     expect(readCredentials({ ...taken, cookie: 'c', host: 'h', 'x-other': 'o' })).toEqual(taken);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UserProfile } from '@uswarm/contract';
-import { storedRows } from '../../testing/stored.js';
-import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
+import { storedRows } from '../../../test/stored.js';
+import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
 const as = (uid: string, token = E2E_TOKEN) => ({

@@ -24,7 +24,21 @@ export interface OidcVerifierOptions {
 }
 
 /** Asymmetric only: a shared-secret algorithm would make our public configuration a signing key. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+const DISCOVERY_RETRY_MS = 1_000;
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
@@ -66,13 +80,19 @@ function createKeys(issuer: OidcIssuer, cooldownMs: number): JWTVerifyGetKey {
     return createRemoteJWKSet(new URL(uri), { cooldownDuration: cooldownMs, timeoutDuration: 5_000 });
   };
   return async (header, token) => {
-    keys ??= load();
-    try {
-      return await (await keys)(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JOSEError)) keys = undefined;
+    const loading = (keys ??= load());
+    // Only a failed discovery is forgotten, and not at once: keys that are known stay good while
+    // the issuer is away, and the issuer is not asked by every request.
+    const known = await loading.catch((error: unknown) => {
+      setTimeout(
+        () => {
+          if (keys === loading) keys = undefined;
+        },
+        Math.min(cooldownMs, DISCOVERY_RETRY_MS),
+      ).unref();
       throw error;
-    }
+    });
+    return known(header, token);
   };
 }
 

@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { storedRows } from '../../testing/stored.js';
-import { E2E_TOKEN, SIGNATURE_SECRET, startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  E2E_TOKEN,
+  SIGNATURE_SECRET,
+  startTestOrchestrator,
+  type TestOrchestrator,
+} from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
 const MINUTE = 60_000;
@@ -54,9 +59,17 @@ describe('X-Signature', () => {
     ['signature_missing', 'nothing', () => ({})],
     ['signature_missing', 'a timestamp alone', () => ({ 'x-timestamp': String(Date.now()) })],
     ['signature_missing', 'a signature alone', () => ({ 'x-signature': 'ab'.repeat(32) })],
-    ['signature_invalid', 'another secret', (token: string) => signed(token, String(Date.now()), 'another secret here')],
+    [
+      'signature_invalid',
+      'another secret',
+      (token: string) => signed(token, String(Date.now()), 'another secret here'),
+    ],
     ['signature_invalid', 'another token', () => signed('another', String(Date.now()))],
-    ['signature_invalid', 'another timestamp', (token: string) => ({ ...signed(token, String(Date.now())), 'x-timestamp': String(Date.now() + 1) })],
+    [
+      'signature_invalid',
+      'another timestamp',
+      (token: string) => ({ ...signed(token, String(Date.now())), 'x-timestamp': String(Date.now() + 1) }),
+    ],
     ['timestamp_invalid', 'a timestamp that is none', (token: string) => signed(token, 'now')],
     ['timestamp_out_of_window', 'six minutes ago', (token: string) => signed(token, String(Date.now() - 6 * MINUTE))],
     ['timestamp_out_of_window', 'in six minutes', (token: string) => signed(token, String(Date.now() + 6 * MINUTE))],

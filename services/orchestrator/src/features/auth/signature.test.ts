@@ -8,7 +8,11 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const check = createSignatureCheck(SECRET, { now: () => new Date(NOW) });
 
 /** The code of the refusal; undefined where the pair is accepted. */
-function refusal(sent: { token?: string; signature?: string | undefined; timestamp?: string | undefined }): string | undefined {
+function refusal(sent: {
+  token?: string;
+  signature?: string | undefined;
+  timestamp?: string | undefined;
+}): string | undefined {
   const token = sent.token ?? 'token';
   const timestamp = 'timestamp' in sent ? sent.timestamp : String(NOW);
   const signature = 'signature' in sent ? sent.signature : sign(SECRET, token, timestamp ?? '');
@@ -23,7 +27,9 @@ function refusal(sent: { token?: string; signature?: string | undefined; timesta
 describe('sign', () => {
   it('is the known answer of HMAC-SHA256 over token, colon and timestamp', () => {
     // printf 'ID_TOKEN:1700000000' | openssl dgst -sha256 -hmac a-shared-secret
-    expect(sign(SECRET, 'ID_TOKEN', '1700000000')).toBe('8afcbc8089625a76c86d277f1cd5f1359fc34a9e23408c2e91d61bcd1cf863b1');
+    expect(sign(SECRET, 'ID_TOKEN', '1700000000')).toBe(
+      '8afcbc8089625a76c86d277f1cd5f1359fc34a9e23408c2e91d61bcd1cf863b1',
+    );
   });
 });
 
@@ -43,8 +49,21 @@ describe('parseTimestamp', () => {
   });
 
   it.each([
-    '', ' ', '-1', '1.5', '1e9', '0x10', '123456789012345', '2026-11-21', '2026-11-21T10:00:00', '2026-11-21 10:00:00Z',
-    '2026-13-01T00:00:00Z', '2026-11-21T25:00:00Z', 'now', ' 1763719200', '１７６３７１９２００',
+    '',
+    ' ',
+    '-1',
+    '1.5',
+    '1e9',
+    '0x10',
+    '123456789012345',
+    '2026-11-21',
+    '2026-11-21T10:00:00',
+    '2026-11-21 10:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-11-21T25:00:00Z',
+    'now',
+    ' 1763719200',
+    '１７６３７１９２００',
   ])('does not read %j', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });

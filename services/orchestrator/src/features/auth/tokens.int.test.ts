@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ROUTES, type RouteDefinition } from '@uswarm/contract';
 import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
-import type { Method } from '../../testing/api-client.js';
-import { storedRows } from '../../testing/stored.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
+import type { Method } from '../../../test/api-client.js';
+import { storedRows } from '../../../test/stored.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
 const IDENTITY_ROUTES = [
@@ -66,7 +66,9 @@ describe('identity provider tokens', () => {
   });
 
   const documented: readonly RouteDefinition[] = ROUTES;
-  const closed = documented.filter(({ spec, path }) => spec !== 'extension' && !/^\/v1\/(health|models|legal)$/.test(path));
+  const closed = documented.filter(
+    ({ spec, path }) => spec !== 'extension' && !/^\/v1\/(health|models|legal)$/.test(path),
+  );
   it.each(closed.map(({ method, path }) => [method.toUpperCase() as Method, path] as const))(
     'AUTH-007 %s %s refuses a caller without credentials',
     async (method, path) => {
@@ -92,7 +94,9 @@ describe('identity provider tokens', () => {
   });
 
   it('forgives a clock that is a few seconds off', async () => {
-    expect(await codeOf(await uswarm.issuer.issueToken({ ...person(), expiresInSeconds: -1 }))).toBe('sign_up_required');
+    expect(await codeOf(await uswarm.issuer.issueToken({ ...person(), expiresInSeconds: -1 }))).toBe(
+      'sign_up_required',
+    );
   });
 
   it('refuses a token that is not valid yet', async () => {
@@ -101,7 +105,9 @@ describe('identity provider tokens', () => {
   });
 
   it('refuses a token for another audience', async () => {
-    expect(await codeOf(await uswarm.issuer.issueToken({ ...person(), audience: 'another-app' }))).toBe('token_invalid');
+    expect(await codeOf(await uswarm.issuer.issueToken({ ...person(), audience: 'another-app' }))).toBe(
+      'token_invalid',
+    );
   });
 
   it('accepts one of several audiences', async () => {
@@ -138,12 +144,18 @@ describe('identity provider tokens', () => {
     const { token } = await uswarm.user();
     const [header, payload = '', signature] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-    expect(await codeOf([header, base64({ ...claims, sub: 'somebody-else' }), signature].join('.'))).toBe('token_invalid');
+    expect(await codeOf([header, base64({ ...claims, sub: 'somebody-else' }), signature].join('.'))).toBe(
+      'token_invalid',
+    );
   });
 
   it('a refused token stores nothing on sign-up', async () => {
     const before = await storedRows(uswarm.database);
-    const bad = [await foreign.issueToken(person()), 'garbage', await uswarm.issuer.issueToken({ ...person(), expiresInSeconds: -60 })];
+    const bad = [
+      await foreign.issueToken(person()),
+      'garbage',
+      await uswarm.issuer.issueToken({ ...person(), expiresInSeconds: -60 }),
+    ];
     for (const token of bad) await uswarm.anonymous.with({ 'x-token': token }).refusal('POST', '/v1/auth/sign-up');
     expect(await storedRows(uswarm.database)).toEqual(before);
   });

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessageContent, MessageData } from '@uswarm/contract';
-import { storedRows } from '../../testing/stored.js';
-import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
@@ -34,7 +39,9 @@ describe('conversations', () => {
     it('REST-027 GET /v1/workspaces/{workspaceId}/conversations lists them with last_message and unread_count', async () => {
       await signUp();
       const message = await send('hello');
-      expect(await list()).toMatchObject([{ id: home.conversationId, unread_count: 0, last_message: { id: message.id } }]);
+      expect(await list()).toMatchObject([
+        { id: home.conversationId, unread_count: 0, last_message: { id: message.id } },
+      ]);
     });
 
     it('puts the one that was active last first', async () => {
@@ -116,7 +123,11 @@ describe('conversations', () => {
 
     it('RES-045 a title that was set stays', async () => {
       await signUp();
-      await uswarm.database.updateTable('conversations').set({ title: 'Plans' }).where('id', '=', home.conversationId).execute();
+      await uswarm.database
+        .updateTable('conversations')
+        .set({ title: 'Plans' })
+        .where('id', '=', home.conversationId)
+        .execute();
       expect((await get()).title).toBe('Plans');
     });
 
@@ -154,7 +165,14 @@ describe('conversations', () => {
         .returning('last_seq')
         .executeTakeFirstOrThrow();
       const place = { workspace_id: home.workspaceId, conversation_id: home.conversationId, agent_id: agentId(0) };
-      const row = { id: crypto.randomUUID(), ...place, seq, role, content: JSON.stringify(content), status: 'delivered' as const };
+      const row = {
+        id: crypto.randomUUID(),
+        ...place,
+        seq,
+        role,
+        content: JSON.stringify(content),
+        status: 'delivered' as const,
+      };
       await uswarm.database.insertInto('messages').values(row).execute();
       return seq;
     };
@@ -162,7 +180,18 @@ describe('conversations', () => {
     it.each<[number, MessageContent]>([
       [1, { type: 'text', text: 'hi' }],
       [1, { type: 'action_card', title: '', description: '', actions: [] }],
-      [1, { type: 'artifact', artifact_id: 'a', title: '', version: 1, status: 'draft', agent_slug: 'coder', content_preview: '' }],
+      [
+        1,
+        {
+          type: 'artifact',
+          artifact_id: 'a',
+          title: '',
+          version: 1,
+          status: 'draft',
+          agent_slug: 'coder',
+          content_preview: '',
+        },
+      ],
       [1, { type: 'workflow', workflow_id: 'w', workflow_name: '', execution_id: 'e', status: 'running', steps: [] }],
       [0, { type: 'loading' }],
       [0, { type: 'tool_status', tool: 't', description: '', state: 'running' }],
@@ -185,7 +214,11 @@ describe('conversations', () => {
       await receive({ type: 'text', text: 'read' });
       const read = await receive({ type: 'text', text: 'read too' });
       await receive({ type: 'text', text: 'unread' });
-      await uswarm.database.updateTable('conversations').set({ read_seq: read }).where('id', '=', home.conversationId).execute();
+      await uswarm.database
+        .updateTable('conversations')
+        .set({ read_seq: read })
+        .where('id', '=', home.conversationId)
+        .execute();
       expect((await get()).unread_count).toBe(1);
     });
   });
@@ -217,20 +250,28 @@ describe('conversations', () => {
       await signUp();
       const other = await uswarm.user();
       const before = await storedRows(uswarm.database);
-      expect(await other.refusal('POST', `${home.workspace}/conversations`, { type: 'swarm' })).toBe('workspace_not_found');
+      expect(await other.refusal('POST', `${home.workspace}/conversations`, { type: 'swarm' })).toBe(
+        'workspace_not_found',
+      );
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
 
     it('of another own workspace are not found in this one', async () => {
       await signUp();
-      const { id: owner } = await uswarm.database.selectFrom('users').select('id').where('email', '=', user.email).executeTakeFirstOrThrow();
+      const { id: owner } = await uswarm.database
+        .selectFrom('users')
+        .select('id')
+        .where('email', '=', user.email)
+        .executeTakeFirstOrThrow();
       const second = crypto.randomUUID();
       await uswarm.database.insertInto('workspaces').values({ id: second, owner_id: owner, name: 'Second' }).execute();
       const path = `/v1/workspaces/${second}/conversations/${home.conversationId}`;
       expect(await user.refusal('GET', path)).toBe('conversation_not_found');
       expect(await user.refusal('GET', `${path}/messages`)).toBe('conversation_not_found');
       const before = await storedRows(uswarm.database);
-      expect(await user.refusal('POST', `${path}/messages`, { content: { type: 'text', text: 'x' } })).toBe('conversation_not_found');
+      expect(await user.refusal('POST', `${path}/messages`, { content: { type: 'text', text: 'x' } })).toBe(
+        'conversation_not_found',
+      );
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
   });

@@ -75,10 +75,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
 export function createConversationStore(database: Database): ConversationStore {
   return {
     async insert({ id, workspaceId, type, agentId }, db) {
-      await db
-        .insertInto('conversations')
-        .values({ id, workspace_id: workspaceId, type, agent_id: agentId })
-        .execute();
+      await db.insertInto('conversations').values({ id, workspace_id: workspaceId, type, agent_id: agentId }).execute();
     },
 
     async findTarget(workspaceId, conversationId) {

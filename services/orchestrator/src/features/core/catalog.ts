@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { AgentRole, AgentSkill, type ModelCatalogItem } from '@uswarm/contract';
 import { z } from 'zod';
 
@@ -54,7 +55,7 @@ export interface LegalDocuments {
 }
 
 export function loadLegalDocuments(version: string, directory?: string): LegalDocuments {
-  const base = directory === undefined ? new URL('legal/', CONFIG) : new URL(`file://${directory}/`);
+  const base = directory === undefined ? new URL('legal/', CONFIG) : pathToFileURL(`${directory}/`);
   const read = (name: string): string => readFileSync(new URL(name, base), 'utf8');
   return { termsOfService: read('terms_of_service.md'), privacyPolicy: read('privacy_policy.md'), version };
 }

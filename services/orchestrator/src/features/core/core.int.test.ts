@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Health, LegalStatus, ModelCatalogItem } from '@uswarm/contract';
-import { first, startTestOrchestrator, type TestOrchestrator } from '../../testing/test-orchestrator.js';
-import { type DatabaseProxy, startDatabaseProxy } from '../../testing/database-proxy.js';
+import { first, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { type DatabaseProxy, startDatabaseProxy } from '../../../test/database-proxy.js';
 
 const document = (name: string): string =>
   readFileSync(new URL(`../../../config/legal/${name}.md`, import.meta.url), 'utf8');
@@ -85,6 +85,8 @@ describe('without Postgres', () => {
     proxy = await startDatabaseProxy();
     uswarm = await startTestOrchestrator({ reachDatabaseBy: proxy.redirect });
   });
+  // Also after a failure: without its database the orchestrator does not stop.
+  afterEach(() => proxy.mend());
   afterAll(async () => {
     await uswarm.close();
     await proxy.close();

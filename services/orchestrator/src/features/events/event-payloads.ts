@@ -29,13 +29,25 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
       ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
     ];
     // One after the other: they share the connection of a transaction.
-    const messageRows = byId(await messages.find(subjects((type) => MESSAGE_EVENTS.has(type)), db), ({ id }) => id);
+    const messageRows = byId(
+      await messages.find(
+        subjects((type) => MESSAGE_EVENTS.has(type)),
+        db,
+      ),
+      ({ id }) => id,
+    );
     const conversationRows = byId(
-      await conversations.findAll(subjects((type) => CONVERSATION_EVENTS.has(type)), db),
+      await conversations.findAll(
+        subjects((type) => CONVERSATION_EVENTS.has(type)),
+        db,
+      ),
       ({ own_id }) => own_id,
     );
     const workspaceRows = byId(
-      await workspaces.findAll(subjects((type) => type === 'workspace.updated'), db),
+      await workspaces.findAll(
+        subjects((type) => type === 'workspace.updated'),
+        db,
+      ),
       ({ id }) => id,
     );
     const now = clock.now();
@@ -51,7 +63,9 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
         }
         case 'message.done': {
           const row = messageRows.get(event.subjectId);
-          return row === undefined ? [] : [{ ...header, event: event.type, payload: { ...place, ...donePayload(row) } }];
+          return row === undefined
+            ? []
+            : [{ ...header, event: event.type, payload: { ...place, ...donePayload(row) } }];
         }
         case 'conversation.new':
         case 'conversation.updated': {

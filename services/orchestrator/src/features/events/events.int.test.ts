@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { createMigratedDatabase, type MigratedDatabase } from '../../testing/database.js';
-import { fillWorkspaces } from '../../testing/fill.js';
-import { first } from '../../testing/test-orchestrator.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { fillWorkspaces } from '../../../test/fill.js';
+import { first } from '../../../test/test-orchestrator.js';
 import { createEventStore } from './events.store.js';
 
 const store = createEventStore();
@@ -15,9 +15,18 @@ describe('the seq of a workspace', () => {
   afterAll(() => db.close());
 
   const workspace = async () => first(await fillWorkspaces(db.database, 1));
-  const event = (workspaceId: string) => ({ workspaceId, type: 'message.new' as const, subjectId: crypto.randomUUID() });
+  const event = (workspaceId: string) => ({
+    workspaceId,
+    type: 'message.new' as const,
+    subjectId: crypto.randomUUID(),
+  });
   const seqs = async (workspaceId: string) => {
-    const rows = await db.database.selectFrom('workspace_events').select('seq').where('workspace_id', '=', workspaceId).orderBy('seq').execute();
+    const rows = await db.database
+      .selectFrom('workspace_events')
+      .select('seq')
+      .where('workspace_id', '=', workspaceId)
+      .orderBy('seq')
+      .execute();
     return rows.map(({ seq }) => seq);
   };
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);

@@ -3,9 +3,9 @@ import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { createStores } from '../../stores.js';
-import { createMigratedDatabase, type MigratedDatabase } from '../../testing/database.js';
-import { eventually } from '../../testing/eventually.js';
-import { fillMessages, fillWorkspaces } from '../../testing/fill.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { eventually } from '../../../test/eventually.js';
+import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
 import { createEventRenderer } from './event-payloads.js';
 import { createRelay, type Relay, type RelayDeps } from './relay.js';
 
@@ -32,7 +32,15 @@ describe('the relay', () => {
   const start = (more: Partial<RelayDeps> = {}): Relay => {
     const stores = createStores(db.database);
     const render = createEventRenderer({ ...stores, clock: systemClock });
-    const relay = createRelay({ transaction: db.transaction, store: stores.events, render, publish: bus.publish, logger: silentLogger, pollMs: 1, ...more });
+    const relay = createRelay({
+      transaction: db.transaction,
+      store: stores.events,
+      render,
+      publish: bus.publish,
+      logger: silentLogger,
+      pollMs: 1,
+      ...more,
+    });
     relays.push(relay);
     return relay;
   };
@@ -42,7 +50,8 @@ describe('the relay', () => {
   const listen = async (workspaces: number) => {
     const workspaceIds = await fillWorkspaces(db.database, workspaces);
     const heard = new Map<string, number[]>(workspaceIds.map((id) => [id, []]));
-    const hear = (envelope: BusEnvelope) => envelope.kind === 'durable' && heard.get(envelope.workspace_id)?.push(envelope.seq);
+    const hear = (envelope: BusEnvelope) =>
+      envelope.kind === 'durable' && heard.get(envelope.workspace_id)?.push(envelope.seq);
     for (const id of workspaceIds) await bus.subscribe(id, hear);
     await fillMessages(db.database, PER_WORKSPACE);
     return heard;
@@ -75,7 +84,10 @@ describe('the relay', () => {
         throw new Error('killed before the commit');
       });
     start({ transaction: dying });
-    await eventually(() => deaths, (count) => count > 0);
+    await eventually(
+      () => deaths,
+      (count) => count > 0,
+    );
     expect(await unpublished()).toBe(PER_WORKSPACE);
     start();
     expect(await published()).toBe(0);

@@ -13,11 +13,17 @@ const invalid = expect.objectContaining({ code: 'cursor_invalid' });
 
 describe('cursors', () => {
   it('come back as they were made', () => {
-    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(codec.decode(codec.encode(cursor, scope), scope)).toEqual(cursor)));
+    fc.assert(
+      fc.property(cursors, scopes, (cursor, scope) =>
+        expect(codec.decode(codec.encode(cursor, scope), scope)).toEqual(cursor),
+      ),
+    );
   });
 
   it('pass through a URL as they are', () => {
-    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(codec.encode(cursor, scope)).toMatch(/^[\w.-]{1,512}$/)));
+    fc.assert(
+      fc.property(cursors, scopes, (cursor, scope) => expect(codec.encode(cursor, scope)).toMatch(/^[\w.-]{1,512}$/)),
+    );
   });
 
   it('are worth nothing in another scope', () => {
@@ -31,11 +37,19 @@ describe('cursors', () => {
 
   it('are worth nothing under another key', () => {
     const other = createCursorCodec('another key of the tests, long enough too');
-    fc.assert(fc.property(cursors, scopes, (cursor, scope) => expect(() => codec.decode(other.encode(cursor, scope), scope)).toThrow(invalid)));
+    fc.assert(
+      fc.property(cursors, scopes, (cursor, scope) =>
+        expect(() => codec.decode(other.encode(cursor, scope), scope)).toThrow(invalid),
+      ),
+    );
   });
 
   it('refuse any text that was not made here', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), scopes, (text, scope) => expect(() => codec.decode(text, scope)).toThrow(invalid)));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), scopes, (text, scope) =>
+        expect(() => codec.decode(text, scope)).toThrow(invalid),
+      ),
+    );
   });
 
   it('do not take the place of another page with the mac of one', () => {

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { storedRows } from '../../testing/stored.js';
-import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
 
 const body = (text: string, localId: string) => ({ local_id: localId, content: { type: 'text', text } });
 
@@ -40,7 +45,13 @@ describe('local_id', () => {
 
   it.each([
     ['another text', () => body('other', 'reused')],
-    ['other mentions', () => ({ ...body('hi', 'reused'), mentions: [{ agent_id: home.agents[1]?.id, agent_name: '', offset: 0, length: 1 }] })],
+    [
+      'other mentions',
+      () => ({
+        ...body('hi', 'reused'),
+        mentions: [{ agent_id: home.agents[1]?.id, agent_name: '', offset: 0, length: 1 }],
+      }),
+    ],
   ])('with %s is local_id_reused, and nothing is stored', async (_what, other) => {
     await send(body('hi', 'reused'));
     const before = await storedRows(uswarm.database);
@@ -58,9 +69,17 @@ describe('local_id', () => {
     const [id, ...others] = new Set(all.map((message) => message.id));
     expect(others).toEqual([]);
     expect(await stored('storm')).toEqual([{ id }]);
-    const events = await uswarm.database.selectFrom('workspace_events').select('type').where('subject_id', '=', id ?? '').execute();
+    const events = await uswarm.database
+      .selectFrom('workspace_events')
+      .select('type')
+      .where('subject_id', '=', id ?? '')
+      .execute();
     expect(events).toEqual([{ type: 'message.new' }]);
-    const turns = await uswarm.database.selectFrom('turns').select('status').where('user_message_id', '=', id ?? '').execute();
+    const turns = await uswarm.database
+      .selectFrom('turns')
+      .select('status')
+      .where('user_message_id', '=', id ?? '')
+      .execute();
     expect(turns).toHaveLength(1);
   });
 

@@ -1,5 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { ApiError, LIMITS, type MessageData, type MessageDraft, type MessagePage, type PageQuery } from '@uswarm/contract';
+import {
+  ApiError,
+  LIMITS,
+  type MessageData,
+  type MessageDraft,
+  type MessagePage,
+  type PageQuery,
+} from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -45,7 +52,7 @@ export interface MessageService {
   send(target: SendTarget, draft: MessageDraft): Promise<MessageData>;
 }
 
-const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { transaction, store, conversations, agents, events, turns, access, clock } = deps;
@@ -62,7 +69,10 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     return messageView(row, clock.now());
   }
 
-  async function sentBefore({ workspaceId, userId, localId }: SendTarget, hash: Buffer): Promise<MessageData | undefined> {
+  async function sentBefore(
+    { workspaceId, userId, localId }: SendTarget,
+    hash: Buffer,
+  ): Promise<MessageData | undefined> {
     if (localId === undefined) return undefined;
     const earlier = await store.findSent(workspaceId, userId, localId);
     if (earlier === undefined) return undefined;
@@ -120,10 +130,12 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       try {
         return await view(await storeNew(target, draft, hash));
       } catch (error) {
-        // The same message came twice at once, and the other one was first.
-        const lostRace = (error as { code?: unknown }).code === UNIQUE_VIOLATION;
-        const winner = lostRace ? await sentBefore(target, hash) : undefined;
+        // The same message came twice at once, and the other one was first: whatever stopped this
+        // one (the unique index, a queue that is full by now), the first result is the answer.
+        const winner = await sentBefore(target, hash);
         if (winner !== undefined) return winner;
+        // The conversation was deleted meanwhile.
+        if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) throw new ApiError('conversation_not_found');
         throw error;
       }
     },

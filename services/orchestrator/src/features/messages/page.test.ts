@@ -36,13 +36,13 @@ const row = (seq: number): MessageRow => ({
 
 /** The two reads of a page, over an array that a test may add to. */
 function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
-  const beyond = (walk: 'older' | 'newer', seq: number | null) => {
-    const found = seqs.filter((each) => seq === null || (walk === 'older' ? each < seq : each > seq));
-    return found.toSorted((a, b) => (walk === 'older' ? b - a : a - b));
+  const beyond = (side: 'older' | 'newer', seq: number | null) => {
+    const found = seqs.filter((each) => seq === null || (side === 'older' ? each < seq : each > seq));
+    return found.toSorted((a, b) => (side === 'older' ? b - a : a - b));
   };
   return {
-    page: async (_conversation, walk, seq, limit) => beyond(walk, seq).slice(0, limit).map(row),
-    hasAny: async (_conversation, walk, seq) => beyond(walk, seq).length > 0,
+    page: async (_conversation, side, seq, limit) => beyond(side, seq).slice(0, limit).map(row),
+    hasAny: async (_conversation, side, seq) => beyond(side, seq).length > 0,
   };
 }
 
@@ -57,7 +57,12 @@ const limits = fc.integer({ min: 1, max: 12 });
 const inOrder = (seqs: readonly number[], direction: Direction): number[] =>
   seqs.toSorted((a, b) => (direction === 'forward' ? a - b : b - a));
 
-async function walk(seqs: number[], direction: Direction, limit: number, between: (page: number) => void = () => undefined) {
+async function walk(
+  seqs: number[],
+  direction: Direction,
+  limit: number,
+  between: (page: number) => void = () => undefined,
+) {
   const pages = [await read(seqs, direction, limit)];
   for (let page = pages[0]; page?.pagination.next_scroll_id; page = pages.at(-1)) {
     between(pages.length);
@@ -97,7 +102,10 @@ describe('pages', () => {
         const pages = await walk(seqs, direction, limit);
         for (const [at, { pagination }] of pages.entries()) {
           expect([pagination.has_prev, pagination.has_next]).toEqual([at > 0, at < pages.length - 1]);
-          expect([pagination.prev_scroll_id !== null, pagination.next_scroll_id !== null]).toEqual([at > 0, at < pages.length - 1]);
+          expect([pagination.prev_scroll_id !== null, pagination.next_scroll_id !== null]).toEqual([
+            at > 0,
+            at < pages.length - 1,
+          ]);
         }
       }),
     );
@@ -105,14 +113,19 @@ describe('pages', () => {
 
   it('going backward are not moved by messages that arrive meanwhile', async () => {
     await fc.assert(
-      fc.asyncProperty(conversations, limits, fc.array(fc.nat({ max: 5 }), { minLength: 1 }), async (seqs, limit, arrivals) => {
-        const growing = [...seqs];
-        const pages = await walk(growing, 'backward', limit, (page) => {
-          const count = arrivals[page % arrivals.length] ?? 0;
-          for (let n = 0; n < count; n += 1) growing.push(Math.max(0, ...growing) + 1);
-        });
-        expect(pages.flatMap(seqsOf)).toEqual(inOrder(seqs, 'backward'));
-      }),
+      fc.asyncProperty(
+        conversations,
+        limits,
+        fc.array(fc.nat({ max: 5 }), { minLength: 1 }),
+        async (seqs, limit, arrivals) => {
+          const growing = [...seqs];
+          const pages = await walk(growing, 'backward', limit, (page) => {
+            const count = arrivals[page % arrivals.length] ?? 0;
+            for (let n = 0; n < count; n += 1) growing.push(Math.max(0, ...growing) + 1);
+          });
+          expect(pages.flatMap(seqsOf)).toEqual(inOrder(seqs, 'backward'));
+        },
+      ),
     );
   });
 

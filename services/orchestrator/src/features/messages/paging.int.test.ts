@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type MessageContent, type MessagePage, type MessageStatus } from '@uswarm/contract';
-import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
 
 const NEVER = 50;
 
@@ -14,7 +19,9 @@ describe('pages of messages', () => {
   afterAll(() => uswarm.close());
 
   const list = async (query: Record<string, string | number> = {}) => {
-    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const search = new URLSearchParams(
+      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+    );
     const path = `/v1/workspaces/${home.workspaceId}/conversations/${home.conversationId}/messages`;
     return (await user.get<MessagePage>(`${path}?${search}`)).body;
   };
@@ -30,7 +37,11 @@ describe('pages of messages', () => {
         .executeTakeFirstOrThrow();
       const id = crypto.randomUUID();
       const content = JSON.stringify(more.content ?? { type: 'text', text: `message ${seq}` });
-      const place = { workspace_id: home.workspaceId, conversation_id: home.conversationId, agent_id: home.agents[0]?.id ?? null };
+      const place = {
+        workspace_id: home.workspaceId,
+        conversation_id: home.conversationId,
+        agent_id: home.agents[0]?.id ?? null,
+      };
       const row = { id, ...place, seq, role: 'agent' as const, content, status: more.status ?? 'delivered' };
       await uswarm.database.insertInto('messages').values(row).execute();
       ids.push(id);
@@ -44,9 +55,12 @@ describe('pages of messages', () => {
   };
   const ids = ({ data }: MessagePage) => data.map(({ id }) => id);
   /** Every page from the first on, following `next`. */
-  const walk = async (query: Record<string, string | number>, between: () => Promise<unknown> = async () => undefined) => {
+  const walk = async (
+    query: Record<string, string | number>,
+    between: () => Promise<unknown> = async () => undefined,
+  ) => {
     const pages = [await list(query)];
-    for (let next = pages[0]?.pagination.next_scroll_id; next && pages.length < NEVER; ) {
+    for (let next = pages[0]?.pagination.next_scroll_id; next && pages.length < NEVER;) {
       await between();
       const page = await list({ ...query, scrollId: next });
       pages.push(page);
@@ -94,13 +108,17 @@ describe('pages of messages', () => {
     expect(ids(await list())).toEqual(sent.toReversed());
   });
 
-  it.each(['backward', 'forward'])('going %s, prev comes back to the page before, in the same order', async (direction) => {
-    await signUp(9);
-    const pages = await walk({ direction, limit: 3 });
-    const back = [];
-    for (const page of pages.slice(1)) back.push(await list({ direction, limit: 3, scrollId: page.pagination.prev_scroll_id ?? '' }));
-    expect(back.map(ids)).toEqual(pages.slice(0, -1).map(ids));
-  });
+  it.each(['backward', 'forward'])(
+    'going %s, prev comes back to the page before, in the same order',
+    async (direction) => {
+      await signUp(9);
+      const pages = await walk({ direction, limit: 3 });
+      const back = [];
+      for (const page of pages.slice(1))
+        back.push(await list({ direction, limit: 3, scrollId: page.pagination.prev_scroll_id ?? '' }));
+      expect(back.map(ids)).toEqual(pages.slice(0, -1).map(ids));
+    },
+  );
 
   it('going backward stays stable while messages arrive', async () => {
     const sent = await signUp(10);
@@ -120,7 +138,8 @@ describe('pages of messages', () => {
   it(`has ${LIMITS.pageDefault} messages unless the limit says otherwise, at most ${LIMITS.pageMaximum}`, async () => {
     await signUp(LIMITS.pageMaximum + 1);
     const lengths = [];
-    for (const query of [{}, { limit: 1 }, { limit: LIMITS.pageMaximum }]) lengths.push((await list(query)).data.length);
+    for (const query of [{}, { limit: 1 }, { limit: LIMITS.pageMaximum }])
+      lengths.push((await list(query)).data.length);
     expect(lengths).toEqual([LIMITS.pageDefault, 1, LIMITS.pageMaximum]);
   });
 
@@ -129,13 +148,16 @@ describe('pages of messages', () => {
     expect(await user.refusal('GET', `${home.messages}?limit=${limit}`)).toBe('validation_failed');
   });
 
-  it.each(['direction=up', 'direction=', 'direction=forward&direction=backward', 'limit=1&limit=2', `scrollId=${'x'.repeat(513)}`])(
-    'refuses %s',
-    async (query) => {
-      await signUp(0);
-      expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
-    },
-  );
+  it.each([
+    'direction=up',
+    'direction=',
+    'direction=forward&direction=backward',
+    'limit=1&limit=2',
+    `scrollId=${'x'.repeat(513)}`,
+  ])('refuses %s', async (query) => {
+    await signUp(0);
+    expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
+  });
 
   describe('cursors', () => {
     const cursor = async (query: Record<string, string | number> = {}) =>
@@ -151,21 +173,28 @@ describe('pages of messages', () => {
     it('RES-064 are refused when anything in them was changed', async () => {
       await signUp(2);
       const good = await cursor();
-      const forged = [...good].map((letter, at) => good.slice(0, at) + (letter === 'A' ? 'B' : 'A') + good.slice(at + 1));
+      const forged = [...good].map(
+        (letter, at) => good.slice(0, at) + (letter === 'A' ? 'B' : 'A') + good.slice(at + 1),
+      );
       const codes = [];
       // The last letter of base64 carries bits that count for nothing.
       for (const scrollId of forged.slice(0, -1)) codes.push(await refusal(scrollId));
       expect(new Set(codes)).toEqual(new Set(['cursor_invalid']));
     });
 
-    it.each(['', 'x', '.', '..', 'a.b', 'WzEsMSwib2xkZXIiXQ', 'WzEsMSwib2xkZXIiXQ.AAAA', '%00', '💥'])('refuse %j', async (scrollId) => {
-      await signUp(2);
-      expect(await refusal(scrollId)).toBe('cursor_invalid');
-    });
+    it.each(['', 'x', '.', '..', 'a.b', 'WzEsMSwib2xkZXIiXQ', 'WzEsMSwib2xkZXIiXQ.AAAA', '%00', '💥'])(
+      'refuse %j',
+      async (scrollId) => {
+        await signUp(2);
+        expect(await refusal(scrollId)).toBe('cursor_invalid');
+      },
+    );
 
     it('of one direction are refused in the other', async () => {
       await signUp(2);
-      expect(await refusal(await cursor({ direction: 'forward' }), home.messages, '&direction=backward')).toBe('cursor_invalid');
+      expect(await refusal(await cursor({ direction: 'forward' }), home.messages, '&direction=backward')).toBe(
+        'cursor_invalid',
+      );
     });
 
     it('of one conversation are refused in another', async () => {

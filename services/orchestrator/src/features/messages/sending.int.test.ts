@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type ErrorBody, type MessageData } from '@uswarm/contract';
-import { storedRows } from '../../testing/stored.js';
-import { type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const text = (value: string) => ({ content: { type: 'text', text: value } });
@@ -25,7 +30,11 @@ describe('sending', () => {
   };
   const agent = (index: number) => home.agents[index] ?? { id: '', name: '' };
   const answering = (messageId: string) =>
-    uswarm.database.selectFrom('turns').select('agent_id').where('user_message_id', '=', messageId).executeTakeFirstOrThrow();
+    uswarm.database
+      .selectFrom('turns')
+      .select('agent_id')
+      .where('user_message_id', '=', messageId)
+      .executeTakeFirstOrThrow();
 
   describe('a message', () => {
     it('REST-034 POST …/messages takes local_id, content, attachments and mentions and answers the message', async () => {
@@ -88,7 +97,10 @@ describe('sending', () => {
 
     it('ignores unknown fields', async () => {
       await signUp();
-      expect(await send({ ...text('hi'), role: 'system', status: 'read', later: { version: 2 } })).toMatchObject({ role: 'user', status: 'sent' });
+      expect(await send({ ...text('hi'), role: 'system', status: 'read', later: { version: 2 } })).toMatchObject({
+        role: 'user',
+        status: 'sent',
+      });
     });
   });
 
@@ -121,8 +133,16 @@ describe('sending', () => {
       ['validation_failed', 'content that is a text', () => ({ content: 'hi' })],
       ['validation_failed', 'content without a type', () => ({ content: { text: 'hi' } })],
       ['validation_failed', 'an unknown type', () => ({ content: { type: 'video', text: 'hi' } })],
-      ['content_type_not_allowed', 'a known type that clients may not send', () => ({ content: { type: 'system', text: 'hi' } })],
-      ['content_type_not_allowed', 'a card', () => ({ content: { type: 'action_card', title: '', description: '', actions: [] } })],
+      [
+        'content_type_not_allowed',
+        'a known type that clients may not send',
+        () => ({ content: { type: 'system', text: 'hi' } }),
+      ],
+      [
+        'content_type_not_allowed',
+        'a card',
+        () => ({ content: { type: 'action_card', title: '', description: '', actions: [] } }),
+      ],
       ['validation_failed', 'a text that is missing', () => ({ content: { type: 'text' } })],
       ['validation_failed', 'an empty text', () => text('')],
       ['validation_failed', 'a text of blanks', () => text(' \n\t ')],
@@ -136,11 +156,31 @@ describe('sending', () => {
       ['validation_failed', 'a long local_id', () => ({ ...text('hi'), local_id: 'x'.repeat(129) })],
       ['validation_failed', 'a local_id that is a number', () => ({ ...text('hi'), local_id: 1 })],
       ['validation_failed', 'mentions that are no array', () => ({ ...text('hi'), mentions: {} })],
-      ['validation_failed', 'a mention of no id', () => ({ ...text('hi'), mentions: [{ agent_id: 'x', agent_name: '', offset: 0, length: 1 }] })],
-      ['validation_failed', 'a mention before the text', () => ({ ...text('hi'), mentions: [{ agent_id: agent(1).id, agent_name: '', offset: -1, length: 1 }] })],
-      ['mention_invalid', 'a mention beyond the text', () => ({ ...text('hi'), mentions: [{ agent_id: agent(1).id, agent_name: '', offset: 1, length: 2 }] })],
-      ['mention_invalid', 'a mention of nobody', () => ({ ...text('hi'), mentions: [{ agent_id: crypto.randomUUID(), agent_name: '', offset: 0, length: 1 }] })],
-      ['attachment_invalid', 'an attachment that is no upload', () => ({ ...text('hi'), attachments: [{ id: crypto.randomUUID() }] })],
+      [
+        'validation_failed',
+        'a mention of no id',
+        () => ({ ...text('hi'), mentions: [{ agent_id: 'x', agent_name: '', offset: 0, length: 1 }] }),
+      ],
+      [
+        'validation_failed',
+        'a mention before the text',
+        () => ({ ...text('hi'), mentions: [{ agent_id: agent(1).id, agent_name: '', offset: -1, length: 1 }] }),
+      ],
+      [
+        'mention_invalid',
+        'a mention beyond the text',
+        () => ({ ...text('hi'), mentions: [{ agent_id: agent(1).id, agent_name: '', offset: 1, length: 2 }] }),
+      ],
+      [
+        'mention_invalid',
+        'a mention of nobody',
+        () => ({ ...text('hi'), mentions: [{ agent_id: crypto.randomUUID(), agent_name: '', offset: 0, length: 1 }] }),
+      ],
+      [
+        'attachment_invalid',
+        'an attachment that is no upload',
+        () => ({ ...text('hi'), attachments: [{ id: crypto.randomUUID() }] }),
+      ],
     ] as const)('%s: %s', async (code, _what, body) => {
       await signUp();
       const before = await storedRows(uswarm.database);
@@ -168,7 +208,11 @@ describe('sending', () => {
       await signUp();
       const before = await storedRows(uswarm.database);
       const codes = [];
-      for (const conversation of [other.conversation, `${home.workspace}/conversations/${other.conversationId}`, `${home.workspace}/conversations/x`]) {
+      for (const conversation of [
+        other.conversation,
+        `${home.workspace}/conversations/${other.conversationId}`,
+        `${home.workspace}/conversations/x`,
+      ]) {
         codes.push(await user.refusal('POST', `${conversation}/messages`, text('hi')));
         codes.push(await user.refusal('GET', `${conversation}/messages`));
       }

@@ -1,7 +1,7 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
-import type { LeasedWork } from '../../work/work.store.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
@@ -13,11 +13,12 @@ import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.j
 export interface LifecycleDeps {
   transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
   store: Pick<RuntimeStore, 'get' | 'update' | 'remove'>;
+  work: Pick<WorkStore, 'holds'>;
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify'>;
   events: Pick<EventStore, 'append'>;
   agents: Pick<AgentStore, 'list'>;
-  publish: (envelope: BusEnvelope) => Promise<void>;
+  publish: (envelope: BusEnvelope) => Promise<boolean>;
   /** Called after a commit that left something to publish. */
   committed: () => void;
   /** The runtime of the workspace became ready: turns that wait for it are due. */
@@ -26,9 +27,12 @@ export interface LifecycleDeps {
   logger: Logger;
 }
 
+const NOT_ANSWERING = 'NotAnswering';
 /** How often a runtime that is well is asked who it is; also what keeps it from exiting. */
 const CHECK_MS = 10_000;
 const RETRY = { initialMs: 250, maxMs: 5_000 };
+/** So many looks without an answer (some 20 s) make a runtime unresponsive. */
+const UNRESPONSIVE_AFTER = 8;
 
 /** What one look at a runtime makes of it. Pure. */
 export function nextState(
@@ -45,21 +49,25 @@ export function nextState(
   const failures = row.failures + 1;
   if (observed.phase !== 'Ready') return { phase: observed.phase, reason, address, failures };
   // It does not answer just now: a runtime that was ready stays so, and shows as offline after a while.
-  if (row.phase === 'Ready' && row.address === address) return { failures, reason: 'NotAnswering' };
-  return { phase: 'Progressing', reason: 'NotAnswering', address, failures };
+  if (row.phase === 'Ready' && row.address === address) return { failures, reason: NOT_ANSWERING };
+  return { phase: 'Progressing', reason: NOT_ANSWERING, address, failures };
 }
 
 /** Brings one runtime to what its workspace wants, and shows what changed. */
 export function createLifecycle(deps: LifecycleDeps) {
   const { store, driver, client, events, agents, clock, logger } = deps;
 
-  async function look(row: RuntimeRow): Promise<{ observed: RuntimeObservation; instanceId: string | null }> {
+  async function look(
+    row: RuntimeRow,
+    signal: AbortSignal,
+  ): Promise<{ observed: RuntimeObservation; instanceId: string | null }> {
     const { workspace_id: workspaceId, user_id: userId } = row;
     try {
-      const observed = await driver.ensure({ workspaceId, userId });
+      const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
+      const observed = await driver.ensure({ workspaceId, userId }, { unresponsive });
       if (observed.address === null) return { observed, instanceId: null };
       const target = { workspaceId, address: observed.address };
-      const identity = await client.identify(target).catch(() => null);
+      const identity = await client.identify(target, signal).catch(() => null);
       return { observed, instanceId: identity?.instanceId ?? null };
     } catch (error) {
       logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be started');
@@ -70,12 +78,14 @@ export function createLifecycle(deps: LifecycleDeps) {
   const shown = (row: Pick<RuntimeRow, 'phase' | 'verified' | 'identified_at'>, now: Date): string =>
     JSON.stringify([viewRuntime({ phase: row.phase, identifiedAt: row.identified_at }, now), row.verified]);
 
-  async function record(row: RuntimeRow, update: RuntimeUpdate): Promise<void> {
+  async function record(work: LeasedWork, row: RuntimeRow, update: RuntimeUpdate): Promise<void> {
     const now = clock.now();
     const workspaceId = row.workspace_id;
     const next = { ...row, ...update };
-    const changed = shown(row, now) !== shown(next, now) || row.phase !== next.phase;
+    // As it was shown when it was last looked at: silence makes a runtime offline without any write.
+    const changed = shown(row, row.updated_at) !== shown(next, now) || row.phase !== next.phase;
     const seq = await deps.transaction(async (tx) => {
+      if (!(await deps.work.holds(work, tx))) return null;
       await store.update(workspaceId, update, tx);
       return changed ? events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx) : null;
     });
@@ -96,7 +106,8 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
   }
 
-  return async ({ subjectId }: LeasedWork): Promise<WorkResult> => {
+  return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
+    const { subjectId } = work;
     const row = await store.get(subjectId);
     if (row === undefined) return { done: true };
     if (row.desired === 'deleted') {
@@ -104,9 +115,9 @@ export function createLifecycle(deps: LifecycleDeps) {
       await store.remove(subjectId);
       return { done: true };
     }
-    const { observed, instanceId } = await look(row);
+    const { observed, instanceId } = await look(row, signal);
     const update = nextState(row, observed, instanceId, clock.now());
-    await record(row, update);
+    await record(work, row, update);
     const well = update.failures === 0;
     return { againInMs: well ? CHECK_MS : backoffDelay(RETRY, row.failures) };
   };

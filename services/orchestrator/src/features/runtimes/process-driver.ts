@@ -42,7 +42,10 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'a runtime process ended');
       for (const listener of listeners) listener(spec.workspaceId);
     });
-    const port = await listeningPort(child);
+    const port = await listeningPort(child).catch((error: unknown) => {
+      child.kill('SIGKILL');
+      throw error;
+    });
     child.unref();
     const { pid } = child;
     if (pid === undefined) throw new Error('the runtime has no process id');
@@ -52,19 +55,21 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   }
 
   async function stop(workspaceId: string, pid: number): Promise<void> {
-    if (isRuntime(pid, program)) {
+    if (isRuntime(pid, workspaceId)) {
       signalProcess(pid, 'SIGTERM');
       const deadline = performance.now() + STOP_MS;
-      while (isRuntime(pid, program) && performance.now() < deadline) await sleep(50);
-      if (isRuntime(pid, program)) signalProcess(pid, 'SIGKILL');
+      while (isRuntime(pid, workspaceId) && performance.now() < deadline) await sleep(50);
+      if (isRuntime(pid, workspaceId)) signalProcess(pid, 'SIGKILL');
     }
     await store.delete(workspaceId);
   }
 
   return {
-    async ensure(spec) {
+    async ensure(spec, { unresponsive }) {
       const known = await store.get(spec.workspaceId);
-      const port = known !== undefined && isRuntime(known.pid, program) ? known.port : await start(spec);
+      if (known !== undefined && unresponsive) await stop(spec.workspaceId, known.pid);
+      const runs = known !== undefined && !unresponsive && isRuntime(known.pid, spec.workspaceId);
+      const port = runs ? known.port : await start(spec);
       return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}` };
     },
     async remove(workspaceId) {
@@ -121,8 +126,8 @@ async function listeningPort(child: ChildProcess): Promise<number> {
   }
 }
 
-/** Whether the pid is alive and, where that can be seen, still runs our program: pids are used again. */
-function isRuntime(pid: number, program: string): boolean {
+/** Whether the pid is alive and, where that can be seen, is the runtime of the workspace: pids are used again. */
+function isRuntime(pid: number, workspaceId: string): boolean {
   try {
     process.kill(pid, 0);
   } catch {
@@ -131,7 +136,9 @@ function isRuntime(pid: number, program: string): boolean {
   if (process.platform !== 'linux') return true;
   try {
     const state = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
-    return state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program);
+    return (
+      state !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`USWARM_WORKSPACE_ID=${workspaceId}\0`)
+    );
   } catch {
     return false;
   }

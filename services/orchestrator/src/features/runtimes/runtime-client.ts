@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
+import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { AgentRuntime, type RunTurnRequest, type TurnEvent } from '@uswarm/runtime-proto';
 import { signCallToken, traceHeaders } from '@uswarm/service-kit';
@@ -13,7 +13,7 @@ export interface RuntimeTarget {
 
 /** Calls to runtimes. Errors are ConnectErrors with their gRPC codes. */
 export interface RuntimeClient {
-  /** @throws ConnectError `failed_precondition` where somebody else answers at that address. */
+  /** @throws ConnectError `unavailable` also where another workspace answers at that address. */
   identify(target: RuntimeTarget, signal?: AbortSignal): Promise<{ instanceId: string }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   close(): void;
@@ -38,7 +38,7 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
     const authorize: Interceptor = (next) => async (request) => {
       const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
       request.header.set('authorization', `Bearer ${token}`);
-      for (const [name, value] of Object.entries(traceHeaders())) request.header.set(name, value);
+      for (const [header, value] of Object.entries(traceHeaders())) request.header.set(header, value);
       return next(request);
     };
     // Pings find a peer that is gone without a word; an unused connection closes by itself.
@@ -55,24 +55,29 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
       writeMaxBytes: MESSAGE_BYTES,
     });
     const client = createClient(AgentRuntime, transport);
-    forgetOthers(workspaceId);
+    forgetOldest(workspaceId);
     connections.set(name, { client, session });
     return client;
   }
 
-  /** A workspace has one runtime: a new address replaces the old one. */
-  function forgetOthers(workspaceId: string): void {
-    for (const [name, { session }] of connections) {
-      if (!name.startsWith(`${workspaceId} `)) continue;
-      session.abort();
+  /** A runtime that moves is asked at both places for a while; more than that nobody needs. */
+  function forgetOldest(workspaceId: string): void {
+    const known = [...connections.keys()].filter((name) => name.startsWith(`${workspaceId} `));
+    for (const name of known.slice(0, -1)) {
+      connections.get(name)?.session.abort();
       connections.delete(name);
     }
   }
 
   return {
     async identify(target, signal) {
-      const answer = await connect(target).identify({}, { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
-      if (answer.workspaceId !== target.workspaceId) throw new Error('another workspace answers at this address');
+      const answer = await connect(target).identify(
+        {},
+        { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) },
+      );
+      if (answer.workspaceId !== target.workspaceId) {
+        throw new ConnectError('another workspace answers at this address', Code.Unavailable);
+      }
       return { instanceId: answer.instanceId };
     },
     runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),

@@ -17,8 +17,11 @@ export interface RuntimeObservation {
 
 /** Where runtimes run. Level-triggered: each call brings the world closer to what is wanted. */
 export interface RuntimeDriver {
-  /** Has the runtime run, and says how it is. */
-  ensure(spec: RuntimeSpec): Promise<RuntimeObservation>;
+  /**
+   * Has the runtime run, and says how it is. `unresponsive`: it runs, and has not answered for a
+   * while; a driver whose platform does not see to that itself starts it anew.
+   */
+  ensure(spec: RuntimeSpec, state: { unresponsive: boolean }): Promise<RuntimeObservation>;
   /** @returns true once nothing of the runtime is left. */
   remove(workspaceId: string): Promise<boolean>;
   /** Hints that a runtime changed by itself. */

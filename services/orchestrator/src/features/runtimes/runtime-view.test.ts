@@ -27,15 +27,21 @@ describe('viewRuntime', () => {
     expect(viewRuntime(runtime('Ready', ago(ms)), NOW)).toEqual({ status, phase: 'Ready' });
   });
 
-  it.each<InternalPhase>(['Pending', 'Progressing', 'Error'])('shows %s as it is however long ago it answered', (phase) => {
-    expect(viewRuntime(runtime(phase, ago(3_600_000)), NOW)).toEqual(viewRuntime(runtime(phase), NOW));
-  });
+  it.each<InternalPhase>(['Pending', 'Progressing', 'Error'])(
+    'shows %s as it is however long ago it answered',
+    (phase) => {
+      expect(viewRuntime(runtime(phase, ago(3_600_000)), NOW)).toEqual(viewRuntime(runtime(phase), NOW));
+    },
+  );
 });
 
 describe('agentStatus', () => {
-  it.each<AgentActivity>(['online', 'reading', 'thinking', 'writing', 'pending', 'error'])('is %s while the runtime is ready', (activity) => {
-    expect(agentStatus(activity, runtime('Ready'), NOW)).toBe(activity);
-  });
+  it.each<AgentActivity>(['online', 'reading', 'thinking', 'writing', 'pending', 'error'])(
+    'is %s while the runtime is ready',
+    (activity) => {
+      expect(agentStatus(activity, runtime('Ready'), NOW)).toBe(activity);
+    },
+  );
 
   it.each<[InternalPhase, AgentStatus]>([
     ['Pending', 'pending'],

@@ -13,6 +13,7 @@ export interface RuntimeRow {
   instance_id: string | null;
   identified_at: Date | null;
   failures: number;
+  updated_at: Date;
 }
 
 export type RuntimeUpdate = Partial<

@@ -15,7 +15,7 @@ export interface LiveEventsPlace {
 
 /** Publishing is never waited for: a slow bus must not slow an answer down. */
 export function createLiveEvents(
-  publish: (envelope: BusEnvelope) => Promise<void>,
+  publish: (envelope: BusEnvelope) => Promise<boolean>,
   { workspaceId, conversationId, agentId }: LiveEventsPlace,
 ): LiveEvents {
   const place = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };

@@ -1,4 +1,11 @@
-import { AgentActivity, Outcome, ToolState as ProtoToolState, type Done, type Tool, type TurnEvent } from '@uswarm/runtime-proto';
+import {
+  AgentActivity,
+  Outcome,
+  ToolState as ProtoToolState,
+  type Done,
+  type Tool,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { TurnRow } from './turns.store.js';
@@ -8,7 +15,6 @@ export interface ReplyDeps {
   turn: TurnRow;
   writer: TurnWriter;
   live: LiveEvents;
-  setActivity: (activity: StoredActivity) => Promise<void>;
 }
 
 /** What the orchestrator knows of a reply while the runtime writes it. */
@@ -24,6 +30,11 @@ export interface Reply {
   /** Applies the next event. @returns true once the turn is finished. */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
+}
+
+/** What a model writes is untrusted; Postgres stores neither NUL nor half a surrogate pair. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '');
 }
 
 const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
@@ -61,9 +72,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           await showActivity(event.value.activity);
           return false;
         case 'chunk':
-          reply.text += event.value.text;
-          chunkSeq += 1;
-          live.chunk({ messageId: begun.replyId, text: event.value.text, chunkSeq, generation: reply.generation }, reply.seq);
+          showChunk(storable(event.value.text));
           return false;
         case 'tool':
           await showTool(event.value);
@@ -89,17 +98,22 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
 
     async finish(finished) {
-      reply.seq = await writer.finish(finished);
-      const activity = finished.turnStatus === 'failed' ? 'error' : 'online';
-      await deps.setActivity(activity);
-      live.status(activity, reply.seq);
+      const { seq, activity } = await writer.finish({ ...finished, text: storable(finished.text) });
+      reply.seq = seq;
+      if (activity !== undefined) live.status(activity, seq);
     },
   };
+
+  function showChunk(text: string): void {
+    reply.text += text;
+    chunkSeq += 1;
+    live.chunk({ messageId: begun.replyId, text, chunkSeq, generation: reply.generation }, reply.seq);
+  }
 
   async function showActivity(value: AgentActivity): Promise<void> {
     const activity = ACTIVITIES[value];
     if (activity === undefined) return;
-    await deps.setActivity(activity);
+    await writer.activity(activity);
     live.status(activity, reply.seq);
   }
 
@@ -109,9 +123,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     const shown = running ? 'running' : failed ? 'failed' : 'completed';
     reply.seq = await writer.tool(reply.generation, {
       callId,
-      content: { type: 'tool_status', tool, description, state: shown },
+      content: { type: 'tool_status', tool: storable(tool), description: storable(description), state: shown },
     });
-    live.tool({ tool, running, failed, ...(query === '' ? {} : { query }) }, reply.seq);
+    live.tool({ tool, running, failed, ...(query === '' ? {} : { query: storable(query) }) }, reply.seq);
   }
 
   return reply;

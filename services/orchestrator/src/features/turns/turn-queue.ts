@@ -13,7 +13,10 @@ export interface TurnQueue {
   waiting(conversationId: string, db: Database): Promise<number>;
 }
 
-export function createTurnQueue(store: Pick<TurnStore, 'insert' | 'countActive'>, work: Pick<WorkStore, 'enqueue'>): TurnQueue {
+export function createTurnQueue(
+  store: Pick<TurnStore, 'insert' | 'countActive'>,
+  work: Pick<WorkStore, 'enqueue'>,
+): TurnQueue {
   return {
     async enqueue({ ordinal, ...turn }, db) {
       const id = randomUUIDv7();

@@ -8,7 +8,10 @@ import type { HistoryRow } from './turns.store.js';
 const message = (text: string, id = 'm'): HistoryRow => ({ id, role: 'user', agent_id: null, text });
 
 describe('the history sent with a turn', () => {
-  const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { minLength: 1, maxLength: HISTORY_MESSAGES + 20 });
+  const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), {
+    minLength: 1,
+    maxLength: HISTORY_MESSAGES + 20,
+  });
 
   it('is the newest part, oldest first, and never without the message to answer', () => {
     fc.assert(
@@ -43,7 +46,14 @@ describe('the history sent with a turn', () => {
 });
 
 describe('the request of a turn', () => {
-  const member = (id: string, kind: SwarmMember['kind']): SwarmMember => ({ id, slug: `s-${id}`, name: id, kind, description: 'd', skills: ['news'] });
+  const member = (id: string, kind: SwarmMember['kind']): SwarmMember => ({
+    id,
+    slug: `s-${id}`,
+    name: id,
+    kind,
+    description: 'd',
+    skills: ['news'],
+  });
   const input = {
     turn: { id: 't', agent_id: 'b' },
     generation: 2,
@@ -67,7 +77,13 @@ describe('the request of a turn', () => {
   });
 
   it('carries where to go on from', () => {
-    expect(turnRequest(input)).toMatchObject({ turnId: 't', generation: 2, firstStep: 3, fromEvent: 7n, tools: ['web_search_tool'] });
+    expect(turnRequest(input)).toMatchObject({
+      turnId: 't',
+      generation: 2,
+      firstStep: 3,
+      fromEvent: 7n,
+      tools: ['web_search_tool'],
+    });
   });
 
   it('tells who said what', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { type Clock, inSpan, type Logger } from '@uswarm/service-kit';
+import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
 import type { LeasedWork } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -28,11 +28,24 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
 const GENERATIONS = 2;
 /** A turn that no runtime became ready for in this time fails. */
 const READY_WITHIN_MS = 10 * 60_000;
-/** Without any event for this long, a turn whose runtime cannot be reached fails. */
+/** A turn whose runtime cannot be reached for this long fails. */
 const REACHABLE_WITHIN_MS = 60_000;
-const RETRY_MS = 250;
+/** Longer than any model call or tool may take: a stream that is silent for this long is broken. */
+const SILENT_MS = 5 * 60_000;
+/** A turn that ended in an error of ours this often is given up. */
+const FAILURES = 5;
+const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
 const TOOLS = ['web_search_tool'];
+
+/** Answers that asking again does not change. */
+const FINAL_CODES = new Set([
+  Code.InvalidArgument,
+  Code.OutOfRange,
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
 
 /** One attempt of this process at a turn, with what it needs all along. */
 interface Run {
@@ -82,14 +95,19 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       await writer.setInstance(instanceId);
       turn.runtime_instance = instanceId;
     }
+    // Leaving the loop does not end the stream, and a silent one would never be left.
+    const leave = new AbortController();
+    const silence = setTimeout(() => leave.abort(), SILENT_MS);
     try {
-      for await (const event of client.runTurn(to, await request(run), signal)) {
+      const events = client.runTurn(to, await request(run), AbortSignal.any([signal, leave.signal]));
+      for await (const event of events) {
+        silence.refresh();
         if (await reply.apply(event)) return 'done';
       }
       return 'interrupted';
-    } catch (error) {
-      if (ConnectError.from(error).code === Code.NotFound) return 'lost';
-      throw error;
+    } finally {
+      clearTimeout(silence);
+      leave.abort();
     }
   }
 
@@ -105,66 +123,88 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   async function runToEnd(run: Run): Promise<void> {
     const { turn, reply, signal } = run;
-    let progress = { at: clock.now().getTime(), events: reply.events };
-    for (;;) {
+    let outage = { since: 0, events: -1 };
+    for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
       const to = await target(turn.workspace_id);
       const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
       if (outcome === 'done') return;
+      if (outcome === 'refused') return fail(run, 'internal_error', 'The agents refused this question.');
       if (outcome === 'lost') {
         if (await startAnew(run)) continue;
         return fail(run, 'runtime_lost', 'The answer was lost twice. Please ask again.');
       }
       const now = clock.now().getTime();
-      if (reply.events > progress.events) progress = { at: now, events: reply.events };
-      if (now - progress.at > REACHABLE_WITHIN_MS) {
+      if (reply.events > outage.events) {
+        outage = { since: now, events: reply.events };
+        interruptions = 0;
+      }
+      if (now - outage.since > REACHABLE_WITHIN_MS) {
         return fail(run, 'runtime_unreachable', 'The agents cannot be reached. Please ask again.');
       }
-      await deps.hurryRuntime(turn.workspace_id);
-      await sleep(RETRY_MS, undefined, { signal });
+      // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
+      if (interruptions === 0) await deps.hurryRuntime(turn.workspace_id);
+      await sleep(backoffDelay(RETRY, interruptions), undefined, { signal });
     }
   }
 
-  /** As `follow`; a runtime that cannot be reached is an interruption, a superseded turn is not ours. */
+  /** As `follow`, with what an error of the runtime means for the turn. */
   async function attempt(run: Run, to: RuntimeTarget) {
     try {
       return await follow(run, to);
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ConnectError)) throw error;
-      if (error.code === Code.FailedPrecondition) throw new LeaseLost();
       logger.debug({ turn: run.turn.id, code: Code[error.code] }, 'the runtime was interrupted');
-      return 'interrupted' as const;
+      if (error.code === Code.FailedPrecondition) throw new LeaseLost();
+      if (error.code === Code.NotFound) return 'lost';
+      return FINAL_CODES.has(error.code) ? 'refused' : 'interrupted';
     }
   }
 
   async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<WorkResult> {
-    if (clock.now().getTime() - turn.created_at.getTime() > READY_WITHIN_MS) {
-      await writer.abandon('runtime_not_ready');
-      return { done: true };
+    const runtime = await runtimes.get(turn.workspace_id);
+    const wellAt = Math.max(turn.created_at.getTime(), runtime?.identified_at?.getTime() ?? 0);
+    if (clock.now().getTime() - wellAt > READY_WITHIN_MS) {
+      return giveUp(turn, writer, 'runtime_not_ready', 'The agents did not start. Please ask again.');
     }
-    await deps.hurryRuntime(turn.workspace_id);
     return { againInMs: NOT_READY_MS };
   }
+
+  async function giveUp(turn: TurnRow, writer: TurnWriter, errorCode: string, sentence: string): Promise<WorkResult> {
+    const { seq, activity } = await writer.abandon(errorCode, sentence);
+    if (activity !== undefined) liveEvents(turn).status(activity, seq);
+    return { done: true };
+  }
+
+  const liveEvents = (turn: TurnRow) =>
+    createLiveEvents(deps.publish, {
+      workspaceId: turn.workspace_id,
+      conversationId: turn.conversation_id,
+      agentId: turn.agent_id,
+    });
 
   return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
     const turn = await turns.get(work.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
     const writer = createTurnWriter(deps, turn, work);
-    if (turn.status === 'queued' && (await target(turn.workspace_id)) === undefined) return waitForRuntime(turn, writer);
-    const live = createLiveEvents(deps.publish, {
-      workspaceId: turn.workspace_id,
-      conversationId: turn.conversation_id,
-      agentId: turn.agent_id,
-    });
+    if (work.failures >= FAILURES) {
+      return giveUp(turn, writer, 'internal_error', 'Something went wrong on our side. Please ask again.');
+    }
+    if (turn.status === 'queued' && (await target(turn.workspace_id)) === undefined)
+      return waitForRuntime(turn, writer);
+    const live = liveEvents(turn);
     const begun = await writer.begin();
-    const setActivity = (activity: Parameters<AgentStore['setActivity']>[1]) => agents.setActivity(turn.agent_id, activity);
-    const reply = createReply({ turn, writer, live, setActivity }, begun);
+    live.status('reading', begun.seq);
+    const reply = createReply({ turn, writer, live }, begun);
     try {
-      await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd({ turn, writer, reply, signal }));
+      const run = { turn, writer, reply, signal };
+      await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd(run));
       return { done: true };
     } catch (error) {
-      // The lease is somebody else's, or this process stops: the next holder goes on from here.
-      if (error instanceof LeaseLost || signal.aborted) return { againInMs: 0 };
+      // This process stops: the next holder goes on from here.
+      if (signal.aborted) return { againInMs: 0 };
+      // The turn is somebody else's, or the runtime has a later generation than we know.
+      if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };
       throw error;
     }
   };

@@ -1,8 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { DurableEventName, MessageContent, MessageStatus } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
-import type { TurnStatus } from '../../database/schema.js';
+import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
@@ -15,7 +16,11 @@ export class LeaseLost extends Error {
 export interface TurnWriterDeps {
   transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
   work: Pick<WorkStore, 'holds' | 'complete'>;
-  turns: Pick<TurnStore, 'start' | 'setInstance' | 'nextGeneration' | 'finish' | 'runningTools' | 'recordUsage'>;
+  turns: Pick<
+    TurnStore,
+    'start' | 'setInstance' | 'nextGeneration' | 'finish' | 'runningTools' | 'recordUsage' | 'isBusyElsewhere'
+  >;
+  agents: Pick<AgentStore, 'setActivity'>;
   messages: Pick<MessageStore, 'insert' | 'update' | 'findOfTurn' | 'find'>;
   events: Pick<EventStore, 'append'>;
   committed: () => void;
@@ -24,6 +29,13 @@ export interface TurnWriterDeps {
 export interface ToolMessage {
   callId: string;
   content: Extract<MessageContent, { type: 'tool_status' }>;
+}
+
+/** How things stand once a turn has ended. */
+export interface Ended {
+  seq: number;
+  /** Undefined while the agent writes another reply. */
+  activity: AgentActivity | undefined;
 }
 
 export interface FinishedReply {
@@ -35,23 +47,25 @@ export interface FinishedReply {
 
 /** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
 export interface TurnWriter {
-  /** Marks the user's message as delivered and stores the reply as loading. @returns its id and seq */
+  /** Marks the user's message as delivered, the agent as reading, and stores the reply as loading. @returns its id and seq */
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
+  /** What the agent does now. */
+  activity(activity: AgentActivity): Promise<void>;
   setInstance(instanceId: string): Promise<void>;
   /** Begins anew after the runtime lost the turn. @returns undefined where that was done before. */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** @returns the seq of the event that shows it. */
   tool(generation: number, tool: ToolMessage): Promise<number>;
   usage(entry: UsageEntry): Promise<void>;
-  /** Ends the turn and its work. @returns the seq of `message.done` */
-  finish(reply: FinishedReply): Promise<number>;
-  /** Ends a turn that never began to be answered. */
-  abandon(errorCode: string): Promise<void>;
+  /** Ends the turn and its work. @returns the seq of `message.done`, and what the agent does then */
+  finish(reply: FinishedReply): Promise<Ended>;
+  /** Ends a turn that could not be answered: the question failed, and a reply says why. */
+  abandon(errorCode: string, sentence: string): Promise<Ended>;
 }
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
-  const { transaction, turns, messages, events, committed } = deps;
+  const { transaction, turns, messages, events, agents, committed } = deps;
   const workspaceId = turn.workspace_id;
 
   async function fenced<T>(run: (tx: Database) => Promise<T>): Promise<T> {
@@ -71,9 +85,44 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     await append('message.updated', turn.user_message_id, tx);
   }
 
-  async function replyId(): Promise<string> {
-    if (turn.reply_message_id === null) throw new Error('the turn has no reply yet');
-    return turn.reply_message_id;
+  async function insertReply(tx: Database): Promise<{ replyId: string; seq: number }> {
+    const id = randomUUIDv7();
+    const seq = await append('message.new', id, tx);
+    const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+    await messages.insert({ id, ...place, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
+    await turns.start(turn.id, id, tx);
+    turn.reply_message_id = id;
+    return { replyId: id, seq };
+  }
+
+  /** A tool that nobody will hear of again did not work out. */
+  async function failRunningTools(tx: Database): Promise<void> {
+    for (const { id, content } of await turns.runningTools(turn.id, tx)) {
+      if (content.type !== 'tool_status') continue;
+      await messages.update(id, { content: { ...content, state: 'failed' } }, tx);
+      await append('message.updated', id, tx);
+    }
+  }
+
+  async function settleAgent(turnStatus: FinishedReply['turnStatus'], tx: Database): Promise<Ended['activity']> {
+    if (await turns.isBusyElsewhere(turn.agent_id, turn.id, tx)) return undefined;
+    const activity = turnStatus === 'failed' ? 'error' : 'online';
+    await agents.setActivity(turn.agent_id, activity, tx);
+    return activity;
+  }
+
+  async function endReply(
+    { turnStatus, messageStatus, text, errorCode }: FinishedReply,
+    tx: Database,
+  ): Promise<number> {
+    const replyId = turn.reply_message_id;
+    if (replyId === null) throw new Error('the turn has no reply yet');
+    await failRunningTools(tx);
+    await messages.update(replyId, { content: { type: 'text', text }, status: messageStatus }, tx);
+    await turns.finish(turn.id, turnStatus, errorCode, tx);
+    await deps.work.complete(work, tx);
+    await append('message.updated', replyId, tx);
+    return append('message.done', replyId, tx);
   }
 
   return {
@@ -83,15 +132,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
           const [reply] = await messages.find([turn.reply_message_id], tx);
           return { replyId: turn.reply_message_id, seq: reply?.seq ?? 0 };
         }
-        const id = randomUUIDv7();
+        // Agents before events everywhere: the other way round two turns could wait for each other.
+        await agents.setActivity(turn.agent_id, 'reading', tx);
         await setUserMessage('delivered', tx);
-        const seq = await append('message.new', id, tx);
-        const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
-        await messages.insert({ id, ...place, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
-        await turns.start(turn.id, id, tx);
-        turn.reply_message_id = id;
-        return { replyId: id, seq };
+        return insertReply(tx);
       }),
+
+    activity: (activity) => fenced((tx) => agents.setActivity(turn.agent_id, activity, tx)),
 
     markRead: () => fenced((tx) => setUserMessage('read', tx)),
 
@@ -100,11 +147,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     nextGeneration: (limit) =>
       fenced(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
-        for (const { id, content } of await turns.runningTools(turn.id, tx)) {
-          if (content.type !== 'tool_status') continue;
-          await messages.update(id, { content: { ...content, state: 'failed' } }, tx);
-          await append('message.updated', id, tx);
-        }
+        await failRunningTools(tx);
         return generation;
       }),
 
@@ -128,21 +171,19 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
 
     usage: (entry) => fenced((tx) => turns.recordUsage(entry, tx)),
 
-    finish: ({ turnStatus, messageStatus, text, errorCode }) =>
+    finish: (reply) =>
       fenced(async (tx) => {
-        const id = await replyId();
-        await messages.update(id, { content: { type: 'text', text }, status: messageStatus }, tx);
-        await turns.finish(turn.id, turnStatus, errorCode, tx);
-        await deps.work.complete(work, tx);
-        await append('message.updated', id, tx);
-        return append('message.done', id, tx);
+        const activity = await settleAgent(reply.turnStatus, tx);
+        return { activity, seq: await endReply(reply, tx) };
       }),
 
-    abandon: (errorCode) =>
+    abandon: (errorCode, sentence) =>
       fenced(async (tx) => {
-        await turns.finish(turn.id, 'failed', errorCode, tx);
-        await deps.work.complete(work, tx);
+        const activity = await settleAgent('failed', tx);
+        if (turn.reply_message_id === null) await insertReply(tx);
         await setUserMessage('failed', tx);
+        const reply = { turnStatus: 'failed', messageStatus: 'failed', text: sentence, errorCode } as const;
+        return { activity, seq: await endReply(reply, tx) };
       }),
   };
 }

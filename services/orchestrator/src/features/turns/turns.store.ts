@@ -51,8 +51,13 @@ export interface TurnStore {
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
   /** @returns the new generation; undefined where `limit` is reached. */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
+  /** Whether another reply of the agent is being written. */
+  isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
-  /** What was said up to the message that is answered, newest first. */
+  /**
+   * What was said up to the message that is answered, newest first. A reply stands behind its own
+   * question, also where the next question came before it.
+   */
   history(turn: Pick<TurnRow, 'conversation_id' | 'user_message_id'>, limit: number): Promise<HistoryRow[]>;
   /** Tool messages that an earlier generation left running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
@@ -130,6 +135,18 @@ export function createTurnStore(database: Database): TurnStore {
       return row?.generation;
     },
 
+    async isBusyElsewhere(agentId, exceptTurnId, db) {
+      const row = await db
+        .selectFrom('turns')
+        .select('id')
+        .where('agent_id', '=', agentId)
+        .where('status', '=', 'running')
+        .where('id', '!=', exceptTurnId)
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
     async finish(id, status, errorCode, db) {
       await db
         .updateTable('turns')
@@ -140,12 +157,15 @@ export function createTurnStore(database: Database): TurnStore {
 
     async history({ conversation_id, user_message_id }, limit) {
       const { rows } = await sql<HistoryRow>`
-        SELECT id, role, agent_id, content ->> 'text' AS text
-        FROM messages
-        WHERE conversation_id = ${conversation_id}
-          AND seq <= (SELECT seq FROM messages WHERE id = ${user_message_id})
-          AND content ->> 'type' = 'text' AND role IN ('user', 'agent') AND status <> 'failed'
-        ORDER BY seq DESC
+        SELECT m.id, m.role, m.agent_id, m.content ->> 'text' AS text
+        FROM messages m
+        LEFT JOIN turns t ON t.reply_message_id = m.id
+        LEFT JOIN messages question ON question.id = t.user_message_id
+        WHERE m.conversation_id = ${conversation_id}
+          AND coalesce(question.seq, m.seq) <= (SELECT seq FROM messages WHERE id = ${user_message_id})
+          AND m.content ->> 'type' = 'text' AND m.content ->> 'text' <> ''
+          AND m.role IN ('user', 'agent') AND m.status <> 'failed'
+        ORDER BY coalesce(question.seq, m.seq) DESC, m.seq DESC
         LIMIT ${limit}`.execute(database);
       return rows;
     },

@@ -25,10 +25,15 @@ export interface UserRow {
 }
 
 export interface UserStore {
-  find(identity: Pick<Identity, 'issuer' | 'subject'>, db?: Database): Promise<{ id: string; isBanned: boolean } | undefined>;
+  find(
+    identity: Pick<Identity, 'issuer' | 'subject'>,
+    db?: Database,
+  ): Promise<{ id: string; isBanned: boolean } | undefined>;
   /** @returns false where the identity has a user already. */
   insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
   get(userId: string): Promise<UserRow | undefined>;
+  /** Undefined where there is no such user. */
+  isBanned(userId: string): Promise<boolean | undefined>;
   update(userId: string, patch: UserPatch): Promise<void>;
   /** Follows a change of the e-mail address at the identity provider. */
   setEmail(userId: string, email: string): Promise<void>;
@@ -83,6 +88,11 @@ export function createUserStore(database: Database): UserStore {
     },
 
     get: (userId) => database.selectFrom('users').select(COLUMNS).where('id', '=', userId).executeTakeFirst(),
+
+    async isBanned(userId) {
+      const row = await database.selectFrom('users').select('is_banned').where('id', '=', userId).executeTakeFirst();
+      return row?.is_banned;
+    },
 
     async update(userId, { preferences, ...fields }) {
       const set = { ...fields, ...preferences };

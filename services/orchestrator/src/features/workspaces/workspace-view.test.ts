@@ -10,8 +10,22 @@ describe('the preview of a message', () => {
     [{ type: 'action_card', title: 'Choose', description: 'd', actions: [] }, 'Choose'],
     [{ type: 'tool_status', tool: 't', description: 'Searching', state: 'running' }, 'Searching'],
     [{ type: 'delegation', status: 'running', task_preview: 'Find it' }, 'Find it'],
-    [{ type: 'artifact', artifact_id: 'a', title: 'Report', version: 1, status: 'draft', agent_slug: 's', content_preview: '' }, 'Report'],
-    [{ type: 'workflow', workflow_id: 'w', workflow_name: 'Weekly', execution_id: 'e', status: 'running', steps: [] }, 'Weekly'],
+    [
+      {
+        type: 'artifact',
+        artifact_id: 'a',
+        title: 'Report',
+        version: 1,
+        status: 'draft',
+        agent_slug: 's',
+        content_preview: '',
+      },
+      'Report',
+    ],
+    [
+      { type: 'workflow', workflow_id: 'w', workflow_name: 'Weekly', execution_id: 'e', status: 'running', steps: [] },
+      'Weekly',
+    ],
     [{ type: 'loading' }, ''],
   ])('of %j is one line', (content, text) => {
     expect(previewText(content)).toBe(text);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, Workspace } from '@uswarm/contract';
-import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../testing/test-orchestrator.js';
+import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -35,7 +35,8 @@ describe('workspaces', () => {
       .where('email', '=', user.email)
       .executeTakeFirstOrThrow();
     const more = [crypto.randomUUID(), crypto.randomUUID()];
-    for (const id of more) await uswarm.database.insertInto('workspaces').values({ id, owner_id: owner, name: id }).execute();
+    for (const id of more)
+      await uswarm.database.insertInto('workspaces').values({ id, owner_id: owner, name: id }).execute();
     expect((await list(user)).map(({ id }) => id)).toEqual([oldest.id, ...more]);
   });
 

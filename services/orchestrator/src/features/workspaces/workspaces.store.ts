@@ -79,9 +79,7 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
       (await workspaceRows(database, sql`w.id = ${workspaceId} AND w.owner_id = ${userId}`)).rows[0],
 
     findAll: async (workspaceIds, db = database) =>
-      workspaceIds.length === 0
-        ? []
-        : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows,
+      workspaceIds.length === 0 ? [] : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows,
 
     subscribable: (userId, workspaceIds) =>
       workspaceIds.length === 0

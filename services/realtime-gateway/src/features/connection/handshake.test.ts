@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody } from '@uswarm/contract';
 import { createLogger } from '@uswarm/service-kit';
 import { io } from 'socket.io-client';
-import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../testing/test-gateway.js';
+import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../../test/test-gateway.js';
 import type { Credentials } from './credentials.js';
 
 let gateway: TestGateway;

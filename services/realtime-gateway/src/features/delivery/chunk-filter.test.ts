@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { agentTool, chunk, messageDone, messageNew } from '../../testing/envelopes.js';
+import { agentTool, chunk, messageDone, messageNew } from '../../../test/envelopes.js';
 import { createChunkFilter } from './chunk-filter.js';
 
 const OTHER = '01890000-0000-7000-8000-0000000000e2';

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry, silentLogger } from '@uswarm/service-kit';
 import { createGatewayMetrics } from '../../gateway-metrics.js';
 import { DEFAULT_SETTINGS } from '../../settings.js';
-import { agentTool, chunk, messageDone, messageNew, WORKSPACE } from '../../testing/envelopes.js';
-import { createManualTimers } from '../../testing/manual-timers.js';
+import { agentTool, chunk, messageDone, messageNew, WORKSPACE } from '../../../test/envelopes.js';
+import { createManualTimers } from '../../../test/manual-timers.js';
 import { createDelivery } from './delivery.js';
 
 function setUp() {

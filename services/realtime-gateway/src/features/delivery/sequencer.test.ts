@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BusEnvelope } from '@uswarm/contract';
 import fc from 'fast-check';
-import { agentTool, messageNew } from '../../testing/envelopes.js';
-import { createManualTimers } from '../../testing/manual-timers.js';
+import { agentTool, messageNew } from '../../../test/envelopes.js';
+import { createManualTimers } from '../../../test/manual-timers.js';
 import { createSequencer } from './sequencer.js';
 
 const GAP_MS = 200;

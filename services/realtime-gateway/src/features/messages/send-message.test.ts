@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody } from '@uswarm/contract';
 import { createLogger } from '@uswarm/service-kit';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
-import { CONVERSATION, MESSAGE, messageNew, WORKSPACE } from '../../testing/envelopes.js';
-import type { TestClient } from '../../testing/test-client.js';
-import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../testing/test-gateway.js';
+import { CONVERSATION, MESSAGE, messageNew, WORKSPACE } from '../../../test/envelopes.js';
+import type { TestClient } from '../../../test/test-client.js';
+import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());

@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
-import { agentTool, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../testing/envelopes.js';
+import { agentTool, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../../test/envelopes.js';
 import {
   agreeable,
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
   USER,
-} from '../../testing/test-gateway.js';
-import type { TestClient } from '../../testing/test-client.js';
+} from '../../../test/test-gateway.js';
+import type { TestClient } from '../../../test/test-client.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BusEnvelope } from '@uswarm/contract';
-import type { BusOptions, EventBus } from '../event-bus.js';
+import type { BusOptions, EventBus } from '../src/event-bus.js';
 
 /** A durable envelope that every check of the contract accepts. */
 export function deleted(workspaceId: string, seq: number): BusEnvelope {
@@ -62,7 +62,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     const inbox = collect();
     await subscriber.subscribe(workspaceId, inbox.listener);
     const envelope = deleted(workspaceId, 1);
-    await publisher.publish(envelope);
+    expect(await publisher.publish(envelope)).toBe(true);
     await inbox.until(1);
     expect(inbox.received).toEqual([envelope]);
   });
@@ -151,7 +151,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
       await subscriber.close();
       expect(subscriber.healthy()).toBe(false);
       await expect(subscriber.subscribe(workspaceId, () => {})).rejects.toThrow('closed');
-      await expect(subscriber.publish(deleted(workspaceId, 2))).resolves.toBeUndefined();
+      await expect(subscriber.publish(deleted(workspaceId, 2))).resolves.toBe(false);
     });
   });
 }

@@ -21,7 +21,9 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
   async function open(port: number): Promise<Server> {
     const server = createServer((client) => {
       const upstream = keep(connect(Number(target.port), target.hostname));
-      keep(client).once('close', () => upstream.destroy()).pipe(upstream);
+      keep(client)
+        .once('close', () => upstream.destroy())
+        .pipe(upstream);
       upstream.once('close', () => client.destroy()).pipe(client);
     });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));

@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { listen, Registry, silentLogger } from '@uswarm/service-kit';
-import { createGateway, type GatewayDeps } from '../gateway.js';
-import { createGatewayMetrics } from '../gateway-metrics.js';
-import type { OrchestratorClient } from '../orchestrator-client.js';
+import { createGateway, type GatewayDeps } from '../src/gateway.js';
+import { createGatewayMetrics } from '../src/gateway-metrics.js';
+import type { OrchestratorClient } from '../src/orchestrator-client.js';
 import { MESSAGE } from './envelopes.js';
 import { type ClientOptions, type ConnectError, connectClient, type TestClient } from './test-client.js';
 

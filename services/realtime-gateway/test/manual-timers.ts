@@ -1,4 +1,4 @@
-import type { Timers } from '../timers.js';
+import type { Timers } from '../src/timers.js';
 
 export interface ManualTimers extends Timers {
   /** Lets `ms` pass; what becomes due runs in the order of its time. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../database/database.js';
+import type { Database } from '../src/database/database.js';
 
 /** What the tables hold, however many there are: a new table is looked at without being named here. */
 

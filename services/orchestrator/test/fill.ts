@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../database/database.js';
+import type { Database } from '../src/database/database.js';
 
 /** Workspaces as sign-ups make them, quickly: each of a user of its own. @returns their ids */
 export async function fillWorkspaces(database: Database, count: number): Promise<string[]> {
@@ -28,7 +28,9 @@ export async function fillMessages(database: Database, perConversation: number):
   await sql`
     INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status, local_id, sender_id)
     SELECT gen_random_uuid(), c.workspace_id, c.id, n, 'user', '{"type": "text", "text": "hi"}', 'sent', 'l' || n, w.owner_id
-    FROM conversations c JOIN workspaces w ON w.id = c.workspace_id CROSS JOIN generate_series(1, ${perConversation}) n`.execute(database);
+    FROM conversations c JOIN workspaces w ON w.id = c.workspace_id CROSS JOIN generate_series(1, ${perConversation}) n`.execute(
+    database,
+  );
   await sql`
     INSERT INTO workspace_events (workspace_id, seq, type, subject_id)
     SELECT workspace_id, seq, 'message.new', id FROM messages`.execute(database);

@@ -1,7 +1,7 @@
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase } from '@uswarm/testkit';
-import { type Database, openDatabase } from '../database/database.js';
-import { migrate } from '../database/migrate.js';
+import { type Database, openDatabase } from '../src/database/database.js';
+import { migrate } from '../src/database/migrate.js';
 
 export interface MigratedDatabase {
   url: string;

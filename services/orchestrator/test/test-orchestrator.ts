@@ -3,12 +3,12 @@ import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { createMetrics, generateCallKeys, listen, loadConfig, silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
-import { OrchestratorConfig } from '../config.js';
-import { type Database, openDatabase } from '../database/database.js';
-import { migrate } from '../database/migrate.js';
-import { createEndToEndBypass } from '../features/auth/e2e-bypass.js';
-import type { Handlers } from '../http/handlers.js';
-import { createOrchestrator } from '../orchestrator.js';
+import { OrchestratorConfig } from '../src/config.js';
+import { type Database, openDatabase } from '../src/database/database.js';
+import { migrate } from '../src/database/migrate.js';
+import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
+import type { Handlers } from '../src/http/handlers.js';
+import { createOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
 
 export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { listen, type RunningServer } from './http-server.js';
+
+const open: { close(graceMs: number): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close(0);
+});
+
+async function started(...[handler, options]: Parameters<typeof listen>): Promise<RunningServer> {
+  const server = await listen(handler, options);
+  open.push(server);
+  return server;
+}
+
+const anywhere = { host: '127.0.0.1', port: 0 };
+
+describe('listen', () => {
+  it('serves once it resolves, and says where', async () => {
+    const { url, port } = await started((_request, response) => response.end('here'), anywhere);
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect(await (await fetch(url)).text()).toBe('here');
+  });
+
+  it('shows an address that can be called where it listens on all', async () => {
+    const { url } = await started((_request, response) => response.end('here'), { port: 0 });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  it('takes a server that exists', async () => {
+    const server = createServer((_request, response) => response.end('mine'));
+    const running = await started(server, anywhere);
+    expect(running.server).toBe(server);
+    expect(await (await fetch(running.url)).text()).toBe('mine');
+  });
+
+  it('throws when the port is in use', async () => {
+    const { port } = await started(() => undefined, anywhere);
+    await expect(listen(() => undefined, { ...anywhere, port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});
+
+describe('close', () => {
+  it('lets a request in flight finish, and takes no other', async () => {
+    const entered = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const server = await started((_request, response) => {
+      entered.resolve();
+      void finish.promise.then(() => response.end('finished'));
+    }, anywhere);
+    const answer = fetch(server.url);
+    await entered.promise;
+    const closed = server.close(60_000);
+    await expect(fetch(server.url)).rejects.toThrow('fetch failed');
+    finish.resolve();
+    expect(await (await answer).text()).toBe('finished');
+    await closed;
+  });
+
+  it('cuts a request off that outlasts the grace', async () => {
+    const entered = Promise.withResolvers<void>();
+    const server = await started(() => entered.resolve(), anywhere);
+    const [answer] = await Promise.all([
+      fetch(server.url).catch((error: Error) => error.message),
+      entered.promise.then(() => server.close(1)),
+    ]);
+    expect(answer).toBe('fetch failed');
+  });
+
+  it('does not wait for a WebSocket whose client is silent', async () => {
+    const http = createServer();
+    http.on('upgrade', (_request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    });
+    const server = await started(http, anywhere);
+    const sent = request(server.url, { headers: { connection: 'Upgrade', upgrade: 'websocket' } }).end();
+    const [, socket] = (await once(sent, 'upgrade')) as [unknown, Socket];
+    const cut = once(socket, 'close');
+    socket.on('error', () => undefined).resume();
+    await server.close(1);
+    await expect(cut).resolves.toBeDefined();
+  });
+
+  it('does not wait for a connection on which nothing was asked', async () => {
+    const server = await started(() => undefined, anywhere);
+    const idle = connect(server.port, '127.0.0.1').resume();
+    await once(idle, 'connect');
+    const cut = once(idle, 'close');
+    await server.close(1);
+    await expect(cut).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLogger } from './logger.js';
+
+function logging(level?: string) {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ service: 'tested', destination, ...(level === undefined ? {} : { level }) });
+  return { logger, lines, entries: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe('the logger', () => {
+  it('writes one line of JSON with level, time and service', () => {
+    const { logger, lines, entries } = logging();
+    logger.info({ port: 8080 }, 'listens\non two lines');
+    expect(lines).toEqual([expect.stringMatching(/^[^\n]+\n$/)]);
+    expect(entries()).toEqual([
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        service: 'tested',
+        port: 8080,
+        msg: 'listens\non two lines',
+      },
+    ]);
+  });
+
+  it('leaves out what is below its level', () => {
+    const { logger, entries } = logging('warn');
+    logger.info('not shown');
+    logger.warn('shown');
+    expect(entries()).toMatchObject([{ level: 'warn', msg: 'shown' }]);
+  });
+
+  it.each([
+    'authorization',
+    'cookie',
+    'x-token',
+    'x-e2e-token',
+    'x-signature',
+    'token',
+    'id_token',
+    'api_key',
+    'password',
+    'secret',
+    'text',
+    'content',
+  ])('shows no %s, be it at the top or in an object in an object', (field) => {
+    const { logger, lines, entries } = logging();
+    const hidden = { [field]: 'hunter2', id: 7 };
+    logger.info(hidden);
+    logger.info({ request: hidden });
+    logger.child({ request: { headers: hidden } }).info({ body: { message: hidden } });
+    expect(lines.join('')).not.toContain('hunter2');
+    expect(entries()).toMatchObject([
+      { [field]: '[redacted]', id: 7 },
+      { request: { [field]: '[redacted]', id: 7 } },
+      { request: { headers: { [field]: '[redacted]', id: 7 } }, body: { message: { [field]: '[redacted]', id: 7 } } },
+    ]);
+  });
+
+  it('shows message and stack of an error', () => {
+    const { logger, entries } = logging();
+    logger.error({ err: new Error('broken') }, 'failed');
+    expect(entries()).toMatchObject([
+      { err: { type: 'Error', message: 'broken', stack: expect.stringContaining('Error: broken') } },
+    ]);
+  });
+});

@@ -1,0 +1,139 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { decodeJwt, SignJWT } from 'jose';
+import {
+  callPublicKey,
+  generateCallKeys,
+  parseSigningKey,
+  signCallToken,
+  signInternalToken,
+  signMcpToken,
+  TokenError,
+  verifyCallToken,
+  verifyInternalToken,
+  verifyMcpToken,
+} from './tokens.js';
+
+const SECRET = 'of this test, and long enough for it';
+const key = parseSigningKey(`new:${SECRET}`);
+const older = parseSigningKey(`old:${SECRET.toUpperCase()}`);
+const WORKSPACE = '0192d3a4-0000-7000-8000-000000000001';
+const SECOND = 1_000;
+
+beforeEach(
+  () =>
+    void jest.useFakeTimers({
+      now: new Date('2026-01-01T00:00:00Z'),
+      doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'],
+    }),
+);
+afterEach(() => void jest.useRealTimers());
+
+const refusal = (verifying: Promise<string>): Promise<unknown> => verifying.catch((error: unknown) => error);
+
+/** The same token with one byte of its claims changed. */
+function tampered(token: string): string {
+  const [header, claims = '', signature] = token.split('.');
+  const changed = Buffer.from(claims, 'base64url').toString().replace('"sub":"', '"sub":"x');
+  return [header, Buffer.from(changed).toString('base64url'), signature].join('.');
+}
+
+describe('a signing key', () => {
+  it('is an id and a secret, or a secret alone', () => {
+    expect(parseSigningKey(`k1:${SECRET}`)).toEqual({ id: 'k1', secret: new TextEncoder().encode(SECRET) });
+    expect(parseSigningKey(SECRET)).toEqual({ id: 'default', secret: new TextEncoder().encode(SECRET) });
+    expect(parseSigningKey(`k1:${SECRET}:more`).secret).toEqual(new TextEncoder().encode(`${SECRET}:more`));
+  });
+
+  it('has at least 32 bytes', () => {
+    expect(() => parseSigningKey(`id-of-some-length:${'x'.repeat(31)}`)).toThrow(TokenError);
+    expect(parseSigningKey(`id:${'é'.repeat(16)}`).secret).toHaveLength(32);
+  });
+});
+
+describe('the token that runtimes show to MCP servers', () => {
+  it('names its workspace, and is the same each time', async () => {
+    const token = await signMcpToken(key, WORKSPACE);
+    expect(await verifyMcpToken([key], token)).toBe(WORKSPACE);
+    jest.advanceTimersByTime(365 * 24 * 3_600 * SECOND);
+    expect(await signMcpToken(key, WORKSPACE)).toBe(token);
+    expect(await verifyMcpToken([key], token)).toBe(WORKSPACE);
+  });
+
+  it('is good under any of the keys while they are exchanged', async () => {
+    const token = await signMcpToken(older, WORKSPACE);
+    expect(await verifyMcpToken([key, older], token)).toBe(WORKSPACE);
+    expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
+  });
+
+  it.each([
+    ['another secret under the same id', () => signMcpToken({ ...older, id: key.id }, WORKSPACE)],
+    ['a changed subject', async () => tampered(await signMcpToken(key, WORKSPACE))],
+    ['a token for the internal API', () => signInternalToken(key, WORKSPACE)],
+    ['no token at all', async () => 'no.token.this'],
+    ['an empty text', async () => ''],
+    [
+      'a token that nobody signed',
+      async () => {
+        const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+        return `${part({ alg: 'none', kid: key.id })}.${part({ sub: WORKSPACE, aud: 'mcp' })}.`;
+      },
+    ],
+    [
+      'a token without a subject',
+      () => new SignJWT().setProtectedHeader({ alg: 'HS256', kid: key.id }).setAudience('mcp').sign(key.secret),
+    ],
+  ])('is not %s', async (_what, token) => {
+    expect(await refusal(verifyMcpToken([key], await token()))).toBeInstanceOf(TokenError);
+  });
+});
+
+describe('the token of the internal API', () => {
+  it('speaks for its subject, for 60 seconds', async () => {
+    const token = await signInternalToken(key, 'user-1');
+    jest.advanceTimersByTime(59 * SECOND);
+    expect(await verifyInternalToken([key], token)).toBe('user-1');
+    jest.advanceTimersByTime(SECOND);
+    expect(await refusal(verifyInternalToken([key], token))).toBeInstanceOf(TokenError);
+  });
+
+  it('is not one for MCP servers, and not one that never expires', async () => {
+    expect(await refusal(verifyInternalToken([key], await signMcpToken(key, WORKSPACE)))).toBeInstanceOf(TokenError);
+    const { aud } = decodeJwt(await signInternalToken(key, 'user-1'));
+    const forever = new SignJWT()
+      .setProtectedHeader({ alg: 'HS256', kid: key.id })
+      .setSubject('user-1')
+      .setAudience(aud ?? '');
+    expect(await refusal(verifyInternalToken([key], await forever.sign(key.secret)))).toBeInstanceOf(TokenError);
+  });
+});
+
+describe('the token of a call to a runtime', () => {
+  const pair = generateCallKeys();
+  const privateKey = createPrivateKey(pair.privateKey);
+  const publicKey = createPublicKey(pair.publicKey);
+  const sign = () => signCallToken(privateKey, { subject: 'orchestrator', audience: WORKSPACE });
+
+  it('names the caller, for 60 seconds', async () => {
+    const token = await sign();
+    jest.advanceTimersByTime(59 * SECOND);
+    expect(await verifyCallToken(publicKey, token, WORKSPACE)).toBe('orchestrator');
+    jest.advanceTimersByTime(SECOND);
+    expect(await refusal(verifyCallToken(publicKey, token, WORKSPACE))).toBeInstanceOf(TokenError);
+  });
+
+  it('is for one workspace and from the holder of the key', async () => {
+    expect(await refusal(verifyCallToken(publicKey, await sign(), WORKSPACE.replace(/1$/, '2')))).toBeInstanceOf(
+      TokenError,
+    );
+    expect(await refusal(verifyCallToken(publicKey, tampered(await sign()), WORKSPACE))).toBeInstanceOf(TokenError);
+    expect(
+      await refusal(verifyCallToken(generateKeyPairSync('ed25519').publicKey, await sign(), WORKSPACE)),
+    ).toBeInstanceOf(TokenError);
+  });
+
+  it('is checked with the public half, which the private one gives', () => {
+    expect(callPublicKey(pair.privateKey)).toBe(pair.publicKey);
+    expect(pair.publicKey).not.toContain('PRIVATE');
+  });
+});

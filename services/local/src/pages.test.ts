@@ -1,0 +1,49 @@
+import { createServer, type RequestListener } from 'node:http';
+import { listen } from '@uswarm/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { createPages, type PageFacts } from './pages.js';
+
+const plain: PageFacts = { url: 'http://127.0.0.1:1', issuer: 'http://127.0.0.1:1/dev', model: 'demo', search: 'none' };
+
+async function page(path: string, facts: Partial<PageFacts> = {}) {
+  const serve = createPages({ ...plain, ...facts });
+  const listener: RequestListener = (request, response) => {
+    if (!serve(request.url ?? '', response)) response.writeHead(404).end('of somebody else');
+  };
+  const server = await listen(createServer(listener), { host: '127.0.0.1', port: 0 });
+  const response = await fetch(`${server.url}${path}`);
+  const answer = { status: response.status, headers: response.headers, body: await response.text() };
+  await server.close(0);
+  return answer;
+}
+
+describe('the pages of local mode', () => {
+  it('show what runs and how to begin', async () => {
+    const { body } = await page('/');
+    for (const fact of Object.values(plain)) expect(body).toContain(fact);
+    expect(body).toContain('npm run chat');
+  });
+
+  it.each(['url', 'issuer', 'model', 'search'] as const)('show the %s as text, whatever is in it', async (fact) => {
+    const { body } = await page('/', { [fact]: `<script>alert("&")</script>` });
+    expect(body).not.toContain('<script');
+    expect(body).toContain('&#60;script&#62;alert(&#34;&#38;&#34;)&#60;/script&#62;');
+  });
+
+  it('let a browser run nothing and show them in no frame', async () => {
+    const { headers } = await page('/');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it.each(['/openapi.json', '/asyncapi.json'])('hold %s', async (path) => {
+    const { headers, body } = await page(path);
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(JSON.parse(body)).toHaveProperty('info.title');
+  });
+
+  it('leave every other path to the API', async () => {
+    expect(await page('/v1/health')).toMatchObject({ status: 404, body: 'of somebody else' });
+    expect((await page('/openapi.json/x')).status).toBe(404);
+  });
+});

@@ -1,0 +1,94 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { LocalError } from '@uswarm/testkit';
+import { readSettings } from './settings.js';
+
+const SECRET = 'sixteen letters!';
+const TOKEN = 'x'.repeat(32);
+
+/** The sentence that a person reads. */
+function refusal(args: string[], env: Record<string, string>): string {
+  try {
+    readSettings(args, env);
+  } catch (error) {
+    if (error instanceof LocalError) return error.message;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('the settings of local mode', () => {
+  it('need nothing', () => {
+    expect(readSettings([], {})).toEqual({
+      port: 8080,
+      dataDirectory: expect.stringMatching(/\/\.data$/),
+      withSearch: false,
+      searchEndpoint: undefined,
+      e2eToken: undefined,
+      signature: { mode: 'off', secret: undefined },
+      modelProvider: 'demo',
+      logLevel: 'info',
+      environment: {},
+    });
+  });
+
+  it('come from arguments and environment', () => {
+    const environment = {
+      USWARM_PORT: '9000',
+      USWARM_DATA_DIR: 'elsewhere',
+      SVC_SEARCH_ENDPOINT: 'http://127.0.0.1:8888',
+      E2E_TOKEN: TOKEN,
+      SIGNATURE_MODE: 'required',
+      SIGNATURE_SECRET: SECRET,
+      OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1',
+      LOG_LEVEL: 'debug',
+    };
+    expect(readSettings(['--search'], environment)).toEqual({
+      port: 9000,
+      dataDirectory: resolve('elsewhere'),
+      withSearch: true,
+      searchEndpoint: 'http://127.0.0.1:8888',
+      e2eToken: TOKEN,
+      signature: { mode: 'required', secret: SECRET },
+      modelProvider: 'openai',
+      logLevel: 'debug',
+      environment,
+    });
+  });
+
+  it('know a real model by its key alone', () => {
+    expect(readSettings([], { OPENAI_API_KEY: 'k' })?.modelProvider).toBe('openai');
+    expect(readSettings([], { OPENAI_API_KEY: '', OPENAI_MODEL: 'm' })?.modelProvider).toBe('demo');
+  });
+
+  it.each([['--help'], ['-h']])('are not read for %s, whatever else is wrong', (argument) => {
+    expect(readSettings([argument], { USWARM_PORT: 'abc' })).toBeUndefined();
+  });
+
+  it.each([
+    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
+    [{ USWARM_PORT: '65536' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
+    [{ USWARM_PORT: '0' }, 'USWARM_PORT is not valid: must be at least 1.'],
+    [{ E2E_TOKEN: TOKEN.slice(1) }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
+    [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
+    [{ SIGNATURE_SECRET: SECRET.slice(1) }, 'SIGNATURE_SECRET is not valid: needs at least 16 characters.'],
+    [{ SIGNATURE_MODE: 'on' }, 'SIGNATURE_MODE is not valid: must be off or required.'],
+    [{ SVC_SEARCH_ENDPOINT: 'localhost:8888' }, 'SVC_SEARCH_ENDPOINT is not valid: needs an http or https URL.'],
+    [{ OPENAI_BASE_URL: 'ftp://models' }, 'OPENAI_BASE_URL is not valid: needs an http or https URL.'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is not valid: must be trace, debug, info, warn, error, fatal or silent.'],
+    [
+      { USWARM_PORT: 'abc', E2E_TOKEN: 'short' },
+      'USWARM_PORT is not valid: needs a port number, at most 65535; E2E_TOKEN is not valid: needs at least 32 characters.',
+    ],
+  ])('refuse %j in one sentence', (environment, sentence) => {
+    expect(refusal([], environment as Record<string, string>)).toBe(sentence);
+  });
+
+  it.each([
+    [['--serach'], "Unknown option '--serach'. Try npm start -- --help."],
+    [['search'], "Unexpected argument 'search'. Try npm start -- --help."],
+    [['--search=yes'], "Option '--search' does not take an argument. Try npm start -- --help."],
+  ])('refuse the arguments %j in one sentence', (args, sentence) => {
+    expect(refusal(args, {})).toBe(sentence);
+  });
+});

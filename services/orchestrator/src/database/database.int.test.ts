@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
+import { sql } from 'kysely';
+import { eventually } from '../../test/eventually.js';
+import { type Database, openDatabase } from './database.js';
+
+describe('connections', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let other: Database;
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = openDatabase({ url: testDatabase.url, maxConnections: 1 });
+    other = openDatabase({ url: testDatabase.url, maxConnections: 1 });
+  });
+  afterEach(async () => {
+    await Promise.all([database.destroy(), other.destroy()]);
+    await testDatabase.drop();
+  });
+
+  const pidOf = async (db: Database) =>
+    (await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(db)).rows[0]?.pid;
+  const alive = async (pid: number | undefined) =>
+    (await sql`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid}`.execute(other)).rows.length > 0;
+  /** Ends the connection from the other side, and waits until that is over. */
+  const kill = async (pid: number | undefined) => {
+    await sql`SELECT pg_terminate_backend(${pid})`.execute(other);
+    await eventually(
+      () => alive(pid),
+      (is) => !is,
+    );
+  };
+
+  it('one that breaks between two statements of a transaction fails the transaction, not the process', async () => {
+    const transaction = database.transaction().execute(async (tx) => {
+      await kill(await pidOf(tx));
+      await sql`SELECT 1`.execute(tx);
+    });
+    await expect(transaction).rejects.toThrow();
+    expect(await pidOf(database)).toBeGreaterThan(0);
+  });
+
+  it('one that breaks while nobody uses it is replaced', async () => {
+    const before = await pidOf(database);
+    await kill(before);
+    // What is told of the end may be a moment behind it.
+    const after = await eventually(
+      () => pidOf(database).catch(() => before),
+      (pid) => pid !== before,
+    );
+    expect(after).not.toBe(before);
+  });
+
+  it('reads bigint as a number', async () => {
+    expect((await sql<{ n: number }>`SELECT 9007199254740991::bigint AS n`.execute(database)).rows).toEqual([
+      { n: 9_007_199_254_740_991 },
+    ]);
+  });
+
+  it('has a deadline for statements', async () => {
+    expect((await sql`SHOW statement_timeout`.execute(database)).rows).toEqual([{ statement_timeout: '10s' }]);
+  });
+});
