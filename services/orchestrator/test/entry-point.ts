@@ -16,7 +16,7 @@ export interface EntryPoint {
 const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int() });
 
 export function startEntryPoint(name: 'main' | 'main.nonproduction', env: Record<string, string>): EntryPoint {
-  const program = fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
+  const program = fileURLToPath(new URL(`../dist/${name}.js`, import.meta.url));
   // Nothing of the environment of the tests: what the process gets is what the test says.
   const child = spawn(process.execPath, [program], {
     env: {
