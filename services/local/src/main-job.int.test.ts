@@ -143,7 +143,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       await model?.close();
     });
 
-    it('answers only from the tool message that the model received', async () => {
+    it('SEARX-003: answers only from the tool message that the model received', async () => {
       const { answer } = await mobile.ask(QUESTION);
       expect(urlsIn(textOf(answer))).toEqual(search.results.map(({ url }) => url));
       expect(model.requests).toHaveLength(2);

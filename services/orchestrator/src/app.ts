@@ -36,7 +36,7 @@ export function createApp({ authenticator, handlers, requestContext, logger }: A
   app.use(
     createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)),
   );
-  app.use('/v1', () => {
+  app.use(() => {
     throw new ApiError('route_not_found');
   });
   app.use(createErrorHandler(logger));

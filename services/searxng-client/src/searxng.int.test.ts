@@ -57,7 +57,7 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
     createWebSearch({ endpoint: searxng.endpoint }).search({ query });
   const titles = ({ results }: SearchOutcome): string[] => results.map(({ title }) => title);
 
-  it('TOOL-050: one query goes to every engine, and their results come back merged', async () => {
+  it('SEARX-004 TOOL-050: one query goes to every engine, and their results come back merged', async () => {
     const outcome = await search('green tea');
     expect([alpha.queries, beta.queries]).toEqual([['green tea'], ['green tea']]);
     expect(outcome).toMatchObject({ status: 'ok', unresponsive_engines: [], notes: [] });

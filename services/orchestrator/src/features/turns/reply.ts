@@ -48,6 +48,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   const { turn, writer, live } = deps;
   let chunkSeq = 0;
   let read = false;
+  // Taking the turn showed this already.
+  let shown: StoredActivity = 'reading';
 
   const reply: Reply = {
     generation: turn.generation,
@@ -83,8 +85,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
             userId: turn.user_id,
             workspaceId: turn.workspace_id,
             step: event.value.step,
-            provider: event.value.provider,
-            model: event.value.model,
+            provider: storable(event.value.provider),
+            model: storable(event.value.model),
             promptTokens: Number(event.value.promptTokens),
             completionTokens: Number(event.value.completionTokens),
           });
@@ -98,7 +100,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
 
     async finish(finished) {
-      const { seq, activity } = await writer.finish({ ...finished, text: storable(finished.text) });
+      const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
+      const { seq, activity } = await writer.finish({ ...finished, text: storable(finished.text), errorCode });
       reply.seq = seq;
       if (activity !== undefined) live.status(activity, seq);
     },
@@ -112,7 +115,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   async function showActivity(value: AgentActivity): Promise<void> {
     const activity = ACTIVITIES[value];
-    if (activity === undefined) return;
+    if (activity === undefined || activity === shown) return;
+    shown = activity;
     await writer.activity(activity);
     live.status(activity, reply.seq);
   }
@@ -122,10 +126,13 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     const failed = state === ProtoToolState.FAILED;
     const shown = running ? 'running' : failed ? 'failed' : 'completed';
     reply.seq = await writer.tool(reply.generation, {
-      callId,
+      callId: storable(callId),
       content: { type: 'tool_status', tool: storable(tool), description: storable(description), state: shown },
     });
-    live.tool({ tool, running, failed, ...(query === '' ? {} : { query: storable(query) }) }, reply.seq);
+    live.tool(
+      { tool: storable(tool), running, failed, ...(query === '' ? {} : { query: storable(query) }) },
+      reply.seq,
+    );
   }
 
   return reply;

@@ -1,40 +1,33 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageContent, MessageData, MessagePage } from '@uswarm/contract';
-import { createStores, type Stores } from '../../stores.js';
+import type { Stores } from '../../stores.js';
 import { storedRows } from '../../../test/stored.js';
 import {
-  first,
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import type { LeasedWork } from '../../work/work.store.js';
+import { createTurnTaker, LEASE_MS, type TurnTaker } from '../../../test/turns.js';
 import { TURN_WORK } from './turn-queue.js';
-import { createTurnWriter, LeaseLost, type TurnWriter } from './turn-writer.js';
+import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
 
-const LEASE_MS = 3_600_000;
+const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'running' } as const;
 
 describe('what a turn writes', () => {
   let uswarm: TestOrchestrator;
+  let taker: TurnTaker;
   let stores: Stores;
   let user: TestUser;
   let home: Home;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
-    stores = createStores(uswarm.database);
+    taker = createTurnTaker(uswarm.database);
+    stores = taker.stores;
   });
   afterAll(() => uswarm.close());
 
-  const writerOf = async (work: LeasedWork): Promise<TurnWriter> => {
-    const turn = await stores.turns.get(work.subjectId);
-    if (turn === undefined) throw new Error('there is no turn');
-    const transaction: Parameters<typeof createTurnWriter>[0]['transaction'] = (run) =>
-      uswarm.database.transaction().execute(run);
-    return createTurnWriter({ ...stores, transaction, committed: () => undefined }, turn, work);
-  };
-  const claim = async () => first(await stores.work.claim(TURN_WORK, 1, LEASE_MS));
   /** A new user that asked something, and the turn that is to answer. */
   const asked = async () => {
     await uswarm.database.deleteFrom('work').execute();
@@ -45,8 +38,8 @@ describe('what a turn writes', () => {
       { content: { type: 'text', text: 'why?' } },
       201,
     );
-    const work = await claim();
-    return { question: question.body.data, work, writer: await writerOf(work) };
+    const work = await taker.claim();
+    return { question: question.body.data, work, writer: await taker.writerOf(work) };
   };
   const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
   const reply = async () => (await messages()).find(({ role }) => role === 'agent');
@@ -73,7 +66,7 @@ describe('what a turn writes', () => {
   it('begins once, however often it is taken up', async () => {
     const { writer, work } = await asked();
     const begun = await writer.begin();
-    expect((await (await writerOf(work)).begin()).replyId).toBe(begun.replyId);
+    expect((await (await taker.writerOf(work)).begin()).replyId).toBe(begun.replyId);
     expect(await messages()).toHaveLength(2);
   });
 
@@ -98,7 +91,7 @@ describe('what a turn writes', () => {
   it('ends as a text, in the same message, with the event that says so last', async () => {
     const { writer } = await asked();
     const { replyId } = await writer.begin();
-    await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null });
+    await writer.finish(DONE);
     expect(await reply()).toMatchObject({
       id: replyId,
       content: { type: 'text', text: 'Because.' },
@@ -142,13 +135,107 @@ describe('what a turn writes', () => {
     expect((await messages())[2]?.content).toEqual({ ...TOOL, state: 'failed' });
   });
 
+  it('tools that still ran when it ended have failed', async () => {
+    const { writer } = await asked();
+    await writer.begin();
+    await writer.tool(1, { callId: 'a', content: { ...TOOL, state: 'completed' } });
+    await writer.tool(1, { callId: 'b', content: TOOL });
+    await writer.finish(DONE);
+    expect((await messages()).slice(2).map(({ content }) => content)).toEqual([
+      { ...TOOL, state: 'completed' },
+      { ...TOOL, state: 'failed' },
+    ]);
+    // The tool, then the reply: who follows the events sees each end.
+    expect((await types()).slice(-3)).toEqual(['message.updated', 'message.updated', 'message.done']);
+  });
+
+  const GIVEN_UP = [
+    { role: 'user', status: 'failed' },
+    { role: 'agent', status: 'failed', content: { type: 'text', text: 'Nobody is there.' } },
+  ];
+
   it('given up before it began, fails the question, and a reply says why', async () => {
     const { writer } = await asked();
     await writer.abandon('runtime_not_ready', 'Nobody is there.');
-    expect(await messages()).toMatchObject([
-      { role: 'user', status: 'failed' },
-      { role: 'agent', status: 'failed', content: { type: 'text', text: 'Nobody is there.' } },
-    ]);
+    expect(await messages()).toMatchObject(GIVEN_UP);
+    expect(await types()).toEqual(['message.new', 'message.new', 'message.updated', 'message.updated', 'message.done']);
+  });
+
+  it('given up in the middle, says why in the reply that is there', async () => {
+    const { writer } = await asked();
+    const { replyId } = await writer.begin();
+    await writer.abandon('internal_error', 'Nobody is there.');
+    expect(await messages()).toMatchObject(GIVEN_UP);
+    expect((await reply())?.id).toBe(replyId);
+    expect((await types()).slice(-3)).toEqual(['message.updated', 'message.updated', 'message.done']);
+  });
+
+  it('given up, leaves no work, and the turn keeps the code', async () => {
+    const { writer, work } = await asked();
+    await writer.abandon('runtime_not_ready', 'Nobody is there.');
+    const rows = await uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', TURN_WORK).execute();
+    const turn = await uswarm.database
+      .selectFrom('turns')
+      .select(['status', 'error_code'])
+      .where('id', '=', work.subjectId)
+      .executeTakeFirstOrThrow();
+    expect([rows, turn]).toEqual([[], { status: 'failed', error_code: 'runtime_not_ready' }]);
+  });
+
+  describe('of the agent', () => {
+    const activity = async () =>
+      (
+        await uswarm.database
+          .selectFrom('agents')
+          .select('activity')
+          .where('id', '=', home.agents[0]?.id ?? '')
+          .executeTakeFirstOrThrow()
+      ).activity;
+    /** Another conversation with the same agent, where its reply is being written. */
+    const busyElsewhere = async () => {
+      const agentId = home.agents[0]?.id;
+      const conversation = await user.post<{ data: { id: string } }>(
+        `${home.workspace}/conversations`,
+        { type: 'agent', agent_id: agentId },
+        201,
+      );
+      const messagesPath = `${home.workspace}/conversations/${conversation.body.data.id}/messages`;
+      await user.post(messagesPath, { content: { type: 'text', text: 'and?' } }, 201);
+      await (await taker.writerOf(await taker.claim())).begin();
+    };
+
+    it('is that it reads, once it began', async () => {
+      const { writer } = await asked();
+      await writer.begin();
+      expect(await activity()).toBe('reading');
+    });
+
+    it.each([
+      ['online, once it ended', DONE, 'online'],
+      ['online, once it was stopped', { ...DONE, turnStatus: 'stopped' }, 'online'],
+      ['an error, once it failed', { ...DONE, turnStatus: 'failed' }, 'error'],
+    ] satisfies [string, FinishedReply, string][])('is %s', async (_what, finished, expected) => {
+      const { writer } = await asked();
+      await writer.begin();
+      await writer.activity('writing');
+      const ended = await writer.finish(finished);
+      expect([ended.activity, await activity()]).toEqual([expected, expected]);
+    });
+
+    it('is an error, once it was given up', async () => {
+      const { writer } = await asked();
+      const ended = await writer.abandon('runtime_not_ready', 'Nobody is there.');
+      expect([ended.activity, await activity()]).toEqual(['error', 'error']);
+    });
+
+    it('stays as it is while the agent writes another reply', async () => {
+      const { writer } = await asked();
+      await writer.begin();
+      await busyElsewhere();
+      await writer.activity('thinking');
+      const ended = await writer.finish({ ...DONE, turnStatus: 'failed' });
+      expect([ended.activity, await activity()]).toEqual([undefined, 'thinking']);
+    });
   });
 
   const lost: [string, (writer: TurnWriter) => Promise<unknown>][] = [
@@ -158,10 +245,7 @@ describe('what a turn writes', () => {
     ['name its runtime', (writer) => writer.setInstance('i')],
     ['start a generation', (writer) => writer.nextGeneration(2)],
     ['show a tool', (writer) => writer.tool(1, { callId: 'c', content: TOOL })],
-    [
-      'finish',
-      (writer) => writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'x', errorCode: null }),
-    ],
+    ['finish', (writer) => writer.finish(DONE)],
     ['give up', (writer) => writer.abandon('x', 'y')],
   ];
 
@@ -173,7 +257,7 @@ describe('what a turn writes', () => {
       .set({ lease_expires_at: new Date(0) })
       .where('subject_id', '=', work.subjectId)
       .execute();
-    await claim();
+    await taker.claim();
     const before = await storedRows(uswarm.database);
     await expect(write(writer)).rejects.toThrow(LeaseLost);
     expect(await storedRows(uswarm.database)).toEqual(before);

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
+import { type ModelServer, startModelServer } from '@uswarm/testkit';
+import { io, type Socket } from 'socket.io-client';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken, type Mobile, type SeenEvent, startMobile } from '../test/mobile.js';
+
+describe('the realtime interface', () => {
+  let model: ModelServer;
+  let local: RunningProgram;
+  let mobile: Mobile;
+  let token: string;
+
+  beforeAll(async () => {
+    model = await startModelServer({
+      script: ({ messages }) =>
+        JSON.stringify(messages.at(-1)).includes('refuse this')
+          ? [{ error: { status: 401, message: 'no' } }]
+          : [{ text: 'An answer.' }, { usage: { prompt: 1, completion: 2 } }],
+    });
+    local = await runLocalMode({
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'of this test',
+      OPENAI_MODEL: 'scripted',
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await local?.stop();
+    await model?.close();
+  });
+  beforeEach(async () => {
+    token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token });
+  });
+  afterEach(() => mobile?.close());
+
+  const draft = (more: Record<string, unknown> = {}) => ({
+    workspace_id: mobile.workspaceId,
+    conversation_id: mobile.conversationId,
+    local_id: randomUUID(),
+    content: { type: 'text', text: 'Hello' },
+    mentions: [],
+    attachments: [],
+    ...more,
+  });
+  const count = (name: string): number => mobile.events.filter((event) => event.name === name).length;
+  const connection = (options: Parameters<typeof io>[1], namespace = '/v1'): Promise<Socket | Error> =>
+    new Promise((resolve) => {
+      const socket = io(`${local.url}${namespace}`, { forceNew: true, reconnection: false, ...options });
+      socket.once('connect', () => resolve(socket));
+      socket.once('connect_error', resolve);
+    });
+
+  it('RT-001 RT-004: workspace.subscribe takes workspace_ids and is answered with those that are the caller’s', async () => {
+    const foreign = randomUUID();
+    mobile.socket.emit('workspace.subscribe', { workspace_ids: [mobile.workspaceId, foreign] });
+    const { payload } = await mobile.saw(
+      'workspace.subscribed',
+      ({ rejected }: { rejected: unknown[] }) => rejected.length > 0,
+    );
+    expect(payload).toMatchObject({
+      workspace_ids: [mobile.workspaceId],
+      rejected: [{ workspace_id: foreign, code: 'workspace_not_found' }],
+    });
+  });
+
+  it('RT-001: somebody else’s workspace looks like one that does not exist, and none of its events come', async () => {
+    const other = await startMobile({
+      restUrl: local.url,
+      socketUrl: local.url,
+      token: await developmentToken(local.issuer, `${randomUUID()}@example.com`),
+    });
+    other.socket.emit('workspace.subscribe', { workspace_ids: [mobile.workspaceId] });
+    await other.saw('workspace.subscribed', ({ rejected }: { rejected: unknown[] }) => rejected.length > 0);
+    await mobile.ask('Hello');
+    expect(JSON.stringify(other.events.filter(({ name }) => name !== 'workspace.subscribed'))).not.toContain(
+      mobile.workspaceId,
+    );
+    other.close();
+  });
+
+  it('RT-002: after workspace.unsubscribe the events stop', async () => {
+    await mobile.ask('Hello');
+    mobile.socket.emit('workspace.unsubscribe', { workspace_ids: [mobile.workspaceId] });
+    const before = count('message.new');
+    const messageId = await mobile.send('Hello again');
+    // The answer is there, and nothing was said of it.
+    const listed = async (): Promise<MessageData[]> => {
+      const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
+      return ((await mobile.api('GET', path)).body as { data: MessageData[] }).data;
+    };
+    let messages = await listed();
+    while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') messages = await listed();
+    expect(messages[0]?.content).toEqual({ type: 'text', text: 'An answer.' });
+    expect(count('message.new')).toBe(before);
+  });
+
+  it('RT-003 STATE-005: an accepted message.send is acknowledged, stored as sent, and ends in message.done', async () => {
+    const sent = draft({ content: { type: 'text', text: 'Grüße 👋' } });
+    mobile.socket.emit('message.send', sent);
+    const ack = await mobile.saw('message.send.ack');
+    expect(ack.payload).toEqual({ local_id: sent.local_id, message_id: expect.any(String), status: 'received' });
+    const created = await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.role === 'user');
+    expect(created.payload['message']).toMatchObject({
+      id: ack.payload['message_id'],
+      local_id: sent.local_id,
+      conversation_id: sent.conversation_id,
+      content: sent.content,
+    });
+    expect((await mobile.saw('message.done')).payload['status']).toBe('delivered');
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    [
+      'content of a type that clients may not send',
+      { content: { type: 'system', text: 'x' } },
+      'content_type_not_allowed',
+    ],
+    ['an empty text', { content: { type: 'text', text: ' ' } }, 'validation_failed'],
+    ['a conversation that does not exist', { conversation_id: randomUUID() }, 'conversation_not_found'],
+    ['a workspace that is no id', { workspace_id: 'mine' }, 'workspace_not_found'],
+    ['a payload of the wrong form', { content: 7 }, 'validation_failed'],
+    ['an attachment that was never uploaded', { attachments: [{ id: randomUUID() }] }, 'attachment_invalid'],
+  ])('RT-008 ERR-004: %s is told by message.send.error, and nothing is stored', async (_what, more, code) => {
+    const sent = draft(more);
+    mobile.socket.emit('message.send', sent);
+    const refused = await mobile.saw('message.send.error');
+    expect(refused.payload).toMatchObject({ local_id: sent.local_id, code, error: expect.any(String) });
+    expect(refused.payload['request_id']).toMatch(/.{8}/);
+    const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
+    expect((await mobile.api('GET', path)).body).toMatchObject({ data: [] });
+  });
+
+  it('ERR-005: a reply that fails ends in message.done with status failed, and says why', async () => {
+    const { answer, done } = await mobile.ask('Please refuse this');
+    expect(done.payload['status']).toBe('failed');
+    expect(answer.status).toBe('failed');
+    expect(answer.content).toEqual({ type: 'text', text: expect.stringMatching(/\w+ /) });
+    const error = ({ status }: { status: string }): boolean => status === 'error';
+    const shown: SeenEvent = await mobile.saw('agent.status', error);
+    expect(shown.payload['agent_id']).toBe(done.payload['agent_id']);
+  });
+
+  it('RT-013: the transport is socket.io at /socket.io/, by polling and by WebSocket', async () => {
+    for (const transport of ['polling', 'websocket']) {
+      const socket = await connection({ path: '/socket.io/', transports: [transport], auth: { 'x-token': token } });
+      expect(socket).not.toBeInstanceOf(Error);
+      (socket as Socket).disconnect();
+    }
+  });
+
+  it('RT-014 VER-001: REST lies below /v1/ and the realtime namespace is /v1; others are refused', async () => {
+    expect((await mobile.api('GET', '/v1/workspaces')).status).toBe(200);
+    expect(mobile.socket.connected).toBe(true);
+    expect(await connection({ auth: { 'x-token': token } }, '/')).toMatchObject({ data: { code: 'route_not_found' } });
+  });
+
+  it('RT-015: a socket authenticates with the headers of a REST call, or with the same names in auth', async () => {
+    const ways = [
+      { extraHeaders: { 'X-Token': token } },
+      { extraHeaders: { Authorization: `Bearer ${token}` } },
+      { auth: { 'x-token': token } },
+    ];
+    for (const way of ways) {
+      const socket = await connection(way);
+      expect(socket).not.toBeInstanceOf(Error);
+      (socket as Socket).disconnect();
+    }
+    expect(await connection({})).toMatchObject({ data: { code: 'token_missing' } });
+    expect(await connection({ auth: { 'x-token': 'nonsense' } })).toMatchObject({ data: { code: 'token_invalid' } });
+  });
+});

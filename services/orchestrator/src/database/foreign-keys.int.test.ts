@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
+import type { Database } from './database.js';
+
+/** Foreign keys, as `table.columns`, without a whole, valid index that begins with their columns. */
+async function unindexedForeignKeys(database: Database): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    SELECT c.conrelid::regclass || '.' || (
+      SELECT string_agg(a.attname, ',' ORDER BY k.n)
+      FROM unnest(c.conkey) WITH ORDINALITY k (attnum, n)
+      JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum
+    ) AS key
+    FROM pg_constraint c
+    WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND NOT EXISTS (
+      SELECT 1 FROM pg_index i
+      WHERE i.indrelid = c.conrelid AND i.indisvalid AND i.indpred IS NULL
+        -- The order among the leading columns does not matter: all of them are given.
+        AND (i.indkey::int2[])[0:cardinality(c.conkey) - 1] @> c.conkey
+    )
+    ORDER BY 1`.execute(database);
+  return rows.map(({ key }) => key);
+}
+
+describe('foreign keys', () => {
+  let db: MigratedDatabase;
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+  });
+  afterAll(() => db.close());
+
+  it('each have an index that begins with their columns: a deletion scans no table', async () => {
+    expect(await unindexedForeignKeys(db.database)).toEqual([]);
+  });
+
+  it('without such an index are found out', async () => {
+    await sql`CREATE TABLE parents (id int, part int, PRIMARY KEY (id, part))`.execute(db.database);
+    await sql`CREATE TABLE children (n int, id int, part int, FOREIGN KEY (id, part) REFERENCES parents)`.execute(
+      db.database,
+    );
+    await sql`CREATE INDEX second ON children (n, id, part)`.execute(db.database);
+    await sql`CREATE INDEX half ON children (id, n)`.execute(db.database);
+    await sql`CREATE INDEX partial ON children (id, part) WHERE n > 0`.execute(db.database);
+    expect(await unindexedForeignKeys(db.database)).toEqual(['children.id,part']);
+    await sql`CREATE INDEX whole ON children (part, id, n)`.execute(db.database);
+    expect(await unindexedForeignKeys(db.database)).toEqual([]);
+  });
+});

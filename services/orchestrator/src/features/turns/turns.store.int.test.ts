@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import type { LeasedWork } from '../../work/work.store.js';
+import type { FinishedReply } from './turn-writer.js';
+
+describe('the history of a turn', () => {
+  let uswarm: TestOrchestrator;
+  let taker: TurnTaker;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    taker = createTurnTaker(uswarm.database);
+  });
+  beforeEach(async () => {
+    await uswarm.database.deleteFrom('work').execute();
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const ask = (text: string) => user.post(home.messages, { content: { type: 'text', text } }, 201);
+  const answer = async (reply: Partial<FinishedReply>): Promise<void> => {
+    const writer = await taker.writerOf(await taker.claim());
+    await writer.begin();
+    await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: '', errorCode: null, ...reply });
+  };
+  const historyOf = async (work: LeasedWork, limit = 200) => {
+    const rows = await taker.stores.turns.history(await taker.turnOf(work), limit);
+    return rows.toReversed().map(({ role, text }) => `${role}: ${text}`);
+  };
+
+  it('has each reply behind its own question, also where the next question came before it', async () => {
+    for (const text of ['M1', 'M2', 'M3']) await ask(text);
+    await answer({ text: 'R1' });
+    expect(await historyOf(await taker.claim())).toEqual(['user: M1', 'agent: R1', 'user: M2']);
+  });
+
+  it('ends with the question, whatever its own turn wrote already', async () => {
+    await ask('M1');
+    const work = await taker.claim();
+    const writer = await taker.writerOf(work);
+    await writer.begin();
+    const content = { type: 'tool_status', tool: 't', description: 'd', state: 'running' } as const;
+    await writer.tool(1, { callId: 'c', content });
+    expect(await historyOf(work)).toEqual(['user: M1']);
+  });
+
+  it('leaves out replies that say nothing, and keeps what is incomplete', async () => {
+    for (const text of ['M1', 'M2', 'M3']) await ask(text);
+    await answer({ messageStatus: 'silent' });
+    await answer({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'R2, half' });
+    expect(await historyOf(await taker.claim())).toEqual(['user: M1', 'user: M2', 'agent: R2, half', 'user: M3']);
+  });
+
+  it('leaves out questions and replies that failed', async () => {
+    for (const text of ['M1', 'M2', 'M3']) await ask(text);
+    await (await taker.writerOf(await taker.claim())).abandon('runtime_not_ready', 'Nobody is there.');
+    await answer({ turnStatus: 'failed', messageStatus: 'failed', text: 'It broke.' });
+    expect(await historyOf(await taker.claim())).toEqual(['user: M2', 'user: M3']);
+  });
+
+  it('is the newest part where it is long', async () => {
+    for (const text of ['M1', 'M2']) await ask(text);
+    await answer({ text: 'R1' });
+    expect(await historyOf(await taker.claim(), 2)).toEqual(['agent: R1', 'user: M2']);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Database } from '../src/database/database.js';
+import { TURN_WORK } from '../src/features/turns/turn-queue.js';
+import { createTurnWriter, type TurnWriter } from '../src/features/turns/turn-writer.js';
+import type { TurnRow } from '../src/features/turns/turns.store.js';
+import { createStores, type Stores } from '../src/stores.js';
+import type { LeasedWork } from '../src/work/work.store.js';
+import { first } from './test-orchestrator.js';
+
+/** Longer than any test. */
+export const LEASE_MS = 3_600_000;
+
+/** Stands in for the worker that writes replies. */
+export interface TurnTaker {
+  stores: Stores;
+  /** Leases the next turn that waits. @throws Error where there is none */
+  claim(): Promise<LeasedWork>;
+  turnOf(work: LeasedWork): Promise<TurnRow>;
+  /** What writes the reply, with the turn as it is stored now. */
+  writerOf(work: LeasedWork): Promise<TurnWriter>;
+}
+
+export function createTurnTaker(database: Database): TurnTaker {
+  const stores = createStores(database);
+  const turnOf = async (work: LeasedWork): Promise<TurnRow> => {
+    const turn = await stores.turns.get(work.subjectId);
+    if (turn === undefined) throw new Error('there is no turn');
+    return turn;
+  };
+  return {
+    stores,
+    claim: async () => first(await stores.work.claim(TURN_WORK, 1, LEASE_MS)),
+    turnOf,
+    async writerOf(work) {
+      const transaction: Parameters<typeof createTurnWriter>[0]['transaction'] = (run) =>
+        database.transaction().execute(run);
+      return createTurnWriter({ ...stores, transaction, committed: () => undefined }, await turnOf(work), work);
+    },
+  };
+}
