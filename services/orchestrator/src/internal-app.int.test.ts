@@ -200,6 +200,36 @@ describe('the internal API', () => {
     });
   });
 
+  describe('a user that connected, and then', () => {
+    const ways: [string, string, (user: TestUser, id: string) => Promise<unknown>][] = [
+      [
+        'was banned',
+        'user_banned',
+        (_user, id) => uswarm.database.updateTable('users').set({ is_banned: true }).where('id', '=', id).execute(),
+      ],
+      ['deleted the account', 'user_deleted', (leaving) => leaving.delete('/v1/auth/delete', {}, 204)],
+    ];
+
+    it.each(ways)('%s, is refused with %s, and nothing is stored', async (_what, code, loseAccess) => {
+      const other = await uswarm.user();
+      const { workspaceId, conversationId } = await uswarm.home(other);
+      const subject = await idOf(other);
+      const calls = () => [
+        { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [workspaceId] }, subject },
+        {
+          path: INTERNAL_PATHS.send,
+          body: send({ workspace_id: workspaceId, conversation_id: conversationId }),
+          subject,
+        },
+      ];
+      for (const allowed of calls()) expect((await call(allowed)).status).toBe(200);
+      await loseAccess(other, subject);
+      const before = await storedRows(uswarm.database);
+      for (const late of calls()) expect(await refusal(late)).toBe(code);
+      expect(await storedRows(uswarm.database)).toEqual(before);
+    });
+  });
+
   it('other paths are not found', async () => {
     expect(await refusal({ path: '/internal/v1/other', body: {} })).toBe('route_not_found');
   });

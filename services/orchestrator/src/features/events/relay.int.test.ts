@@ -111,6 +111,46 @@ describe('the relay', () => {
     expect([...heard.values()]).toEqual([inOrder]);
   });
 
+  it('marks nothing while the bus is away, and publishes everything in seq order once it is back', async () => {
+    const heard = await listen(2);
+    let away = true;
+    let refusals = 0;
+    const publish: RelayDeps['publish'] = async (envelope) => {
+      if (!away) return bus.publish(envelope);
+      refusals += 1;
+      return false;
+    };
+    start({ publish });
+    await eventually(
+      () => refusals,
+      (count) => count >= 2,
+    );
+    expect(await unpublished()).toBe(2 * PER_WORKSPACE);
+    away = false;
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([inOrder, inOrder]);
+  });
+
+  it('marks what the bus took before it went away, and goes on right behind', async () => {
+    const heard = await listen(2);
+    // In the middle of the second workspace.
+    const taken = PER_WORKSPACE + 7;
+    let offered = 0;
+    let away = false;
+    const publish: RelayDeps['publish'] = async (envelope) => {
+      offered += 1;
+      if (offered === taken + 1) away = true;
+      return away ? false : bus.publish(envelope);
+    };
+    start({ publish });
+    const waiting = 2 * PER_WORKSPACE - taken;
+    expect(await eventually(unpublished, (count) => count === waiting)).toBe(waiting);
+    expect([...heard.values()].flat()).toHaveLength(taken);
+    away = false;
+    expect(await published()).toBe(0);
+    expect([...heard.values()]).toEqual([inOrder, inOrder]);
+  });
+
   it('leaves out an event whose subject is gone, and goes on after it', async () => {
     const heard = await listen(1);
     await db.database.deleteFrom('messages').where('seq', '=', 2).execute();

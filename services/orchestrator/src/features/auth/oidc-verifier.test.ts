@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
+import { createOidcVerifier, type IdentityVerifier } from './oidc-verifier.js';
+
+const PERSON = { email: 'a@example.com', name: 'A' };
+
+describe('keys that are known', () => {
+  let issuer: OidcIssuer;
+  let foreign: OidcIssuer;
+  let verifier: IdentityVerifier;
+  beforeEach(async () => {
+    [issuer, foreign] = await Promise.all([startOidcIssuer(), startOidcIssuer()]);
+    verifier = createOidcVerifier({
+      issuers: [{ id: 'test', issuer: issuer.issuer, audience: DEVELOPMENT_CLIENT_ID }],
+      cooldownMs: 0,
+      clockToleranceS: 5,
+    });
+  });
+  afterEach(() => Promise.all([issuer.close(), foreign.close()]));
+
+  /** As good as the real ones, but for the key that it names: nobody knows it. */
+  const unknownKey = () => foreign.issueToken({ ...PERSON, issuer: issuer.issuer });
+  const codeOf = (token: string) =>
+    verifier.verify(token).then(
+      () => 'ok',
+      (error: unknown) => (error as { code?: string }).code,
+    );
+
+  it('stay good while the issuer is away, also after a token with an unknown key had it asked', async () => {
+    const good = await issuer.issueToken(PERSON);
+    expect(await codeOf(good)).toBe('ok');
+    await issuer.close();
+    for (let n = 0; n < 3; n += 1) {
+      expect(await codeOf(await unknownKey())).toBe('service_unavailable');
+      expect(await codeOf(good)).toBe('ok');
+    }
+  });
+
+  it('are used for good tokens while unknown keys are being looked for', async () => {
+    const good = await issuer.issueToken(PERSON);
+    expect(await codeOf(good)).toBe('ok');
+    await issuer.close();
+    const tokens = [await unknownKey(), good, await unknownKey(), good];
+    expect(await Promise.all(tokens.map(codeOf))).toEqual(['service_unavailable', 'ok', 'service_unavailable', 'ok']);
+  });
+
+  it('do not make an unknown one good: the issuer is there, and does not have it', async () => {
+    expect(await codeOf(await issuer.issueToken(PERSON))).toBe('ok');
+    expect(await codeOf(await unknownKey())).toBe('token_invalid');
+  });
+});
