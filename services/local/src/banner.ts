@@ -1,7 +1,10 @@
 import type { RunningLocal } from './local-mode.js';
 
 /** What a newcomer reads once everything runs: one URL, the credentials, the next command. */
-export function banner({ url, issuer, e2eToken, model, search, dataDirectory }: RunningLocal): string {
+export function banner(running: RunningLocal, environment: Record<string, string | undefined>): string {
+  const { url, issuer, e2eToken, model, search, dataDirectory } = running;
+  // The chat finds local mode by its data folder.
+  const elsewhere = environment['USWARM_DATA_DIR'] === undefined ? '' : `USWARM_DATA_DIR=${dataDirectory} `;
   const rows: [string, string][] = [
     ['issuer', issuer],
     [
@@ -22,7 +25,7 @@ export function banner({ url, issuer, e2eToken, model, search, dataDirectory }: 
     '',
     'Next, in a second terminal:',
     '',
-    '  npm run chat -- "Search the web for green tea and answer with sources"',
+    `  ${elsewhere}npm run chat -- "Search the web for green tea and answer with sources"`,
     '',
     'Ctrl-C stops everything.',
   ].join('\n');

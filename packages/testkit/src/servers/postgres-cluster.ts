@@ -36,7 +36,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     await checkVersion(existing, directory, programs);
     return existing;
   }
-  onProgress('creating the database');
+  onProgress('Creating the database');
   const cluster = {
     dataDirectory: newDataDirectory(directory, options.user),
     password: randomBytes(24).toString('base64url'),

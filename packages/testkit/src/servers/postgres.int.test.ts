@@ -72,7 +72,7 @@ describe('startPostgres', () => {
     expect(identity).toBeDefined();
     const progress: string[] = [];
     const server = await started({ directory, onProgress: (line) => progress.push(line) });
-    expect(progress).toEqual(['stopping the database that an earlier run left behind']);
+    expect(progress).toEqual(['Stopping the database that an earlier run left behind']);
     expect(identity !== undefined && stillRuns(identity)).toBe(false);
     expect(await query(server.url, 'select 1 from orphaned')).toEqual([1]);
   });

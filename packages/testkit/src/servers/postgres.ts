@@ -68,7 +68,7 @@ async function clearLeftover(cluster: Cluster, directory: string, onProgress: (l
   if (owner !== undefined && stillRuns(owner)) {
     throw new LocalError(`The database in ${directory} is in use by process ${owner.pid}; stop that one first.`);
   }
-  onProgress('stopping the database that an earlier run left behind');
+  onProgress('Stopping the database that an earlier run left behind');
   await stopPostgres(running);
 }
 

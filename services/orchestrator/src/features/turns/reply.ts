@@ -124,10 +124,10 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
     const running = state === ProtoToolState.RUNNING;
     const failed = state === ProtoToolState.FAILED;
-    const shown = running ? 'running' : failed ? 'failed' : 'completed';
+    const toolState = running ? 'running' : failed ? 'failed' : 'completed';
     reply.seq = await writer.tool(reply.generation, {
       callId: storable(callId),
-      content: { type: 'tool_status', tool: storable(tool), description: storable(description), state: shown },
+      content: { type: 'tool_status', tool: storable(tool), description: storable(description), state: toolState },
     });
     live.tool(
       { tool: storable(tool), running, failed, ...(query === '' ? {} : { query: storable(query) }) },

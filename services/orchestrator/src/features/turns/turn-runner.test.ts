@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { AgentActivity, Outcome, type RunTurnRequest, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
@@ -40,8 +40,8 @@ type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 interface Call {
   events?: EventInit[];
   error?: ConnectError;
-  /** Happens in place of the end. */
-  then?: () => void;
+  /** Happens once the events are given. */
+  atTheEnd?: () => void;
 }
 
 const failure = (code: Code): Call => ({ error: new ConnectError('', code) });
@@ -78,7 +78,7 @@ function createScene(script: Call[], more: { turn?: Partial<TurnRow>; runtime?: 
     if (call === undefined) throw new Error('the script is over');
     let number = request.fromEvent;
     for (const event of call.events ?? []) yield create(TurnEventSchema, { number: (number += 1n), event });
-    call.then?.();
+    call.atTheEnd?.();
     if (call.error !== undefined) throw call.error;
   }
 
@@ -198,7 +198,7 @@ describe('a turn', () => {
   });
 
   it('whose runtime starts anew in the middle starts again', async () => {
-    play([{ events: [chunk('never mind')], then: () => scene.startAgain('another') }, ANSWERED]);
+    play([{ events: [chunk('never mind')], atTheEnd: () => scene.startAgain('another') }, ANSWERED]);
     expect(await scene.run()).toEqual({ done: true });
     expect([scene.asked(), scene.reply()?.text]).toEqual([
       [
@@ -258,14 +258,18 @@ describe('a turn', () => {
     expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
   });
 
-  it.each([
-    ['nine minutes', 9, undefined],
-    ['eleven minutes', 11, { status: 'failed', errorCode: 'runtime_not_ready' }],
-  ])('that no runtime became ready for in %s', async (_what, minutes, ended) => {
-    const clock: Clock = { now: () => new Date(NOW.getTime() + minutes * 60_000) };
-    play([], { runtime: { phase: 'Progressing' }, clock });
-    expect(await scene.run()).toEqual(ended === undefined ? { againInMs: expect.any(Number) } : { done: true });
-    expect([scene.seen.ended, scene.asked()]).toEqual([ended, []]);
+  const minutesLater = (minutes: number): Clock => ({ now: () => new Date(NOW.getTime() + minutes * 60_000) });
+
+  it('whose runtime is not ready waits for it', async () => {
+    play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(9) });
+    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
+    expect([scene.seen.ended, scene.asked()]).toEqual([undefined, []]);
+  });
+
+  it('that no runtime became ready for in ten minutes fails', async () => {
+    play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(11) });
+    expect(await scene.run()).toEqual({ done: true });
+    expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
   });
 
   it.each<TurnRow['status']>(['done', 'failed', 'stopped'])('that is %s already is not touched', async (status) => {
@@ -278,19 +282,14 @@ describe('a turn', () => {
     beforeEach(() => {
       stopping = new AbortController();
     });
-    afterEach(() => {
-      // Given back as it is: the next holder writes on.
-      expect(scene.seen.ended).toBeUndefined();
-    });
-
     it('in the middle of an answer is given back at once', async () => {
-      play([{ events: [chunk('4')], then: () => stopping.abort(), ...failure(Code.Canceled) }]);
-      expect(await scene.run({}, stopping.signal)).toEqual({ againInMs: 0 });
+      play([{ events: [chunk('4')], atTheEnd: () => stopping.abort(), ...failure(Code.Canceled) }]);
+      expect([await scene.run({}, stopping.signal), scene.seen.ended]).toEqual([{ againInMs: 0 }, undefined]);
     });
 
     it('while it waits for the runtime is given back at once', async () => {
-      play([{ then: () => void setImmediate(() => stopping.abort()), ...failure(Code.Unavailable) }]);
-      expect(await scene.run({}, stopping.signal)).toEqual({ againInMs: 0 });
+      play([{ atTheEnd: () => void setImmediate(() => stopping.abort()), ...failure(Code.Unavailable) }]);
+      expect([await scene.run({}, stopping.signal), scene.seen.ended]).toEqual([{ againInMs: 0 }, undefined]);
       expect(scene.asked()).toHaveLength(1);
     });
   });
