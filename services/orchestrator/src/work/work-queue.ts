@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import { createWakeableLoop } from './wakeable-loop.js';
 import type { LeasedWork, WorkStore } from './work.store.js';
 
 /** What is to become of a row after its handler ran. */
@@ -27,7 +27,6 @@ export interface WorkQueue {
 /** A crash leaves the row leased for this long; then another replica takes it over. */
 const LEASE_MS = 10_000;
 const POLL_MS = 500;
-const RETRY_MS = 1_000;
 const RETRY = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Takes due rows of one kind, keeps their leases alive while they are handled, and gives them back. */
@@ -36,8 +35,6 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   const logger = deps.logger.child({ work: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
-  let woken = false;
-  let wakeUp = (): void => undefined;
 
   async function run(work: LeasedWork): Promise<void> {
     const lost = new AbortController();
@@ -72,49 +69,26 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       if (work.takenOver) logger.info({ subject: work.subjectId }, 'a lease was taken over');
       const task = run(work).finally(() => {
         running.delete(task);
-        wake();
+        loop?.wake();
       });
       running.add(task);
     }
     return claimed.length === free;
   }
 
-  function wake(): void {
-    woken = true;
-    wakeUp();
-  }
-
-  async function idle(): Promise<void> {
-    if (woken || stopping.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pollMs);
-      wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  async function loop(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      woken = false;
-      try {
-        while (!stopping.signal.aborted && (await takeDue())) woken = true;
-      } catch (error) {
-        logger.warn({ err: error }, 'due work could not be read');
-        await sleep(RETRY_MS);
-      }
-      await idle();
-    }
-  }
-
-  const looping = concurrency > 0 ? loop() : Promise.resolve();
+  const loop =
+    concurrency === 0
+      ? undefined
+      : createWakeableLoop({
+          round: takeDue,
+          pollMs,
+          onError: (error) => logger.warn({ err: error }, 'due work could not be read'),
+        });
   return {
-    wake,
+    wake: () => loop?.wake(),
     async close() {
       stopping.abort();
-      wakeUp();
-      await looping;
+      await loop?.close();
       await Promise.all(running);
     },
   };

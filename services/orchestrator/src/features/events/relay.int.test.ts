@@ -7,14 +7,15 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { eventually } from '../../../test/eventually.js';
 import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
 import { createEventRenderer } from './event-payloads.js';
-import { createRelay, type Relay, type RelayDeps } from './relay.js';
+import type { WakeableLoop } from '../../work/wakeable-loop.js';
+import { createRelay, type RelayDeps } from './relay.js';
 
 const PER_WORKSPACE = 40;
 
 describe('the relay', () => {
   let db: MigratedDatabase;
   let bus: EventBus;
-  let relays: Relay[] = [];
+  let relays: WakeableLoop[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
     bus = createMemoryBus();
@@ -29,7 +30,7 @@ describe('the relay', () => {
     await db.close();
   });
 
-  const start = (more: Partial<RelayDeps> = {}): Relay => {
+  const start = (more: Partial<RelayDeps> = {}): WakeableLoop => {
     const stores = createStores(db.database);
     const render = createEventRenderer({ ...stores, clock: systemClock });
     const relay = createRelay({
