@@ -3,7 +3,13 @@ import type { MessageData, UserProfile } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/eventually.js';
 import { rowsWith, storedRows } from '../../../test/stored.js';
-import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import type { Database } from '../../database/database.js';
 
 const DELETE = '/v1/auth/delete';
 
@@ -94,10 +100,29 @@ describe('account deletion', () => {
     expect(await storedRows(uswarm.database)).toEqual(before);
   });
 
+  /** Deletes the account while another transaction, which wrote something already, goes on to take a seq. */
+  const deleteDuring = async (user: TestUser, home: Home, write: (tx: Database) => Promise<unknown>) => {
+    const { deleting } = await uswarm.database.transaction().execute(async (tx) => {
+      await write(tx);
+      const started = user.delete(DELETE, {}, 204);
+      await eventually(
+        () => waiting(uswarm),
+        (count) => count > 0,
+      );
+      await tx
+        .updateTable('workspaces')
+        .set({ last_seq: sql`last_seq + 1` })
+        .where('id', '=', home.workspaceId)
+        .execute();
+      return { deleting: started };
+    });
+    return deleting;
+  };
+
   it('while a reply is being written, waits for its transaction and loses none of the two', async () => {
     const user = await uswarm.user();
     const { home } = await somethingToLose(uswarm, user);
-    const deleted = await uswarm.database.transaction().execute(async (tx) => {
+    const { status } = await deleteDuring(user, home, async (tx) => {
       // As a reply writes: the lease first, then a message, the event last.
       await tx
         .selectFrom('work')
@@ -107,39 +132,17 @@ describe('account deletion', () => {
         .forUpdate()
         .execute();
       await tx.updateTable('messages').set({ status: 'read' }).where('workspace_id', '=', home.workspaceId).execute();
-      const deleting = user.delete(DELETE, {}, 204);
-      await eventually(
-        () => waiting(uswarm),
-        (count) => count > 0,
-      );
-      await tx
-        .updateTable('workspaces')
-        .set({ last_seq: sql`last_seq + 1` })
-        .where('id', '=', home.workspaceId)
-        .execute();
-      return { deleting };
     });
-    expect((await deleted.deleting).status).toBe(204);
+    expect(status).toBe(204);
   });
 
   it('while the state of a runtime is recorded, waits for that transaction and loses none of the two', async () => {
     const user = await uswarm.user();
     const { home } = await somethingToLose(uswarm, user);
-    const deleted = await uswarm.database.transaction().execute(async (tx) => {
-      await tx.updateTable('runtimes').set({ reason: 'Looked' }).where('workspace_id', '=', home.workspaceId).execute();
-      const deleting = user.delete(DELETE, {}, 204);
-      await eventually(
-        () => waiting(uswarm),
-        (count) => count > 0,
-      );
-      await tx
-        .updateTable('workspaces')
-        .set({ last_seq: sql`last_seq + 1` })
-        .where('id', '=', home.workspaceId)
-        .execute();
-      return { deleting };
-    });
-    expect((await deleted.deleting).status).toBe(204);
+    const { status } = await deleteDuring(user, home, (tx) =>
+      tx.updateTable('runtimes').set({ reason: 'Looked' }).where('workspace_id', '=', home.workspaceId).execute(),
+    );
+    expect(status).toBe(204);
   });
 
   it('takes the lease from a reply that is being written, so that nothing more of it is stored', async () => {

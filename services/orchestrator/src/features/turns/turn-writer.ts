@@ -128,12 +128,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   return {
     begin: () =>
       fenced(async (tx) => {
+        // Agents before events everywhere: the other way round two turns could wait for each other.
+        await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
           const [reply] = await messages.find([turn.reply_message_id], tx);
           return { replyId: turn.reply_message_id, seq: reply?.seq ?? 0 };
         }
-        // Agents before events everywhere: the other way round two turns could wait for each other.
-        await agents.setActivity(turn.agent_id, 'reading', tx);
         await setUserMessage('delivered', tx);
         return insertReply(tx);
       }),
