@@ -4,6 +4,7 @@ export * from './context.js';
 export * from './http-server.js';
 export * from './logger.js';
 export * from './ops-server.js';
+export * from './parse-json.js';
 export * from './retry.js';
 export * from './shutdown.js';
 export * from './tokens.js';

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseJson } from '@uswarm/service-kit';
 import { LocalError, writePrivateFile } from '@uswarm/testkit';
 import { z } from 'zod';
 import { lockFolder } from './folder-lock.js';
@@ -119,12 +120,4 @@ export function formatProblem(text: string): string | undefined {
     );
   }
   return undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

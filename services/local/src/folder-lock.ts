@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '@uswarm/service-kit';
 import { LocalError, ownIdentity, stillRuns, writePrivateFile } from '@uswarm/testkit';
 import { z } from 'zod';
 
@@ -73,12 +74,4 @@ function removeStale(file: string, stale: string): void {
   const moved = read(aside);
   if (moved !== undefined && moved !== stale) createLock(file, moved);
   rmSync(aside, { force: true });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { generateCallKeys } from '@uswarm/service-kit';
+import { generateCallKeys, parseJson } from '@uswarm/service-kit';
 import { LocalError, writePrivateFile } from '@uswarm/testkit';
 import { z } from 'zod';
 
@@ -46,12 +46,4 @@ export function loadSecrets(file: string): LocalSecrets {
 function save(file: string, value: LocalSecrets): LocalSecrets {
   writePrivateFile(file, `${JSON.stringify(value, undefined, 2)}\n`);
   return value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@uswarm/service-kit';
-import type { Database } from './database/database.js';
+import type { Transact } from './database/database.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './features/events/relay.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
@@ -19,7 +19,7 @@ export interface BackgroundDeps extends Pick<
   'config' | 'bus' | 'logger' | 'environment' | 'ownsRuntimes'
 > {
   stores: Stores;
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   clock: Clock;
 }
 

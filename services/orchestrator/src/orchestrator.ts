@@ -3,7 +3,7 @@ import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
-import { type Database, openDatabase } from './database/database.js';
+import { openDatabase, type Transact } from './database/database.js';
 import { accountHandlers } from './features/account/account.routes.js';
 import { createAccountService } from './features/account/account.service.js';
 import { agentHandlers } from './features/agents/agents.routes.js';
@@ -43,7 +43,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
   const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
-  const transaction = <T>(run: (tx: Database) => Promise<T>): Promise<T> => database.transaction().execute(run);
+  const transaction: Transact = (run) => database.transaction().execute(run);
   const stores = createStores(database);
   const background = await createBackground({ ...options, stores, transaction, clock });
   const { committed } = background;

@@ -1,12 +1,12 @@
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase } from '@uswarm/testkit';
-import { type Database, openDatabase } from '../src/database/database.js';
+import { type Database, openDatabase, type Transact } from '../src/database/database.js';
 import { migrate } from '../src/database/migrate.js';
 
 export interface MigratedDatabase {
   url: string;
   database: Database;
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   close(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import {
   SendAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type SigningKey, signInternalToken, traceHeaders } from '@uswarm/service-kit';
+import { type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
@@ -120,12 +120,4 @@ function refusal(status: number, text: string, path: string): ApiError {
     return new ApiError('service_unavailable', { cause: new Error('the orchestrator refuses the service token') });
   }
   return new ApiError(code, { message, extra: extra ?? {} });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

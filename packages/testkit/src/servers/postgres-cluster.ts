@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { LocalError } from '../local-error.js';
 import { writePrivateFile } from '../private-file.js';
@@ -55,14 +56,6 @@ async function describedCluster(directory: string): Promise<Cluster | undefined>
     throw new LocalError(`${file} cannot be read; put it back, or remove ${directory} to begin afresh.`);
   }
   return { password: parsed.data.password, dataDirectory: parsed.data.data_directory };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function checkVersion(cluster: Cluster, directory: string, programs: PostgresPrograms): Promise<void> {

@@ -5,6 +5,9 @@ import type { Schema } from './schema.js';
 /** A connection pool, or a transaction on one of its connections. */
 export type Database = Kysely<Schema>;
 
+/** Runs everything in one transaction; what it throws rolls all of it back. */
+export type Transact = <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+
 const INT8 = 20;
 
 export interface DatabaseOptions {

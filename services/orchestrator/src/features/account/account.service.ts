@@ -1,6 +1,6 @@
 import { createHmac, randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { Identity } from '../auth/actor.js';
@@ -12,7 +12,7 @@ import type { UserStore } from '../users/users.store.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 
 export interface AccountServiceDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
   workspaces: Pick<WorkspaceStore, 'insert'>;
   agents: Pick<AgentStore, 'insertAll'>;

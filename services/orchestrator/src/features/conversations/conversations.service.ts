@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Conversation, type CreateConversationBody } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Database } from '../../database/database.js';
+import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -9,7 +9,7 @@ import { conversationView } from './conversation-view.js';
 import type { ConversationStore } from './conversations.store.js';
 
 export interface ConversationServiceDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   store: Pick<ConversationStore, 'insert' | 'list' | 'find'>;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;

@@ -1,12 +1,12 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { Database } from '../../database/database.js';
+import type { Transact } from '../../database/database.js';
 import { createWakeableLoop, type WakeableLoop } from '../../work/wakeable-loop.js';
 import type { RenderEvents } from './event-payloads.js';
 import type { EventStore, StoredEvent } from './events.store.js';
 
 export interface RelayDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   store: Pick<EventStore, 'takeUnpublished' | 'markPublished'>;
   render: RenderEvents;
   /** @returns false where the bus is away; what was not published stays to be. */

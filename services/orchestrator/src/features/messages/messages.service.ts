@@ -8,7 +8,7 @@ import {
   type PageQuery,
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Database } from '../../database/database.js';
+import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { EventStore } from '../events/events.store.js';
@@ -21,7 +21,7 @@ import type { MessageStore } from './messages.store.js';
 import { readPage } from './page.js';
 
 export interface MessageServiceDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   store: Pick<MessageStore, 'insert' | 'find' | 'findSent' | 'page' | 'hasAny'>;
   conversations: Pick<ConversationStore, 'findTarget'>;
   agents: Pick<AgentStore, 'members'>;

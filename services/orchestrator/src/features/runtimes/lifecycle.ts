@@ -1,6 +1,6 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { Database } from '../../database/database.js';
+import type { Transact } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -11,7 +11,7 @@ import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
 export interface LifecycleDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   store: Pick<RuntimeStore, 'get' | 'update' | 'remove'>;
   work: Pick<WorkStore, 'holds'>;
   driver: RuntimeDriver;

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { DurableEventName, MessageContent, MessageStatus } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Database, Transact } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -14,7 +14,7 @@ export class LeaseLost extends Error {
 }
 
 export interface TurnWriterDeps {
-  transaction: <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+  transaction: Transact;
   work: Pick<WorkStore, 'holds' | 'complete'>;
   turns: Pick<
     TurnStore,
