@@ -1,0 +1,44 @@
+/** Phases, conditions and reasons of a UserSwarm. spec: supporting §3, §7 */
+
+/** In order of precedence: the first that applies is shown. */
+export const PHASES = ['Deleting', 'Error', 'Suspended', 'Ready', 'Progressing'] as const;
+export type UserSwarmPhase = (typeof PHASES)[number];
+
+export const CONDITIONS = [
+  'Ready',
+  'ConfigValid',
+  'DependenciesReachable',
+  'RuntimeAvailable',
+  'Suspended',
+  'Synced',
+] as const;
+export type ConditionType = (typeof CONDITIONS)[number];
+
+/** Causes that people can do something about; each is stable and may be alerted on. */
+export const FAILURE_REASONS = {
+  InvalidSpec: 'Error',
+  RenderingFailed: 'Error',
+  PolicyDenied: 'Error',
+  ImagePullBackOff: 'Progressing',
+  CrashLoopBackOff: 'Progressing',
+  OOMKilled: 'Progressing',
+  Unschedulable: 'Progressing',
+  QuotaExceeded: 'Progressing',
+  SecretMissing: 'Progressing',
+  NameConflict: 'Progressing',
+  NamespaceMissing: 'Progressing',
+  DatabaseUnreachable: 'Progressing',
+  StartDeadlineExceeded: 'Progressing',
+} as const satisfies Record<string, UserSwarmPhase>;
+export type FailureReason = keyof typeof FAILURE_REASONS;
+
+/** Reasons of `Synced: False`, the one condition that the controller itself writes. */
+export const SYNC_FAILURES = [
+  'NameConflict',
+  'QuotaExceeded',
+  'NamespaceMissing',
+  'Forbidden',
+  'WebhookUnavailable',
+  'ApplyFailed',
+] as const;
+export type SyncFailure = (typeof SYNC_FAILURES)[number];

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { ObjectMeta, UserSwarm } from './resource.js';
+
+/** The CompositeController v1 hook of Metacontroller, as `POST /sync` speaks it. spec: supporting §4.2 */
+
+/** Any Kubernetes object, as JSON. */
+export interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
+
+/** `<Kind>.<version>` for the core group, else `<Kind>.<group>/<version>`. */
+export const CHILD_GROUPS = ['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const;
+export type ChildGroup = (typeof CHILD_GROUPS)[number];
+
+/** Beside the children: what explains why a runtime is not Ready. Empty under Metacontroller. */
+export const RELATED_GROUPS = ['Pod.v1', 'Namespace.v1'] as const;
+export type RelatedGroup = (typeof RELATED_GROUPS)[number];
+
+/** By `<namespace>/<name>`, as the parent is cluster-scoped; a cluster-scoped object by its name. */
+export type ObjectsByKey = Record<string, KubernetesObject>;
+
+/** All five keys are always there; every declared group of children is, even if empty. */
+export interface SyncRequest {
+  controller: KubernetesObject;
+  parent: UserSwarm;
+  children: Record<ChildGroup, ObjectsByKey>;
+  related: Partial<Record<RelatedGroup, ObjectsByKey>>;
+  finalizing: boolean;
+}
+
+const AnyObject = z.looseObject({
+  apiVersion: z.string().min(1),
+  kind: z.string().min(1),
+  metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().min(1).optional() }),
+});
+
+/** The answer, always with HTTP 200; anything else is a failure and changes nothing. */
+export const SyncResponse = z.strictObject({
+  /** Replaces the whole status. */
+  status: z.looseObject({}),
+  /** Everything that is to exist; what exists and is not in here is deleted. */
+  children: z.array(AnyObject),
+  /** Seconds; once, besides the regular resync. */
+  resyncAfterSeconds: z.number().min(0).optional(),
+  /** While finalizing: nothing is left, the finalizer may go. */
+  finalized: z.boolean().optional(),
+});
+export type SyncResponse = z.output<typeof SyncResponse>;

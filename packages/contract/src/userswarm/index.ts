@@ -1,0 +1,4 @@
+export * from './names.js';
+export * from './conditions.js';
+export * from './resource.js';
+export * from './hook.js';

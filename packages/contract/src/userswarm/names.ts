@@ -1,0 +1,59 @@
+/** Names that the cluster side agrees on. spec: supporting §2.2, §2.3 */
+
+export const API_GROUP = 'uswarm.dev';
+export const API_VERSION = 'v1alpha1';
+export const USERSWARM_API_VERSION = `${API_GROUP}/${API_VERSION}`;
+export const USERSWARM_KIND = 'UserSwarm';
+export const USERSWARM_PLURAL = 'userswarms';
+
+export const DEFAULT_RUNTIME_NAMESPACE = 'userswarms';
+export const DEFAULT_RUNTIME_PORT = 42_618;
+
+const WORKSPACE_PREFIX = 'workspace-';
+const RUNTIME_PREFIX = 'agent-runtime-';
+
+/** A child's name is a Service's name, at most 63 characters; this leaves room for its prefix. */
+export const USERSWARM_NAME_LENGTH = 63 - RUNTIME_PREFIX.length;
+export const USERSWARM_NAME = /^workspace-[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** The name of the UserSwarm of a workspace. spec: supporting §2.3 */
+export const userSwarmName = (workspaceId: string): string => `${WORKSPACE_PREFIX}${workspaceId}`;
+
+/** The workspace that a UserSwarm is for. */
+export const workspaceIdOf = (name: string): string => name.slice(WORKSPACE_PREFIX.length);
+
+/** The one name that ServiceAccount, Service and Deployment of a UserSwarm have. spec: supporting §2.3 */
+export const childName = (userSwarm: string): string => `${RUNTIME_PREFIX}${userSwarm}`;
+
+/** Where the runtime of a UserSwarm answers gRPC inside the cluster. */
+export const runtimeAddress = (userSwarm: string, namespace: string, port: number): string =>
+  `http://${childName(userSwarm)}.${namespace}.svc:${port}`;
+
+export const RUNTIME_COMPONENT = 'agent-runtime';
+export const LABEL = {
+  name: 'app.kubernetes.io/name',
+  instance: 'app.kubernetes.io/instance',
+  component: 'app.kubernetes.io/component',
+  partOf: 'app.kubernetes.io/part-of',
+  managedBy: 'app.kubernetes.io/managed-by',
+  /** On each child, by the controller framework: the uid of the UserSwarm. */
+  controllerUid: 'controller-uid',
+} as const;
+
+/** `app.kubernetes.io/managed-by` of the UserSwarms that the orchestrator looks after. */
+export const ORCHESTRATOR_MANAGER = 'uswarm-orchestrator';
+/** `app.kubernetes.io/managed-by` of the children. */
+export const CONTROLLER_MANAGER = 'uswarm-controller';
+
+/** Finds the pods of one runtime; also the immutable selector of its Deployment. */
+export const runtimeSelector = (userSwarm: string): Record<string, string> => ({
+  [LABEL.name]: RUNTIME_COMPONENT,
+  [LABEL.instance]: userSwarm,
+});
+
+/** Model keys that every workspace shares by default; lies in the runtime namespace. */
+export const SHARED_MODEL_SECRET = 'uswarm-model-env';
+/** Passwords and keys of stores that are passed on to pods; lies in the runtime namespace. */
+export const RUNTIME_STORES_SECRET = 'uswarm-runtime-stores';
+/** The Secret of its own that a workspace may name in `config.envSecretRef`. */
+export const ownEnvSecret = (userSwarm: string): string => `${userSwarm}-env`;

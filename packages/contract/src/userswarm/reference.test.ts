@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { CONDITIONS, FAILURE_REASONS, PHASES, SYNC_FAILURES } from './conditions.js';
+import { userSwarmCrd } from './crd.js';
+import type { StructuralSchema } from './structural-schema.js';
+
+// docs/userswarm.md is written by hand; what it says of fields and reasons is compared here.
+
+const schema = userSwarmCrd().spec.versions[0]!.schema.openAPIV3Schema;
+/** Cells of each row of a table whose first cell is code. */
+let rows: string[][];
+beforeAll(async () => {
+  const text = await readFile(new URL('../../../../docs/userswarm.md', import.meta.url), 'utf8');
+  const cells = (line: string): string[] =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  rows = text
+    .split('\n')
+    .filter((line) => /^\| *`/.test(line))
+    .map(cells);
+});
+
+const rowsOf = (width: number): string[][] => rows.filter((row) => row.length === width);
+const firstOf = (row: string[]): string => row[0]!.replaceAll('`', '');
+
+function* leavesOf(node: StructuralSchema, path: string, required: boolean): Generator<string[]> {
+  if (node.properties === undefined) yield [path, typeOf(node), defaultOf(node, required)];
+  for (const [name, property] of Object.entries(node.properties ?? {})) {
+    // What is required inside an optional object has no default to show.
+    const isRequired = path === '' && (node.required?.includes(name) ?? false);
+    yield* leavesOf(property, path === '' ? name : `${path}.${name}`, isRequired);
+  }
+}
+
+function typeOf(node: StructuralSchema): string {
+  if (node['x-kubernetes-int-or-string'] === true) return 'quantity';
+  if (node.type === 'string') return `string, ${String(node['minLength'] ?? 0)}–${String(node['maxLength'])}`;
+  if (node.type === 'integer') return `integer, ${String(node['minimum'])}–${String(node['maximum'])}`;
+  return String(node.type);
+}
+
+function defaultOf(node: StructuralSchema, required: boolean): string {
+  if (required) return 'required';
+  return node.default === undefined ? '' : `\`${JSON.stringify(node.default)}\``;
+}
+
+describe('docs/userswarm.md', () => {
+  it('lists every field of the spec with its type and default', () => {
+    const listed = rowsOf(4).map(([path, type, value]) => [path!.replaceAll('`', ''), type, value]);
+    const fields = listed.filter(([path]) => /^[a-z]/.test(path!));
+    expect(fields).toEqual([...leavesOf(schema.properties!['spec']!, '', false)]);
+  });
+
+  it('lists every field of the status', () => {
+    const fields = rowsOf(2)
+      .map(firstOf)
+      .filter((name) => /^[a-z]/.test(name));
+    expect(fields.toSorted()).toEqual(Object.keys(schema.properties!['status']!.properties!).toSorted());
+  });
+
+  it('lists the phases in order of precedence, then the conditions', () => {
+    const names = rowsOf(2)
+      .map(firstOf)
+      .filter((name) => /^[A-Z]/.test(name));
+    expect(names).toEqual([...PHASES, ...CONDITIONS]);
+  });
+
+  it('gives each reason its phase, and something to do', () => {
+    const listed = new Map(rows.filter(([, phase]) => phase!.startsWith('`')).map((row) => [firstOf(row), row]));
+    for (const [reason, phase] of Object.entries(FAILURE_REASONS)) {
+      expect([reason, listed.get(reason)?.[1]]).toEqual([reason, `\`${phase}\``]);
+      expect([reason, listed.get(reason)?.[3]]).toEqual([reason, expect.stringMatching(/\w{4}/)]);
+    }
+  });
+
+  it('says what to do about each failure to write the children', () => {
+    const listed = rows.filter((row) => row.length >= 3).map(firstOf);
+    expect(listed).toEqual(expect.arrayContaining([...SYNC_FAILURES]));
+  });
+});

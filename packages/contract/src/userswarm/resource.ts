@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { CONDITIONS, PHASES } from './conditions.js';
+import {
+  DEFAULT_RUNTIME_NAMESPACE,
+  DEFAULT_RUNTIME_PORT,
+  type USERSWARM_API_VERSION,
+  type USERSWARM_KIND,
+} from './names.js';
+import { IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
+
+// The one source of the custom resource: types, defaults and the CRD's schema come from here.
+// Every string, array and map has a bound: CEL's cost estimate and etcd need them. `x-kubernetes-…`
+// in the metadata reaches the CRD as it is; the API server alone evaluates the rules.
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** Whether it is a quantity at all is for a CEL rule; regular expressions get the suffixes wrong. */
+const Quantity = z
+  .union([z.string().min(1).max(32), z.int()])
+  .transform(String)
+  .meta({ 'x-kubernetes-int-or-string': true, 'x-kubernetes-validations': QUANTITY_RULES });
+
+const ResourceList = z.strictObject({
+  cpu: Quantity.optional().meta({ description: 'CPU, in cores: 500m, 2.' }),
+  memory: Quantity.optional().meta({ description: 'Memory, in bytes: 512Mi, 1Gi.' }),
+});
+
+const Placement = z.strictObject({
+  runtimeNamespace: z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(DNS_LABEL)
+    .default(DEFAULT_RUNTIME_NAMESPACE)
+    .meta({ description: 'The namespace of the runtime. Cannot be changed.' }),
+});
+
+const Runtime = z.strictObject({
+  image: z
+    .string()
+    .max(512)
+    .optional()
+    .meta({ description: 'The image of the runtime; by default the one that the platform is configured with.' }),
+  port: z.int().min(1).max(65_535).default(DEFAULT_RUNTIME_PORT).meta({ description: 'The gRPC port.' }),
+  resources: z
+    .strictObject({
+      requests: ResourceList.optional().meta({ description: 'What the pod is scheduled with.' }),
+      limits: ResourceList.optional().meta({ description: 'What the pod may use at most.' }),
+    })
+    .optional()
+    .meta({
+      description: 'CPU and memory of the pod; by default what the platform is configured with.',
+      'x-kubernetes-validations': RESOURCES_RULES,
+    }),
+});
+
+const Config = z.strictObject({
+  defaultProvider: z.string().min(1).max(63).regex(DNS_LABEL).optional().meta({
+    description: 'The slug of the language model provider, where an agent names none.',
+  }),
+  defaultModel: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .meta({ description: 'The id of the model, where an agent names none.' }),
+  envSecretRef: z
+    .strictObject({
+      name: z.string().min(1).max(253).regex(DNS_SUBDOMAIN).meta({ description: 'The name of the Secret.' }),
+    })
+    .optional()
+    .meta({
+      description: 'A Secret in the runtime namespace with sensitive environment variables.',
+      'x-kubernetes-map-type': 'atomic',
+    }),
+});
+
+/** What a UserSwarm asks for. spec: supporting §2.2 */
+export const UserSwarmSpec = z
+  .strictObject({
+    userId: z.string().min(1).max(128).meta({ description: 'The user who owns the workspace. Cannot be changed.' }),
+    placement: Placement.prefault({}).meta({ description: 'Where the runtime is. Cannot be changed.' }),
+    runtime: Runtime.prefault({}).meta({ description: 'The program that serves the workspace.' }),
+    config: Config.prefault({}).meta({ description: 'What the program is told.' }),
+    suspend: z.boolean().default(false).meta({ description: 'Stops the pod and keeps everything else.' }),
+  })
+  .meta({ description: 'What is asked for.', 'x-kubernetes-validations': IMMUTABLE_RULES });
+/** As the API server stores it: defaults filled in. */
+export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
+
+const ObservedGeneration = z
+  .int()
+  .min(0)
+  .meta({ description: 'The metadata.generation of the UserSwarm that this is about.' });
+
+export const Condition = z.strictObject({
+  type: z.enum(CONDITIONS).meta({ description: 'What it says something about.' }),
+  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it holds.' }),
+  observedGeneration: ObservedGeneration.optional(),
+  /** RFC 3339, in seconds, as the API server writes times. */
+  lastTransitionTime: z.string().max(64).meta({ format: 'date-time', description: 'When the status last changed.' }),
+  reason: z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .meta({ description: 'The cause in a word, for programs.' }),
+  message: z.string().max(1024).meta({ description: 'The cause in a sentence, for people.' }),
+});
+export type Condition = z.output<typeof Condition>;
+
+/** What is there, as far as the controller has seen. spec: supporting §3 */
+export const UserSwarmStatus = z
+  .strictObject({
+    observedGeneration: ObservedGeneration.optional(),
+    phase: z.enum(PHASES).optional().meta({ description: 'The conditions in a word; programs read the conditions.' }),
+    image: z.string().max(512).optional().meta({ description: 'The image that the runtime is rendered with.' }),
+    address: z.string().max(512).optional().meta({ description: 'Where the runtime answers gRPC, in the cluster.' }),
+    conditions: z
+      .array(Condition)
+      .max(16)
+      .optional()
+      .meta({
+        description: 'What is known about the runtime, one entry a type.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['type'],
+      }),
+  })
+  .meta({ description: 'What is there, as far as the controller has seen.' });
+export type UserSwarmStatus = z.output<typeof UserSwarmStatus>;
+
+/** The parts of Kubernetes' metadata that we read. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  generation?: number;
+  resourceVersion?: string;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  finalizers?: string[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+export interface UserSwarm {
+  apiVersion: typeof USERSWARM_API_VERSION;
+  kind: typeof USERSWARM_KIND;
+  metadata: ObjectMeta;
+  spec: UserSwarmSpec;
+  status?: UserSwarmStatus;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** The part of apiextensions/v1 JSONSchemaProps that we use. */
+export interface StructuralSchema {
+  type?: string;
+  description?: string;
+  format?: string;
+  default?: unknown;
+  properties?: Record<string, StructuralSchema>;
+  required?: string[];
+  items?: StructuralSchema;
+  [keyword: string]: unknown;
+}
+
+/** JSON Schema's own; the API server prunes what is not declared, and takes no schema that forbids it. */
+const DROPPED = ['$schema', 'additionalProperties'];
+
+/** What readers look for first; the rest in the order in which it was found, what nests at the end. */
+const FIRST = ['description', 'type', 'format', 'default'];
+const LAST = ['x-kubernetes-validations', 'required', 'properties', 'items'];
+
+const INT32 = 2 ** 31;
+
+/**
+ * A zod schema, as it takes input, in the form that a CustomResourceDefinition wants.
+ * What the API server would refuse in it (`anyOf`, `$ref`) fails in the walk of the tests.
+ */
+export function structuralSchema(schema: z.ZodType): StructuralSchema {
+  return structural(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }) as StructuralSchema);
+}
+
+const rank = (keyword: string): number => {
+  if (FIRST.includes(keyword)) return FIRST.indexOf(keyword) - FIRST.length;
+  return LAST.indexOf(keyword) + 1;
+};
+
+function ordered(node: StructuralSchema): StructuralSchema {
+  return Object.fromEntries(Object.entries(node).toSorted(([a], [b]) => rank(a) - rank(b)));
+}
+
+function structural(node: StructuralSchema): StructuralSchema {
+  const kept = Object.entries(node).filter(([keyword]) => !DROPPED.includes(keyword));
+  const result: StructuralSchema = Object.fromEntries(kept);
+  if (node['x-kubernetes-int-or-string'] === true) return ordered(intOrString(result));
+  if (node.type === 'integer') result.format = isInt32(node) ? 'int32' : 'int64';
+  if (node.items !== undefined) result.items = structural(node.items);
+  if (node.properties !== undefined) {
+    result.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([name, property]) => [name, structural(property)]),
+    );
+  }
+  return ordered(result);
+}
+
+/** Has no type; of the alternatives only the length of the string can be said. */
+function intOrString({ anyOf, ...node }: StructuralSchema): StructuralSchema {
+  const string = (anyOf as StructuralSchema[]).find(({ type }) => type === 'string');
+  return { ...node, maxLength: string?.['maxLength'] };
+}
+
+function isInt32({ minimum, maximum }: StructuralSchema): boolean {
+  return (minimum as number) >= -INT32 && (maximum as number) < INT32;
+}
