@@ -1,0 +1,234 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '@uswarm/service-kit';
+import { readConfig } from '../../services/orchestrator/src/config.js';
+import { MigrationConfig } from '../../services/orchestrator/src/config.js';
+import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
+import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
+import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
+import { loadWebhookConfig } from '../../services/uswarm-webhook/src/config/config.js';
+import { container, environmentOf, evaluation, find, type Manifest, render, repositoryFile } from './rendering.js';
+import { merge } from './value-paths.js';
+
+// The services read what the chart writes: the rendered environment, with the generated secrets in
+// place, goes through each service's own configuration.
+
+const FULL = merge(evaluation, {
+  secrets: { mcpSigning: { previousKey: 'cursor-key' } },
+  oidc: {
+    issuers: [
+      {
+        issuer: 'https://login.example.com',
+        audience: ['app', 'web'],
+        jwksUri: 'https://login.example.com/keys',
+        id: 'main',
+      },
+    ],
+  },
+  http: { trustedProxies: ['10.0.0.0/8', 'loopback'] },
+  gateway: { transports: ['websocket'], allowedOrigins: ['https://a.example.com', 'https://b.example.com'] },
+  runtime: {
+    defaultProvider: 'openai',
+    defaultModel: 'opus',
+    idleSuspendAfterSeconds: 0,
+    extraNamespaces: ['team-a'],
+    imagePrefixes: ['registry.example.com/agents/'],
+    pods: {
+      imagePullSecrets: [{ name: 'registry' }],
+      nodeSelector: { pool: 'agents' },
+      tolerations: [{ key: 'agents', operator: 'Exists' }],
+      affinity: { podAntiAffinity: {} },
+      topologySpreadConstraints: [{ maxSkew: 1 }],
+      priorityClassName: 'low',
+      runtimeClassName: 'gvisor',
+      labels: { team: 'a' },
+      annotations: { note: 'a' },
+      extraEnv: [{ name: 'TZ', value: 'UTC' }],
+    },
+  },
+});
+
+let minimal: Manifest[];
+let full: Manifest[];
+let policies: string;
+beforeAll(async () => {
+  [minimal, full, policies] = await Promise.all([
+    render(evaluation),
+    render(FULL),
+    mkdtemp(join(tmpdir(), 'uswarm-policy-')),
+  ]);
+});
+afterAll(() => rm(policies, { recursive: true, force: true }));
+
+const environment = (manifests: Manifest[], owner: string, name = owner): Record<string, string> =>
+  environmentOf(manifests, container(manifests, `uswarm-${owner}`, name));
+
+/** As the ConfigMap is mounted. */
+async function mountedPolicy(manifests: Manifest[]): Promise<string> {
+  const directory = await mkdtemp(join(policies, 'policy-'));
+  const lists = find(manifests, 'ConfigMap', 'uswarm-policy')['data'] as Record<string, string>;
+  for (const [name, text] of Object.entries(lists)) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+describe('the orchestrator', () => {
+  it('starts with the smallest values', () => {
+    expect(readConfig(environment(minimal, 'orchestrator'))).toMatchObject({
+      OIDC_ISSUERS: [{ issuer: 'https://login.example.com', audience: 'app' }],
+      SIGNATURE_MODE: 'required',
+      RUNTIME_DRIVER: 'kubernetes',
+      RUNTIME_NAMESPACE: 'userswarms',
+      RUNTIME_ENV_SECRET: 'uswarm-model-env',
+      IDLE_SUSPEND_AFTER_S: 1800,
+      MIGRATE: false,
+      HTTP_PORT: 8080,
+      OPS_PORT: 8081,
+      INTERNAL_PORT: 8082,
+    });
+  });
+
+  it('is told what the values say', () => {
+    expect(readConfig(environment(full, 'orchestrator'))).toMatchObject({
+      OIDC_ISSUERS: [
+        {
+          issuer: 'https://login.example.com',
+          audience: ['app', 'web'],
+          jwks_uri: 'https://login.example.com/keys',
+          id: 'main',
+        },
+      ],
+      RUNTIME_DEFAULT_PROVIDER: 'openai',
+      RUNTIME_DEFAULT_MODEL: 'opus',
+      IDLE_SUSPEND_AFTER_S: 0,
+    });
+  });
+
+  it('migrates the database that it uses', () => {
+    const { DATABASE_URL: url } = loadConfig(MigrationConfig, environment(minimal, 'orchestrator', 'migrations'));
+    expect(url).toBe(readConfig(environment(minimal, 'orchestrator')).DATABASE_URL);
+  });
+});
+
+it('the gateway reaches the orchestrator with the key that this knows', () => {
+  const orchestrator = environment(full, 'orchestrator');
+  expect(loadConfig(GatewayConfig, environment(full, 'realtime-gateway'))).toMatchObject({
+    GATEWAY_PORT: 8080,
+    INTERNAL_API_URL: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
+    INTERNAL_API_KEY: orchestrator['INTERNAL_API_KEY'],
+    REALTIME_REDIS_URL: orchestrator['REALTIME_REDIS_URL'],
+    TRANSPORTS: ['websocket'],
+    ALLOWED_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
+    HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+  });
+  expect(loadConfig(GatewayConfig, environment(minimal, 'realtime-gateway'))).toMatchObject({
+    TRANSPORTS: ['polling', 'websocket'],
+    ALLOWED_ORIGINS: [],
+  });
+});
+
+describe('the webhook', () => {
+  it('starts with the smallest values, and hands on no store', async () => {
+    const env = { ...environment(minimal, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(minimal) };
+    const { settings, port, database } = await loadWebhookConfig(env);
+    expect({ port, database }).toEqual({ port: 8080, database: undefined });
+    expect(settings).toMatchObject({
+      image: 'ghcr.io/uswarm/agent-runtime:0.1.0',
+      orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
+      mcpEndpoint: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
+      callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
+      stores: [],
+      pods: { imagePullPolicy: 'IfNotPresent', resources: { requests: { cpu: '50m', memory: '96Mi' } } },
+      policy: { runtimeNamespaces: new Set(['userswarms']), sharedEnvSecrets: new Set(['uswarm-model-env']) },
+    });
+  });
+
+  it('takes over every setting of runtime pods', async () => {
+    const env = { ...environment(full, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(full) };
+    const { pods, policy } = (await loadWebhookConfig(env)).settings;
+    const { runtime } = FULL as { runtime: { pods: object } };
+    expect(pods).toMatchObject(runtime.pods);
+    expect(policy).toEqual({
+      runtimeNamespaces: new Set(['userswarms', 'team-a']),
+      imagePrefixes: ['ghcr.io/uswarm/agent-runtime', 'registry.example.com/agents/'],
+      sharedEnvSecrets: new Set(['uswarm-model-env']),
+    });
+  });
+
+  it('hands on whole groups of stores, with secrets from the Secret that is named', async () => {
+    const stores = {
+      existingSecret: 'stores',
+      database: { host: 'db.example.com', name: 'agents', user: 'agents', sslMode: 'require' },
+      redis: { addrFromSecret: true },
+      spaces: { endpoint: 'https://s3.example.com', region: 'r', bucket: 'b' },
+    };
+    const manifests = await render(merge(evaluation, { runtime: { stores } }));
+    const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { name: 'stores' } };
+    const keys = ['SVC_DATABASE_PASSWORD', 'SVC_REDIS_ADDR', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET'];
+    const stringData = Object.fromEntries(keys.map((key) => [key, `redis://u:p@${key.toLowerCase()}`]));
+    const env = environment([...manifests, { ...secret, stringData }], 'webhook');
+    const config = await loadWebhookConfig({ ...env, POLICY_DIRECTORY: await mountedPolicy(manifests) });
+    expect(config.database).toEqual({
+      host: 'db.example.com',
+      port: 5432,
+      database: 'agents',
+      user: 'agents',
+      password: stringData['SVC_DATABASE_PASSWORD'],
+      sslMode: 'require',
+    });
+    const secrets = config.settings.stores.filter(({ value }) => value === undefined).map(({ name }) => name);
+    expect(secrets.toSorted()).toEqual(keys);
+  });
+});
+
+it('the controller calls the webhook, shows its token, and watches the allowed namespaces', () => {
+  expect(loadControllerConfig(environment(full, 'controller'))).toMatchObject({
+    SYNC_URL: 'http://uswarm-webhook.backend.svc.cluster.local:8080/sync',
+    SYNC_TOKEN: environment(full, 'webhook')['SYNC_TOKEN'],
+    RUNTIME_NAMESPACES: ['userswarms', 'team-a'],
+    RESYNC_S: 30,
+    LEADER_ELECTION: true,
+    LEASE_NAMESPACE: 'backend',
+    LEASE_NAME: 'uswarm-controller',
+    EVENTS_NAMESPACE: 'default',
+  });
+});
+
+it('the tool server accepts what the webhook signs, and the key before', () => {
+  const env = environment(full, 'searxng-client');
+  expect(env['SVC_MCP_SIGNING_KEY']).toBe(environment(full, 'webhook')['SVC_MCP_SIGNING_KEY']);
+  const config = loadSearchConfig(env, []);
+  expect(config).toMatchObject({
+    endpoint: 'http://searxng.backend.svc.cluster.local:8080',
+    port: 8080,
+    opsPort: 8081,
+  });
+  expect(config.keys.map(({ id }) => id)).toEqual(['k1', 'default']);
+  expect(loadSearchConfig(environment(minimal, 'searxng-client'), []).keys).toHaveLength(1);
+});
+
+describe('every variable', () => {
+  /** Of Node itself. */
+  const nodes = new Set(['NODE_EXTRA_CA_CERTS']);
+
+  it.each([
+    ['orchestrator', 'orchestrator', 'orchestrator'],
+    ['orchestrator', 'migrations', 'orchestrator'],
+    ['realtime-gateway', 'realtime-gateway', 'realtime-gateway'],
+    ['webhook', 'webhook', 'uswarm-webhook'],
+    ['controller', 'controller', 'uswarm-controller'],
+    ['searxng-client', 'searxng-client', 'searxng-client'],
+  ])('of %s/%s is one that the service reads', async (owner, name, service) => {
+    const manifests = await render(
+      merge(FULL, { nonProduction: { e2eBypass: true }, trustedCA: { existingConfigMap: 'ca' } }),
+    );
+    const folder = repositoryFile(`services/${service}/src`);
+    const files = await readdir(folder, { recursive: true });
+    const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+    const text = (await Promise.all(sources.map((file) => readFile(join(folder, file), 'utf8')))).join('\n');
+    const names = container(manifests, `uswarm-${owner}`, name).env!.map((each) => each.name);
+    expect(names).not.toEqual([]);
+    expect(names.filter((each) => !nodes.has(each) && !new RegExp(`\\b${each}\\b`).test(text))).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { evaluation, external, helm } from './rendering.js';
+
+const notes = async (values: object): Promise<string> =>
+  (await helm(['install', '--dry-run=client'], values)).split('\nNOTES:\n')[1]!;
+
+describe('what helm prints after an installation', () => {
+  it('says what to do next and where to look', async () => {
+    const text = await notes({
+      ...external,
+      ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 't' } },
+    });
+    expect(text).toContain('helm test uswarm -n backend');
+    expect(text).toContain('curl https://api.example.com/v1/health');
+    expect(text).toContain('kubectl get uswarm ');
+    expect(text).toContain('kubectl -n backend logs deployment/uswarm-controller');
+    expect(text).toContain('until there is a Secret my-model-env in namespace userswarms');
+    expect(text).not.toMatch(/EVALUATION|NOT FOR PRODUCTION|port-forward/);
+  });
+
+  it('warns of an evaluation, and tells how to get at its secret', async () => {
+    const text = await notes(evaluation);
+    expect(text).toContain('EVALUATION: evaluation.enabled is set.');
+    expect(text).toContain('Do not keep data in it.');
+    expect(text).toContain(
+      `get secret uswarm-evaluation -o go-template='{{index .data "signature-secret" | base64decode}}'`,
+    );
+    expect(text).toContain('patch secret uswarm-model-env');
+    expect(text).toContain('port-forward service/uswarm-orchestrator');
+  });
+
+  it('warns of what production must not have', async () => {
+    const text = await notes({ ...external, nonProduction: { e2eBypass: true }, signature: { mode: 'off' } });
+    expect(text).toContain('NOT FOR PRODUCTION: nonProduction.e2eBypass is set.');
+    expect(text).toContain("Requests are not checked for the app's signature");
+  });
+});

@@ -1,0 +1,212 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type Container,
+  container,
+  containersOf,
+  evaluation,
+  external,
+  find,
+  type Manifest,
+  ofKind,
+  type PodTemplate,
+  podTemplates,
+  render,
+} from './rendering.js';
+
+let manifests: Manifest[];
+let pods: PodTemplate[];
+beforeAll(async () => {
+  manifests = await render(evaluation);
+  pods = podTemplates(manifests);
+});
+
+const DEPLOYMENTS = [
+  'searxng',
+  'uswarm-controller',
+  'uswarm-orchestrator',
+  'uswarm-postgres',
+  'uswarm-realtime-gateway',
+  'uswarm-searxng-client',
+  'uswarm-valkey',
+  'uswarm-webhook',
+];
+
+function eachContainer(check: (container: Container, pod: PodTemplate) => void): void {
+  for (const pod of pods) for (const each of containersOf(pod)) check(each, pod);
+}
+
+describe('what runs', () => {
+  it('is what is documented', () => {
+    expect(
+      ofKind(manifests, 'Deployment')
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+    ).toEqual(DEPLOYMENTS);
+    expect(pods.map(({ owner }) => owner).toSorted()).toEqual([...DEPLOYMENTS, 'uswarm-test'].toSorted());
+    expect(new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))).toEqual(
+      new Set(['backend', 'default', 'userswarms']),
+    );
+  });
+
+  it.each([
+    ['uswarm-orchestrator', { http: 8080, internal: 8082, ops: 8081 }],
+    ['uswarm-realtime-gateway', { http: 8080, ops: 8081 }],
+    ['uswarm-webhook', { http: 8080, ops: 8081 }],
+    ['uswarm-controller', { ops: 8081 }],
+    ['uswarm-searxng-client', { http: 8080, ops: 8081 }],
+    ['searxng', { http: 8080 }],
+    ['uswarm-postgres', { postgres: 5432 }],
+    ['uswarm-valkey', { valkey: 6379 }],
+  ])('Service %s leads to the ports of its pods', (name, ports) => {
+    const service = find(manifests, 'Service', name, 'backend');
+    const listed = service['spec'].ports as { name: string; port: number; targetPort: string }[];
+    expect(Object.fromEntries(listed.map((each) => [each.name, each.port]))).toEqual(ports);
+    const pod = pods.find(({ owner }) => owner === name)!;
+    for (const each of listed) {
+      expect(each.targetPort).toBe(each.name);
+      expect(pod.spec.containers[0].ports).toContainEqual({ name: each.name, containerPort: each.port });
+    }
+    expect(pod.labels).toMatchObject(service['spec'].selector);
+    const others = pods.filter(({ owner }) => owner !== name);
+    expect(others.map(({ labels }) => labels)).not.toContainEqual(expect.objectContaining(service['spec'].selector));
+  });
+
+  it('can be told from the same chart under another name', async () => {
+    const other = await render(evaluation, { release: 'second', namespace: 'elsewhere' });
+    const names = ofKind(other, 'Deployment').map(({ metadata }) => metadata.name);
+    expect(names.toSorted()).toEqual(DEPLOYMENTS.map((name) => name.replace('uswarm-', 'second-uswarm-')).toSorted());
+    expect(ofKind(other, 'Deployment').map(({ metadata }) => metadata.namespace)).toEqual(
+      DEPLOYMENTS.map(() => 'elsewhere'),
+    );
+  });
+});
+
+describe('every pod', () => {
+  it('runs as a user without rights, with the seccomp profile of the runtime', () => {
+    for (const { spec } of pods) {
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      for (const id of ['runAsUser', 'runAsGroup', 'fsGroup']) expect(spec.securityContext[id]).toBeGreaterThan(0);
+      expect([spec.hostNetwork, spec.hostPID, spec.hostIPC, spec.hostUsers]).toEqual(Array(4).fill(undefined));
+    }
+    eachContainer(({ securityContext }) =>
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      }),
+    );
+  });
+
+  it('mounts only kinds of volumes that Pod Security restricted allows, and uses all of them', () => {
+    const allowed = ['configMap', 'emptyDir', 'persistentVolumeClaim', 'secret'];
+    for (const pod of pods) {
+      const volumes = (pod.spec.volumes ?? []) as { name: string; emptyDir?: { sizeLimit?: string } }[];
+      for (const { name, ...source } of volumes)
+        expect([name, allowed]).toEqual([name, expect.arrayContaining(Object.keys(source))]);
+      const scratch = volumes.flatMap(({ emptyDir }) => (emptyDir === undefined ? [] : [emptyDir]));
+      for (const { sizeLimit } of scratch) expect(sizeLimit).toMatch(/^\d+[MG]i$/);
+      const mounted = containersOf(pod).flatMap((each) => each.volumeMounts ?? []);
+      expect(new Set(mounted.map(({ name }) => name))).toEqual(new Set(volumes.map(({ name }) => name)));
+    }
+  });
+
+  it('gets no variables of other Services', () => {
+    for (const { spec } of pods) expect(spec.enableServiceLinks).toBe(false);
+  });
+
+  it('has an account of its own, and a token only where the Kubernetes API is used', () => {
+    for (const { owner, spec } of pods) {
+      const account = find(manifests, 'ServiceAccount', spec.serviceAccountName, 'backend');
+      expect(account['automountServiceAccountToken']).toBe(false);
+      expect(account.metadata.name).toBe(owner);
+    }
+    const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false);
+    expect(withToken.map(({ owner }) => owner).toSorted()).toEqual([
+      'uswarm-controller',
+      'uswarm-orchestrator',
+      'uswarm-test',
+    ]);
+  });
+
+  it('says what it needs and where it ends', () => {
+    eachContainer(({ resources, name }) => {
+      expect([name, resources]).toEqual([
+        name,
+        { requests: { cpu: expect.any(String), memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+      ]);
+    });
+  });
+
+  it('has probes, if it serves', () => {
+    for (const { owner, spec } of pods.filter((pod) => pod.owner !== 'uswarm-test')) {
+      const [serving] = spec.containers as Container[];
+      const probes = [serving!.startupProbe, serving!.livenessProbe, serving!.readinessProbe];
+      const ports = serving!.ports!.map(({ name }) => name);
+      for (const probe of probes as { httpGet?: { port: string }; tcpSocket?: { port: string } }[]) {
+        expect([owner, ports]).toEqual([owner, expect.arrayContaining([(probe.httpGet ?? probe.tcpSocket)?.port])]);
+      }
+    }
+    const paths = (owner: string, name: string): unknown[] => {
+      const { startupProbe, livenessProbe, readinessProbe } = container(manifests, owner, name);
+      return [startupProbe, livenessProbe, readinessProbe].map((probe) => (probe as { httpGet: object }).httpGet);
+    };
+    const live = { path: '/livez', port: 'ops' };
+    expect(paths('uswarm-orchestrator', 'orchestrator')).toEqual([live, live, { path: '/readyz', port: 'ops' }]);
+    expect(paths('uswarm-webhook', 'webhook')).toEqual([live, live, { path: '/healthz', port: 'http' }]);
+  });
+
+  it('has an image with a fixed tag', () => {
+    eachContainer(({ image, imagePullPolicy }) => {
+      expect(image).toMatch(/^[^/]+\.[^/]+\/[^:]+:[^:]*\d[^:]*$/);
+      expect(image).not.toContain(':latest');
+      expect(imagePullPolicy).toBe('IfNotPresent');
+    });
+  });
+});
+
+it('asks for less than one core of a node, all in all', () => {
+  const millis = pods
+    .filter(({ owner }) => owner !== 'uswarm-test')
+    .map(({ spec }) => {
+      const needs = (each: Container): number => Number.parseInt(each.resources.requests['cpu']!, 10);
+      const sum = (spec.containers as Container[]).reduce((total, each) => total + needs(each), 0);
+      return Math.max(sum, ...((spec.initContainers ?? []) as Container[]).map(needs));
+    });
+  eachContainer(({ resources }) => expect(resources.requests['cpu']).toMatch(/^\d+m$/));
+  expect(millis.reduce((total, each) => total + each, 0)).toBeLessThan(1000);
+});
+
+describe('roll-outs', () => {
+  it('never let two webhooks answer by turns, or two Postgres have the same files', () => {
+    const strategies = Object.fromEntries(
+      ofKind(manifests, 'Deployment').map(({ metadata, spec }) => [metadata.name, spec.strategy.type]),
+    );
+    expect(strategies).toMatchObject({ 'uswarm-webhook': 'Recreate', 'uswarm-postgres': 'Recreate' });
+    expect(strategies).toMatchObject({ 'uswarm-orchestrator': 'RollingUpdate' });
+  });
+
+  it('migrate the database before the orchestrator starts, which does not', () => {
+    const migrations = container(manifests, 'uswarm-orchestrator', 'migrations');
+    const orchestrator = container(manifests, 'uswarm-orchestrator', 'orchestrator');
+    expect(migrations.image).toBe(orchestrator.image);
+    expect(migrations.args).toEqual(['/app/dist/migrate-main.js']);
+    expect(orchestrator.args).toEqual(['/app/dist/main.js']);
+    expect(orchestrator.env).toContainEqual({ name: 'MIGRATE', value: 'false' });
+    const secrets = migrations.env!.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.key ?? []);
+    expect(secrets).toEqual(['database-url']);
+  });
+
+  it('keep one pod of many, and do not hold up a node because of one that is broken', async () => {
+    const scalable = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient'];
+    const many = await render({ ...external, ...Object.fromEntries(scalable.map((name) => [name, { replicas: 2 }])) });
+    expect(ofKind(manifests, 'PodDisruptionBudget')).toEqual([]);
+    const budgets = ofKind(many, 'PodDisruptionBudget');
+    expect(budgets).toHaveLength(scalable.length);
+    for (const { metadata, spec } of budgets) {
+      expect(spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+      const deployment = find(many, 'Deployment', metadata.name);
+      expect(spec.selector.matchLabels).toEqual(deployment['spec'].selector.matchLabels);
+      expect(deployment['spec'].template.spec.topologySpreadConstraints).toHaveLength(1);
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { evaluation, type Manifest, ofKind, render } from './rendering.js';
+
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+
+let manifests: Manifest[];
+beforeAll(async () => {
+  manifests = await render({ ...evaluation, runtime: { extraNamespaces: ['team-a'] } });
+});
+
+const place = ({ metadata }: Manifest): string => `${metadata.namespace ?? '*'}/${metadata.name}`;
+
+/** `what: verbs` of each rule. */
+function rights(role: Manifest): string[] {
+  return (role['rules'] as Rule[]).flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.map((resource) => {
+        const kind = group === '' ? resource : `${resource}.${group}`;
+        return `${kind}${resourceNames === undefined ? '' : `[${resourceNames.join()}]`}: ${verbs.join(' ')}`;
+      }),
+    ),
+  );
+}
+
+const CHILDREN = [
+  'serviceaccounts: get list watch create patch delete',
+  'services: get list watch create patch delete',
+  'deployments.apps: get list watch create patch delete',
+  'pods: list watch',
+];
+
+describe('rights', () => {
+  it('are exactly these', () => {
+    const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')];
+    expect(Object.fromEntries(roles.map((role) => [place(role), rights(role)]))).toEqual({
+      '*/uswarm-orchestrator': ['userswarms.uswarm.dev: get list watch create patch delete'],
+      '*/uswarm-controller': [
+        'userswarms.uswarm.dev: get list watch patch',
+        'userswarms/status.uswarm.dev: update',
+        'userswarms/finalizers.uswarm.dev: update',
+        'namespaces: list watch',
+      ],
+      'backend/uswarm-controller-lease': [
+        'leases.coordination.k8s.io: create',
+        'leases.coordination.k8s.io[uswarm-controller]: get update',
+      ],
+      'default/uswarm-controller-events': ['events: create patch'],
+      'userswarms/uswarm-controller-children': CHILDREN,
+      'team-a/uswarm-controller-children': CHILDREN,
+    });
+  });
+
+  it('are bound to the account of their component, in the same place', () => {
+    const bindings = [...ofKind(manifests, 'ClusterRoleBinding'), ...ofKind(manifests, 'RoleBinding')];
+    const bound = bindings.map((binding) => {
+      const { roleRef, subjects } = binding as unknown as {
+        roleRef: { kind: string; name: string };
+        subjects: { kind: string; name: string; namespace: string }[];
+      };
+      expect(binding.kind).toBe(`${roleRef.kind}Binding`);
+      expect(binding.metadata.name).toBe(roleRef.name);
+      expect(subjects).toEqual([
+        {
+          kind: 'ServiceAccount',
+          name: roleRef.name.startsWith('uswarm-orchestrator') ? 'uswarm-orchestrator' : 'uswarm-controller',
+          namespace: 'backend',
+        },
+      ]);
+      return place(binding);
+    });
+    const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')].map(place);
+    expect(bound.toSorted()).toEqual(roles.toSorted());
+  });
+
+  it('name their lease as the controller is told to', () => {
+    const controller = manifests.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'uswarm-controller',
+    )!;
+    expect(controller['spec'].template.spec.containers[0].env).toContainEqual({
+      name: 'LEASE_NAME',
+      value: 'uswarm-controller',
+    });
+  });
+});

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { container, evaluation, render } from './rendering.js';
+
+// The program of `helm test`, as it stands in the pod, against parts that answer well or badly. Outside
+// of a cluster it can say nothing of the API server.
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.close();
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+const SYNC_TOKEN = 'a-token-of-thirty-two-characters';
+
+const answers: Record<string, Answer> = {
+  '/orchestrator/v1/health': (_, response) => json(response, { data: { online: true, version: '1' } }),
+  '/gateway/socket.io/?EIO=4&transport=polling': (_, response) => response.end('0{"sid":"x"}'),
+  '/webhook/healthz': (_, response) => response.end('ok'),
+  '/webhook/sync': ({ headers }, response) => {
+    if (headers.authorization !== `Bearer ${SYNC_TOKEN}`) return response.writeHead(401).end();
+    return json(response, { children: ['ServiceAccount', 'Service', 'Deployment'].map((kind) => ({ kind })) });
+  },
+  '/tool/mcp': (_, response) => response.writeHead(401).end(),
+  '/search/search?q=uswarm&format=json': (_, response) => json(response, { results: [] }),
+};
+
+function json(response: ServerResponse, body: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Runs the program with every part at one server. */
+async function check(changed: Record<string, Answer> = {}): Promise<{ code: number; lines: string[] }> {
+  const all = { ...answers, ...changed };
+  const listening = createServer((request, response) => {
+    const answer = all[request.url ?? ''];
+    if (answer === undefined) response.writeHead(404).end();
+    else answer(request, response);
+  });
+  server = listening;
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+
+  const { args = [], env = [] } = container(await render(evaluation), 'uswarm-test', 'test');
+  const parts = env.filter(({ name }) => name.endsWith('_URL')).map(({ name }) => name);
+  expect(parts).toEqual(['ORCHESTRATOR_URL', 'GATEWAY_URL', 'WEBHOOK_URL', 'TOOL_URL', 'SEARCH_URL']);
+  const urls = parts.map((name) => [name, `${base}/${name.replace('_URL', '').toLowerCase()}`]);
+  return new Promise((resolve) => {
+    const environment = { ...Object.fromEntries(urls), SYNC_TOKEN, DEADLINE_MS: '0' };
+    execFile(process.execPath, args, { env: environment }, (error, stdout) => {
+      resolve({ code: Number(error?.code ?? 0), lines: stdout.trim().split('\n') });
+    });
+  });
+}
+
+const failing = (lines: readonly string[]): string[] =>
+  lines.filter((line) => line.startsWith('FAILED') && !line.includes('API server'));
+
+describe('helm test', () => {
+  it('is content with a release whose parts answer', async () => {
+    const { lines } = await check();
+    expect(failing(lines)).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('ok'))).toHaveLength(7);
+  });
+
+  it.each<[string, Record<string, Answer>]>([
+    [
+      'the orchestrator is online: it says {"online":false}',
+      { '/orchestrator/v1/health': (_, response) => json(response, { data: { online: false } }) },
+    ],
+    [
+      'the gateway speaks socket.io: HTTP 200: <html>',
+      { '/gateway/socket.io/?EIO=4&transport=polling': (_, response) => response.end('<html>') },
+    ],
+    ['the webhook is healthy: HTTP 503', { '/webhook/healthz': (_, response) => response.writeHead(503).end() }],
+    ['the tool server asks for a token: HTTP 200', { '/tool/mcp': (_, response) => json(response, {}) }],
+    [
+      'the search service answers in JSON: HTTP 403',
+      { '/search/search?q=uswarm&format=json': (_, response) => response.writeHead(403).end() },
+    ],
+  ])('fails with: %s', async (line, changed) => {
+    const { code, lines } = await check(changed);
+    expect(failing(lines)).toEqual([`FAILED  ${line}`]);
+    expect(code).toBe(1);
+  });
+
+  it('sees a webhook that answers anybody, and one that renders nothing', async () => {
+    const { lines } = await check({ '/webhook/sync': (_, response) => json(response, { children: [] }) });
+    expect(failing(lines)).toEqual([
+      'FAILED  the webhook refuses a stranger: HTTP 200',
+      'FAILED  the webhook renders a workspace: it answers {"children":[]}',
+    ]);
+  });
+});

@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { kubeTools } from '@uswarm/testkit';
+import { parseAllDocuments } from 'yaml';
+
+const run = promisify(execFile);
+
+export const repositoryFile = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+export const CHART = repositoryFile('charts/uswarm');
+
+/** The release that the documented names belong to. */
+const RELEASE = 'uswarm';
+const NAMESPACE = 'backend';
+
+/** A manifest, as far as the tests look into it. */
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  // oxlint-disable-next-line typescript/no-explicit-any
+  [field: string]: any;
+}
+
+/** The smallest values that install. */
+export const evaluation = {
+  evaluation: { enabled: true },
+  oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
+};
+
+const SECRETS = [
+  'database',
+  'realtime',
+  'internalApi',
+  'cursor',
+  'identityHash',
+  'signature',
+  'callKey',
+  'mcpSigning',
+  'sync',
+  'searxng',
+  'e2e',
+];
+
+/** Every secret by reference, nothing in the cluster. */
+export const external = {
+  oidc: evaluation.oidc,
+  secrets: Object.fromEntries(SECRETS.map((name) => [name, { existingSecret: `my-${name.toLowerCase()}` }])),
+  runtime: { modelEnv: { existingSecret: 'my-model-env' } },
+};
+
+export interface RenderOptions {
+  release?: string;
+  namespace?: string;
+  /** Further value files. */
+  files?: readonly string[];
+}
+
+/** Runs helm with the chart and `values`; what it prints. @throws with what helm said */
+export async function helm(verb: readonly string[], values: object, options: RenderOptions = {}): Promise<string> {
+  const { release = RELEASE, namespace = NAMESPACE, files = [] } = options;
+  const target = verb[0] === 'lint' ? [CHART] : [release, CHART, '-n', namespace];
+  const from = [...files.flatMap((file) => ['-f', file]), '-f', '-'];
+  const started = run((await kubeTools()).helm, [...verb, ...target, ...from], {
+    maxBuffer: 16 * 1024 * 1024,
+    timeout: 60_000,
+    // No cluster: what `lookup` finds must not depend on the machine.
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], KUBECONFIG: '/dev/null' },
+  });
+  started.child.stdin?.end(JSON.stringify(values));
+  return (await started).stdout;
+}
+
+/** The objects that helm would send to the cluster. */
+export async function render(values: object, options: RenderOptions = {}): Promise<Manifest[]> {
+  return parseManifests(await helm(['template'], values, options));
+}
+
+function parseManifests(text: string): Manifest[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    const manifest = document.toJS() as Manifest | null;
+    return manifest === null ? [] : [manifest];
+  });
+}
+
+/** Why helm refuses `values`: the sentence alone. */
+export async function refusal(values: object, options: RenderOptions = {}): Promise<string> {
+  try {
+    await helm(['template'], values, options);
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    return (stderr ?? String(error)).replace(/^Error: execution error at \([^)]*\): /, '').split('\n\nUse --debug')[0]!;
+  }
+  throw new Error('helm did not refuse these values');
+}
+
+export function find(manifests: readonly Manifest[], kind: string, name: string, namespace?: string): Manifest {
+  const found = manifests.find(
+    (manifest) =>
+      manifest.kind === kind &&
+      manifest.metadata.name === name &&
+      (namespace === undefined || manifest.metadata.namespace === namespace),
+  );
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+}
+
+export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[] =>
+  manifests.filter((manifest) => manifest.kind === kind);
+
+/** Every pod that the release starts: of Deployments, and of hooks. */
+export interface PodTemplate {
+  owner: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  spec: any;
+}
+
+export function podTemplates(manifests: readonly Manifest[]): PodTemplate[] {
+  return manifests.flatMap((manifest) => {
+    const template = manifest.kind === 'Pod' ? manifest : manifest['spec']?.template;
+    if (template?.spec?.containers === undefined) return [];
+    const { labels = {}, annotations = {} } = template.metadata;
+    return [{ owner: manifest.metadata.name, labels, annotations, spec: template.spec }];
+  });
+}
+
+export interface Container {
+  name: string;
+  image: string;
+  imagePullPolicy: string;
+  args?: string[];
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }[];
+  securityContext: object;
+  resources: { requests: Record<string, string>; limits: Record<string, string> };
+  ports?: { name: string; containerPort: number }[];
+  startupProbe?: object;
+  livenessProbe?: object;
+  readinessProbe?: object;
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
+export const containersOf = ({ spec }: PodTemplate): Container[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+];
+
+export function container(manifests: readonly Manifest[], owner: string, name: string): Container {
+  const pod = podTemplates(manifests).find((template) => template.owner === owner);
+  const found = pod === undefined ? undefined : containersOf(pod).find((each) => each.name === name);
+  if (found === undefined) throw new Error(`${owner} has no container ${name}`);
+  return found;
+}
+
+/** The environment of a container as the process sees it, with secrets from the rendered Secret. */
+export function environmentOf(manifests: readonly Manifest[], { env = [] }: Container): Record<string, string> {
+  return Object.fromEntries(
+    env.map(({ name, value, valueFrom }) => {
+      const ref = valueFrom?.secretKeyRef;
+      if (ref === undefined) return [name, value ?? `from ${JSON.stringify(valueFrom)}`];
+      const secret = manifests.find((each) => each.kind === 'Secret' && each.metadata.name === ref.name);
+      const text: unknown = secret?.['stringData']?.[ref.key];
+      if (typeof text !== 'string') throw new Error(`${name}: there is no ${ref.key} in Secret ${ref.name}`);
+      return [name, text];
+    }),
+  );
+}

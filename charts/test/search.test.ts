@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { container, evaluation, external, find, type Manifest, podTemplates, render } from './rendering.js';
+
+interface Settings {
+  use_default_settings: { engines: { keep_only: string[] } };
+  search: { formats: string[] };
+  server: { limiter: boolean; port: number; secret_key?: string };
+  outgoing: { request_timeout: number; max_request_timeout: number };
+  engines: { name: string; engine: string; categories: string; disabled?: boolean }[];
+}
+
+const settings = (manifests: readonly Manifest[]): Settings =>
+  parse(find(manifests, 'ConfigMap', 'uswarm-searxng')['data']['settings.yml']) as Settings;
+
+const checksum = (manifests: readonly Manifest[], owner: string): string | undefined =>
+  podTemplates(manifests).find((pod) => pod.owner === owner)?.annotations['checksum/config'];
+
+describe('the search service', () => {
+  it('is called searxng, whatever the release is, and small', async () => {
+    const manifests = await render(external, { release: 'other' });
+    expect(find(manifests, 'Service', 'searxng', 'backend')['spec'].ports).toMatchObject([{ port: 8080 }]);
+    const { spec } = find(manifests, 'Deployment', 'searxng', 'backend') as unknown as { spec: { replicas: number } };
+    expect(spec.replicas).toBe(1);
+    expect(container(manifests, 'searxng', 'searxng').resources.requests).toEqual({ cpu: '50m', memory: '128Mi' });
+  });
+
+  it('answers in JSON, without a limiter, before the tool gives up', async () => {
+    const { search, server, outgoing } = settings(await render(external));
+    expect(search.formats).toContain('json');
+    expect(server).toMatchObject({ limiter: false, port: 8080 });
+    expect(server).not.toHaveProperty('secret_key');
+    expect(outgoing.max_request_timeout).toBeLessThan(10);
+  });
+
+  it('asks five general engines, an encyclopedia and a knowledge base, and no others', async () => {
+    const { engines, use_default_settings: defaults } = settings(await render(external));
+    expect(defaults.engines.keep_only).toEqual([]);
+    expect(engines.map(({ engine }) => engine)).toEqual([
+      'duckduckgo',
+      'bing',
+      'mojeek',
+      'yahoo',
+      'mwmbl',
+      'wikipedia',
+      'wikidata',
+    ]);
+    for (const engine of engines) expect(engine).toMatchObject({ name: engine.engine, categories: 'general' });
+    expect(engines.filter(({ disabled }) => disabled)).toEqual([]);
+  });
+
+  it('can be given other engines and settings, and restarts when it is, not otherwise', async () => {
+    const engines = [{ name: 'test', engine: 'json_engine', search_url: 'http://upstream/?q={query}' }];
+    const values = { engines, settings: { outgoing: { proxies: { 'all://': ['http://proxy'] } } } };
+    const [before, same, after] = await Promise.all([
+      render(external),
+      render({ ...external, gateway: { replicas: 3 }, images: { tag: 'other' } }),
+      render({ ...external, searxng: values }),
+    ]);
+    expect(settings(after).engines).toEqual(engines);
+    expect(settings(after).outgoing).toMatchObject({ request_timeout: 4, proxies: { 'all://': ['http://proxy'] } });
+    expect(checksum(before, 'searxng')).toMatch(/^[0-9a-f]{64}$/);
+    expect(checksum(same, 'searxng')).toBe(checksum(before, 'searxng'));
+    expect(checksum(after, 'searxng')).not.toBe(checksum(before, 'searxng'));
+    const pod = (manifests: Manifest[]): object => podTemplates(manifests).find(({ owner }) => owner === 'searxng')!;
+    expect(pod(same)).toEqual(pod(before));
+  });
+
+  it('is where the tool server searches, unless that is told otherwise', async () => {
+    const endpoint = async (values: object): Promise<unknown> =>
+      container(await render(values), 'uswarm-searxng-client', 'searxng-client').env!.find(
+        ({ name }) => name === 'SVC_SEARCH_ENDPOINT',
+      )?.value;
+    expect(await endpoint(external)).toBe('http://searxng.backend.svc.cluster.local:8080');
+    const other = { ...external, searxngClient: { endpoint: 'http://search.example.com' } };
+    expect(await endpoint(other)).toBe('http://search.example.com');
+  });
+});
+
+describe('the policy', () => {
+  it('names namespaces, images and Secrets, one a line, and a change of it restarts the webhook', async () => {
+    const more = {
+      extraNamespaces: ['team-a'],
+      imagePrefixes: ['registry.example.com/agents/'],
+      sharedEnvSecrets: ['extra-env'],
+    };
+    const [before, same, after] = await Promise.all([
+      render(evaluation),
+      render({ ...evaluation, defaults: { logLevel: 'debug' } }),
+      render({ ...evaluation, runtime: more }),
+    ]);
+    expect(find(before, 'ConfigMap', 'uswarm-policy', 'backend')['data']).toEqual({
+      runtimeNamespaces: 'userswarms',
+      imagePrefixes: 'ghcr.io/uswarm/agent-runtime',
+      sharedEnvSecrets: 'uswarm-model-env',
+    });
+    expect(find(after, 'ConfigMap', 'uswarm-policy')['data']).toEqual({
+      runtimeNamespaces: 'userswarms\nteam-a',
+      imagePrefixes: 'ghcr.io/uswarm/agent-runtime\nregistry.example.com/agents/',
+      sharedEnvSecrets: 'uswarm-model-env\nextra-env',
+    });
+    expect(checksum(before, 'uswarm-webhook')).toMatch(/^[0-9a-f]{64}$/);
+    expect(checksum(same, 'uswarm-webhook')).toBe(checksum(before, 'uswarm-webhook'));
+    expect(checksum(after, 'uswarm-webhook')).not.toBe(checksum(before, 'uswarm-webhook'));
+  });
+});

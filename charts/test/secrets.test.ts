@@ -1,0 +1,172 @@
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import {
+  containersOf,
+  evaluation,
+  external,
+  find,
+  type Manifest,
+  ofKind,
+  podTemplates,
+  refusal,
+  render,
+} from './rendering.js';
+
+const SENTENCE = /^Not set: [^;\n]+; name existing Secrets in namespace backend, or [^;\n]+\.$/;
+const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
+
+/** Every Secret that a pod of the release takes something from. */
+function referenced(manifests: readonly Manifest[]): Set<string> {
+  return new Set(
+    podTemplates(manifests).flatMap((pod) => [
+      ...containersOf(pod).flatMap(({ env = [] }) => env.flatMap((each) => each.valueFrom?.secretKeyRef?.name ?? [])),
+      ...(pod.spec.volumes ?? []).flatMap(
+        ({ secret }: { secret?: { secretName: string } }) => secret?.secretName ?? [],
+      ),
+    ]),
+  );
+}
+
+describe('secrets by reference', () => {
+  it('are all that there is: the chart makes none itself', async () => {
+    const manifests = await render({ ...external, nonProduction: { e2eBypass: true } });
+    expect(ofKind(manifests, 'Secret')).toEqual([]);
+    expect(referenced(manifests)).toEqual(
+      new Set(Object.keys(external.secrets).map((name) => `my-${name.toLowerCase()}`)),
+    );
+  });
+
+  it('go to those who need them, by the key that is named', async () => {
+    const keys = { callKey: { existingSecret: 'call', privateKey: 'tls.key', publicKey: 'tls.crt' } };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, ...keys } });
+    const holders = (secret: string, key: string): string[] =>
+      podTemplates(manifests)
+        .filter((pod) =>
+          containersOf(pod).some(({ env = [] }) =>
+            env.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === secret && valueFrom.secretKeyRef.key === key),
+          ),
+        )
+        .map(({ owner }) => owner.replace('uswarm-', ''))
+        .toSorted();
+    expect(holders('call', 'tls.key')).toEqual(['orchestrator']);
+    expect(holders('call', 'tls.crt')).toEqual(['webhook']);
+    expect(holders('my-database', 'database-url')).toEqual(['orchestrator']);
+    expect(holders('my-realtime', 'realtime-redis-url')).toEqual(['orchestrator', 'realtime-gateway']);
+    expect(holders('my-mcpsigning', 'mcp-signing-key')).toEqual(['searxng-client', 'webhook']);
+    expect(holders('my-sync', 'sync-token')).toEqual(['controller', 'test', 'webhook']);
+  });
+
+  it('let two signing keys be live during a rotation', async () => {
+    const mcpSigning = { existingSecret: 'mcp', key: 'new', previousKey: 'old' };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, mcpSigning } });
+    const env = find(manifests, 'Deployment', 'uswarm-searxng-client')['spec'].template.spec.containers[0].env;
+    const from = (key: string): object => ({ valueFrom: { secretKeyRef: { name: 'mcp', key } } });
+    expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY', ...from('new') });
+    expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY_PREVIOUS', ...from('old') });
+  });
+
+  it('are never literals in what is rendered', async () => {
+    const literals = podTemplates(await render(evaluation)).flatMap((pod) =>
+      containersOf(pod).flatMap(({ env = [] }) =>
+        env.flatMap(({ name, value }) => (value === undefined ? [] : [name])),
+      ),
+    );
+    expect(literals.length).toBeGreaterThan(30);
+    const secret = literals.filter((name) => /PASSWORD|TOKEN$|_KEY$|_SECRET$|DATABASE_URL|REDIS_URL/.test(name));
+    // The name of a Secret.
+    expect([...new Set(secret)]).toEqual(['RUNTIME_ENV_SECRET']);
+  });
+});
+
+describe('a secret that is not there', () => {
+  it.each(Object.keys(external.secrets).filter((name) => !['signature', 'e2e'].includes(name)))(
+    '%s is named in one sentence',
+    async (name) => {
+      const sentence = await refusal(without(name));
+      expect(sentence).toMatch(SENTENCE);
+      expect(sentence).toContain(`Not set: secrets.${name}.existingSecret;`);
+      expect(sentence).toContain('evaluation.enabled=true');
+    },
+  );
+
+  it('is listed with all others', async () => {
+    const sentence = await refusal({ oidc: evaluation.oidc });
+    expect(sentence).toMatch(SENTENCE);
+    const listed = [...sentence.matchAll(/secrets\.(\w+)\.existingSecret/g)].map(([, name]) => name);
+    expect(listed).toEqual(
+      Object.keys(external.secrets)
+        .filter((name) => name !== 'e2e')
+        .toSorted(),
+    );
+  });
+
+  it('is asked for only where it is used', async () => {
+    await expect(render({ ...without('signature'), signature: { mode: 'off' } })).resolves.not.toEqual([]);
+    expect(await refusal(without('signature'))).toContain('secrets.signature.existingSecret');
+    await expect(render(without('e2e'))).resolves.not.toEqual([]);
+    const bypass = { nonProduction: { e2eBypass: true } };
+    expect(await refusal({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
+  });
+
+  it('may be the one with model keys, if there are to be none', async () => {
+    const values = { ...external, runtime: { modelEnv: { existingSecret: '' } } };
+    expect(await refusal(values)).toMatch(/^Not set: runtime\.modelEnv\.existingSecret; .* userswarms, .*\.$/);
+    const manifests = await render({ ...external, runtime: { modelEnv: { enabled: false } } });
+    expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].sharedEnvSecrets).toBe('');
+  });
+});
+
+it('nobody can sign in without an issuer, so one is asked for', async () => {
+  expect(await refusal({ evaluation: { enabled: true } })).toMatch(/^Not set: oidc\.issuers; .*\.$/);
+});
+
+describe('an evaluation', () => {
+  it('brings its own Postgres, Valkey and secrets, and an empty place for model keys', async () => {
+    const manifests = await render(evaluation);
+    const secrets = ofKind(manifests, 'Secret').map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    expect(secrets.toSorted()).toEqual(['backend/uswarm-evaluation', 'userswarms/uswarm-model-env']);
+    expect(find(manifests, 'Secret', 'uswarm-model-env')).not.toHaveProperty('data');
+    expect(find(manifests, 'Secret', 'uswarm-model-env')).not.toHaveProperty('stringData');
+    expect(find(manifests, 'PersistentVolumeClaim', 'uswarm-postgres', 'backend')['spec'].accessModes).toEqual([
+      'ReadWriteOnce',
+    ]);
+  });
+
+  it('generates keys that fit each other and differ from install to install', async () => {
+    const generated = async (): Promise<Record<string, string>> =>
+      find(await render(evaluation), 'Secret', 'uswarm-evaluation')['stringData'];
+    const [keys, others] = [await generated(), await generated()];
+    const publicKey = createPublicKey(keys['call-public-key']!);
+    expect(publicKey.asymmetricKeyType).toBe('ed25519');
+    const signature = sign(null, Buffer.from('x'), createPrivateKey(keys['call-private-key']!));
+    expect(verify(null, Buffer.from('x'), publicKey, signature)).toBe(true);
+
+    expect(keys['database-url']).toBe(
+      `postgres://uswarm:${keys['postgres-password']}@uswarm-postgres.backend.svc.cluster.local:5432/uswarm`,
+    );
+    expect(keys['realtime-redis-url']).toBe(
+      `redis://:${keys['valkey-password']}@uswarm-valkey.backend.svc.cluster.local:6379`,
+    );
+    expect(keys['valkey.conf']).toContain(`requirepass ${keys['valkey-password']}\n`);
+    for (const [name, value] of Object.entries(keys)) expect([name, value]).not.toEqual([name, others[name]]);
+  });
+
+  it('leaves out what is there already', async () => {
+    const secrets = { database: { existingSecret: 'db' }, realtime: { existingSecret: 'bus' } };
+    const manifests = await render({ ...evaluation, secrets });
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names.filter((name) => /postgres|valkey/.test(name))).toEqual([]);
+    expect(referenced(manifests)).toEqual(new Set(['db', 'bus', 'uswarm-evaluation']));
+  });
+
+  it('can do without a volume', async () => {
+    const values = {
+      ...evaluation,
+      evaluation: { enabled: true, postgres: { persistence: { enabled: false, size: '2Gi' } } },
+    };
+    const manifests = await render(values);
+    expect(ofKind(manifests, 'PersistentVolumeClaim')).toEqual([]);
+    const { volumes } = find(manifests, 'Deployment', 'uswarm-postgres')['spec'].template.spec;
+    expect(volumes).toContainEqual({ name: 'data', emptyDir: { sizeLimit: '2Gi' } });
+  });
+});

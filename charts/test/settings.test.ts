@@ -1,0 +1,197 @@
+import { describe, expect, it } from '@jest/globals';
+import { container, containersOf, evaluation, external, find, podTemplates, refusal, render } from './rendering.js';
+
+const COMPONENTS = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient', 'searxng'];
+const everywhere = (value: object): object => Object.fromEntries(COMPONENTS.map((name) => [name, value]));
+const parts = (name: string): string => (name === 'searxng' ? name : `uswarm-${name}`);
+
+describe('images', () => {
+  const digest = `sha256:${'ab'.repeat(32)}`;
+
+  it('of this project come from one registry, with one tag', async () => {
+    const manifests = await render({ ...evaluation, images: { registry: 'localhost', tag: 'dev' } });
+    const images = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
+    expect([...new Set(images)].toSorted()).toEqual([
+      'docker.io/library/postgres:18.4',
+      'docker.io/searxng/searxng:2026.9.25-12f8b6515',
+      'docker.io/valkey/valkey:9.1.1',
+      'localhost/uswarm/orchestrator:dev',
+      'localhost/uswarm/realtime-gateway:dev',
+      'localhost/uswarm/searxng-client:dev',
+      'localhost/uswarm/uswarm-controller:dev',
+      'localhost/uswarm/uswarm-webhook:dev',
+    ]);
+    expect(container(manifests, 'uswarm-webhook', 'webhook').env).toContainEqual({
+      name: 'SVC_AGENT_RUNTIME_IMAGE',
+      value: 'localhost/uswarm/agent-runtime:dev',
+    });
+  });
+
+  it('can each be replaced, also by digest', async () => {
+    const image = { registry: 'r.example.com', repository: 'a/b', tag: '1', digest, pullPolicy: 'Never' };
+    const manifests = await render({
+      ...everywhere({ image }),
+      ...evaluation,
+      evaluation: { enabled: true, postgres: { image }, valkey: { image } },
+      runtime: { image },
+    });
+    for (const pod of podTemplates(manifests)) {
+      for (const each of containersOf(pod)) {
+        expect(each).toMatchObject({ image: `r.example.com/a/b:1@${digest}`, imagePullPolicy: 'Never' });
+      }
+    }
+    const { env } = container(manifests, 'uswarm-webhook', 'webhook');
+    expect(env).toContainEqual({ name: 'SVC_AGENT_RUNTIME_IMAGE', value: `r.example.com/a/b:1@${digest}` });
+    expect(JSON.parse(env!.find(({ name }) => name === 'RUNTIME_PODS')!.value!)).toMatchObject({
+      imagePullPolicy: 'Never',
+    });
+  });
+
+  it('are never `latest`', async () => {
+    expect(await refusal({ ...evaluation, images: { tag: 'latest' } })).toContain('/images/tag');
+    expect(await refusal({ ...evaluation, searxng: { image: { tag: 'latest' } } })).toContain('/searxng/image/tag');
+  });
+});
+
+describe('settings of pods', () => {
+  it('hold for all components, and a component has the last word', async () => {
+    const manifests = await render({
+      ...external,
+      defaults: {
+        podLabels: { team: 'a', tier: 'b' },
+        podAnnotations: { note: 'a' },
+        nodeSelector: { pool: 'a' },
+        tolerations: [{ key: 'a', operator: 'Exists' }],
+        priorityClassName: 'high',
+        logLevel: 'warn',
+        extraEnv: [{ name: 'TZ', value: 'UTC' }],
+      },
+      gateway: {
+        podLabels: { team: 'g' },
+        nodeSelector: { pool: 'g' },
+        logLevel: 'debug',
+        extraEnv: [{ name: 'TZ', value: 'CET' }],
+      },
+    });
+    for (const { owner, labels, annotations, spec } of podTemplates(manifests)) {
+      if (owner === 'uswarm-test') continue;
+      const mine = owner === 'uswarm-realtime-gateway';
+      expect(labels).toMatchObject({ team: mine ? 'g' : 'a', tier: 'b' });
+      expect(annotations).toMatchObject({ note: 'a' });
+      expect(spec).toMatchObject({
+        nodeSelector: { pool: mine ? 'g' : 'a' },
+        tolerations: [{ key: 'a', operator: 'Exists' }],
+        priorityClassName: 'high',
+      });
+      expect(spec.containers[0].env).toContainEqual({ name: 'TZ', value: mine ? 'CET' : 'UTC' });
+      if (owner === 'searxng') continue;
+      expect(spec.containers[0].env).toContainEqual({ name: 'LOG_LEVEL', value: mine ? 'debug' : 'warn' });
+    }
+  });
+
+  it('cannot take a label away that Services and budgets select by', async () => {
+    const manifests = await render({ ...external, defaults: { podLabels: { 'app.kubernetes.io/component': 'x' } } });
+    for (const { metadata, spec } of manifests.filter(({ kind }) => kind === 'Deployment')) {
+      expect([metadata.name, spec.template.metadata.labels]).toEqual([
+        metadata.name,
+        expect.objectContaining(spec.selector.matchLabels),
+      ]);
+    }
+  });
+
+  it('replace a variable in place of naming it twice', async () => {
+    const manifests = await render({ ...external, ...everywhere({ extraEnv: [{ name: 'OPS_PORT', value: '1' }] }) });
+    for (const pod of podTemplates(manifests)) {
+      for (const { env = [] } of containersOf(pod)) {
+        expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
+      }
+    }
+    const { env } = container(manifests, 'uswarm-controller', 'controller');
+    expect(env!.filter(({ name }) => name === 'OPS_PORT')).toEqual([{ name: 'OPS_PORT', value: '1' }]);
+  });
+});
+
+it('a private certificate authority reaches every service that calls out', async () => {
+  const values = [
+    { existingConfigMap: 'ca', key: 'root.pem' },
+    { existingSecret: 'ca', key: 'root.pem' },
+  ];
+  for (const trustedCA of values) {
+    const manifests = await render({ ...external, trustedCA });
+    const items = [{ key: 'root.pem', path: 'root.pem' }];
+    const source =
+      'existingSecret' in trustedCA ? { secret: { secretName: 'ca', items } } : { configMap: { name: 'ca', items } };
+    const trusting: [string, string][] = [
+      ['orchestrator', 'migrations'],
+      ['orchestrator', 'orchestrator'],
+      ['realtime-gateway', 'realtime-gateway'],
+      ['searxng-client', 'searxng-client'],
+    ];
+    for (const [owner, name] of trusting) {
+      const { env, volumeMounts } = container(manifests, parts(owner), name);
+      expect(env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/uswarm/trusted-ca/root.pem' });
+      expect(volumeMounts).toContainEqual({ name: 'trusted-ca', mountPath: '/etc/uswarm/trusted-ca', readOnly: true });
+      const { volumes } = find(manifests, 'Deployment', parts(owner))['spec'].template.spec;
+      expect(volumes).toContainEqual({ name: 'trusted-ca', ...source });
+    }
+  }
+  const both = { existingConfigMap: 'a', existingSecret: 'b' };
+  expect(await refusal({ ...external, trustedCA: both })).toMatch(/^trustedCA names both .*\.$/);
+});
+
+describe('the end-to-end bypass', () => {
+  it('has an entry point of its own, which production never starts', async () => {
+    const production = container(await render(evaluation), 'uswarm-orchestrator', 'orchestrator');
+    expect(production.env!.map(({ name }) => name)).not.toContain('E2E_TOKEN');
+    expect(production.env!.map(({ name }) => name)).not.toContain('USWARM_ENV');
+
+    const test = await render({ ...evaluation, nonProduction: { e2eBypass: true } });
+    const orchestrator = container(test, 'uswarm-orchestrator', 'orchestrator');
+    expect(orchestrator.args).toEqual(['/app/dist/main.nonproduction.js']);
+    expect(orchestrator.env).toContainEqual({ name: 'USWARM_ENV', value: 'test' });
+    expect(orchestrator.env).toContainEqual({
+      name: 'E2E_TOKEN',
+      valueFrom: { secretKeyRef: { name: 'uswarm-evaluation', key: 'e2e-token' } },
+    });
+  });
+});
+
+describe('the Ingress', () => {
+  const ingress = { enabled: true, host: 'api.example.com', className: 'nginx', tls: { secretName: 'api-tls' } };
+
+  it('is made on request only, and never for every host', async () => {
+    const without = await render(evaluation);
+    expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
+    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^Not set: ingress\.host; .*\.$/);
+  });
+
+  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
+    const manifests = await render({ ...evaluation, ingress });
+    const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
+    expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
+      ingressClassName: 'nginx',
+      tls: [{ hosts: ['api.example.com'], secretName: 'api-tls' }],
+      rules: [
+        {
+          host: 'api.example.com',
+          http: {
+            paths: [
+              { path: '/v1', pathType: 'Prefix', backend: service('uswarm-orchestrator') },
+              { path: '/socket.io/', pathType: 'Prefix', backend: service('uswarm-realtime-gateway') },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  it('keeps sockets open, polling clients with one gateway, and lets uploads through', async () => {
+    const annotations = (await render({ ...evaluation, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
+      .annotations!;
+    const nginx = (name: string): string | undefined => annotations[`nginx.ingress.kubernetes.io/${name}`];
+    expect(nginx('affinity')).toBe('cookie');
+    expect(Number(nginx('proxy-read-timeout'))).toBeGreaterThanOrEqual(3600);
+    expect(Number(nginx('proxy-send-timeout'))).toBeGreaterThanOrEqual(3600);
+    expect(nginx('proxy-body-size')).toBe('26m');
+  });
+});

@@ -1,0 +1,111 @@
+/** The parts of JSON Schema that values.schema.json uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: false | Schema;
+  items?: Schema;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  maximum?: number;
+  pattern?: string;
+  required?: string[];
+  definitions?: Record<string, Schema>;
+}
+
+export function resolve(root: Schema, schema: Schema): Schema {
+  const name = schema.$ref?.replace('#/definitions/', '');
+  if (name === undefined) return schema;
+  const found = root.definitions?.[name];
+  if (found === undefined) throw new Error(`there is no definition ${name}`);
+  return resolve(root, found);
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** These are one value each, whatever is in them. */
+const WHOLE = /(^|\.)(annotations|requests|limits)$/;
+
+/** Dotted paths of all values. */
+export function pathsOf(values: object, prefix = ''): string[] {
+  return Object.entries(values).flatMap(([key, value]) => {
+    const path = `${prefix}${key}`;
+    const isLeaf = !isMap(value) || Object.keys(value).length === 0 || WHOLE.test(path);
+    return isLeaf ? [path] : pathsOf(value, `${path}.`);
+  });
+}
+
+export function valueAt(values: object, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => (isMap(value) ? value[key] : undefined), values);
+}
+
+/** Maps are merged, everything else is replaced, as helm does it. */
+export function merge(base: object, over: object): object {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged[key];
+    merged[key] = isMap(old) && isMap(value) ? merge(old, value) : value;
+  }
+  return merged;
+}
+
+/** Another, equally allowed value at a path. */
+export interface Change {
+  path: string;
+  values: object;
+  /** A text that is in the new value and nowhere else; not every kind of value can have one. */
+  marker?: string;
+}
+
+/** `serial` makes the change one of a kind. */
+export function changeAt(root: Schema, path: string, current: unknown, serial: number): Change {
+  const keys = path.split('.');
+  let schema = resolve(root, root);
+  for (const key of keys) {
+    const next = schema.properties?.[key];
+    if (next === undefined) throw new Error(`${path} is not in the schema`);
+    schema = resolve(root, next);
+  }
+  const other = otherValue(root, schema, current, serial);
+  const values = keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), other) as object;
+  const marker = [word(serial), hex(serial), String(number(serial))].find((text) =>
+    JSON.stringify(other).includes(text),
+  );
+  return { path, values, ...(marker === undefined ? {} : { marker }) };
+}
+
+const word = (serial: number): string => `zq${serial}z`;
+const number = (serial: number): number => 20_000 + serial;
+const hex = (serial: number): string => number(serial).toString(16).padStart(64, 'f');
+
+function otherValue(root: Schema, schema: Schema, current: unknown, serial: number): unknown {
+  if (schema.enum !== undefined) return schema.enum.find((each) => each !== current && each !== '');
+  if (schema.type === 'boolean') return current !== true;
+  if (schema.type === 'integer') {
+    if (number(serial) <= (schema.maximum ?? Infinity)) return number(serial);
+    return Number(current) === 1 ? 2 : Number(current) - 1;
+  }
+  if (schema.type === 'string' || schema.anyOf !== undefined) return textFor(schema.pattern, serial);
+  if (schema.type === 'array') return [itemOf(root, resolve(root, schema.items ?? {}), serial)];
+  // Of resources, or a map with names of anybody's choice.
+  const isQuantities = typeof current === 'object' && current !== null && 'memory' in current;
+  return isQuantities ? { memory: `${number(serial)}Mi` } : { changed: word(serial) };
+}
+
+function itemOf(root: Schema, schema: Schema, serial: number): unknown {
+  if (schema.type !== 'object') return otherValue(root, schema, undefined, serial);
+  const properties = Object.entries(schema.properties ?? { changed: { type: 'string' } });
+  const fields = properties.filter(([name]) => schema.required?.includes(name) ?? true);
+  return Object.fromEntries(
+    fields.map(([name, each]) => [name, otherValue(root, resolve(root, each), undefined, serial)]),
+  );
+}
+
+function textFor(pattern: string | undefined, serial: number): string {
+  if (pattern?.includes('sha256')) return `sha256:${hex(serial)}`;
+  if (pattern?.includes('https?://')) return `https://${word(serial)}.example.com`;
+  return word(serial);
+}

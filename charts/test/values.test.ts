@@ -1,0 +1,174 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { CHART, evaluation, external, helm, refusal } from './rendering.js';
+import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './value-paths.js';
+
+let schema: Schema;
+let values: object;
+beforeAll(async () => {
+  schema = JSON.parse(await readFile(`${CHART}/values.schema.json`, 'utf8')) as Schema;
+  values = parse(await readFile(`${CHART}/values.yaml`, 'utf8')) as object;
+});
+
+/** Kubernetes' or SearXNG's own objects, which those check. */
+const PASSED_THROUGH = new Set(['affinity', 'topologySpreadConstraints', 'valueFrom', 'engines', 'settings', 'global']);
+
+interface Property {
+  path: string;
+  schema: Schema;
+}
+
+/** Every schema below this one, with the way to it. */
+function below(at: Schema, path: string): Property[] {
+  const here = resolve(schema, at);
+  const inside: [string, Schema | undefined][] = [
+    ...Object.entries(here.properties ?? {}).map(([name, each]): [string, Schema] => [`${path}.${name}`, each]),
+    [`${path}[]`, here.items],
+  ];
+  return [{ path, schema: here }, ...inside.flatMap(([name, each]) => (each === undefined ? [] : below(each, name)))];
+}
+
+describe('values.schema.json', () => {
+  it('lets no unknown key through, at any depth', () => {
+    const objects = below(schema, '$').filter(({ schema: each }) => each.type === 'object');
+    expect(objects.length).toBeGreaterThan(50);
+    const open = objects.filter(
+      ({ schema: each }) => each.additionalProperties !== false && !each.additionalProperties?.type,
+    );
+    const names = open.map(({ path }) => path.replace(/\[\]$/, '').split('.').at(-1)!);
+    expect(new Set(names)).toEqual(PASSED_THROUGH);
+  });
+
+  it('describes every value', () => {
+    const properties = below(schema, '$').filter(({ path }) => !path.endsWith('[]'));
+    const bare = properties.filter(({ schema: each }) => !/^\S.*\.$/.test(each.description ?? each.title ?? ''));
+    expect(bare.map(({ path }) => path)).toEqual(['$']);
+  });
+
+  it('has exactly the keys of values.yaml', () => {
+    const isLeaf = ({ path, schema: each }: Property): boolean =>
+      each.properties === undefined && !path.includes('[]') && path !== '$.global';
+    const declared = below(schema, '$')
+      .filter(isLeaf)
+      .map(({ path }) => path.slice(2));
+    expect(pathsOf(values).toSorted()).toEqual(declared.toSorted());
+  });
+
+  it.each([
+    [
+      'a key that is spelt wrong',
+      { gateway: { replica: 2 } },
+      "at '/gateway': additional properties 'replica' not allowed",
+    ],
+    ['one at the top', { redis: {} }, "additional properties 'redis' not allowed"],
+    ['one of a runtime pod', { runtime: { pods: { hostNetwork: true } } }, "'hostNetwork' not allowed"],
+    [
+      'a security context to weaken',
+      { searxng: { podSecurityContext: { runAsNonRoot: false } } },
+      "'runAsNonRoot' not allowed",
+    ],
+    [
+      'a number for a word',
+      { oidc: { issuers: [{ issuer: 'https://a', audience: 5 }] } },
+      "at '/oidc/issuers/0/audience'",
+    ],
+    ['root', { searxng: { podSecurityContext: { runAsUser: 0 } } }, "at '/searxng/podSecurityContext/runAsUser'"],
+    [
+      'a password among the values',
+      { runtime: { stores: { redis: { addr: 'redis://:pw@host' } } } },
+      "at '/runtime/stores/redis/addr'",
+    ],
+    [
+      'a reserved variable',
+      { runtime: { pods: { extraEnv: [{ name: 'SVC_X', value: '' }] } } },
+      '/runtime/pods/extraEnv/0/name',
+    ],
+  ])('refuses %s', async (_, wrong, message) => {
+    expect(await refusal(merge(external, wrong))).toContain(message);
+  });
+
+  it.each([
+    { database: { host: 'db' } },
+    { database: { host: 'db', name: 'n', user: 'u' } },
+    { existingSecret: 's', spaces: { endpoint: 'https://s3', bucket: 'b' } },
+    { redis: { addrFromSecret: true } },
+  ])('stores are whole or absent: %j', async (stores) => {
+    const sentence = await refusal(merge(external, { runtime: { stores } }));
+    expect(sentence).toMatch(/^(Not set: )?runtime\.stores\.\S+ [^\n]+\.$/);
+  });
+});
+
+// Everything that can be on is on, so that each value has something to act on.
+const ALL_ON = merge(evaluation, {
+  nonProduction: { e2eBypass: true },
+  trustedCA: { existingConfigMap: 'ca' },
+  secrets: { mcpSigning: { previousKey: 'old' } },
+  ingress: { enabled: true, host: 'a.example.com', className: 'nginx', tls: { secretName: 'tls' } },
+  runtime: {
+    stores: {
+      existingSecret: 'stores',
+      database: { host: 'db', name: 'n', user: 'u' },
+      redis: { addr: 'cache:6379' },
+      spaces: { endpoint: 'https://s3', region: 'r', bucket: 'b' },
+    },
+  },
+});
+
+describe('every value', () => {
+  /** What helm prints, or why it refuses; without what is generated anew each time. */
+  const outcome = async (changed: object): Promise<string> => {
+    const text = await helm(['install', '--dry-run=client'], changed).catch(
+      (error: { stderr: string }) => error.stderr,
+    );
+    return text
+      .replaceAll(/^ {2}[-\w.]+: "?(postgres:|redis:|k1:|-----BEGIN|\w{32,43}"?$).*$/gm, '')
+      .replaceAll(/requirepass \w+/g, '')
+      .replaceAll(/^LAST DEPLOYED: .*$/gm, '');
+  };
+
+  /** Their values switch parts off, with all that is to be seen there. */
+  const EXCLUSIVE = /existingSecret$|\.clusterDomain$/;
+
+  it('changes something', async () => {
+    const changes = pathsOf(values).map((path, serial) =>
+      changeAt(schema, path, valueAt(ALL_ON, path) ?? valueAt(values, path), serial),
+    );
+    // Most show in one go, by the markers in them; the others one by one.
+    const marked = changes.filter(({ path, marker }) => marker !== undefined && !EXCLUSIVE.test(path));
+    const together = await outcome(marked.map((each) => each.values).reduce(merge, ALL_ON));
+    const rest = new Set(changes.filter(({ marker }) => marker === undefined || !together.includes(marker)));
+    expect(changes.length - rest.size).toBeGreaterThan(100);
+
+    const before = await outcome(ALL_ON);
+    expect(await outcome(ALL_ON)).toBe(before);
+    const idle: string[] = [];
+    const tryOut = async ({ path, values: other }: Change): Promise<void> => {
+      if ((await outcome(merge(ALL_ON, other))) === before) idle.push(path);
+    };
+    const queue = rest.values();
+    await Promise.all(
+      [1, 2].map(async () => {
+        for (const change of queue) await tryOut(change);
+      }),
+    );
+    expect(idle.toSorted()).toEqual([]);
+    // About a hundred runs of helm.
+  }, 180_000);
+
+  it('that a template names is there', async () => {
+    const files = await readdir(`${CHART}/templates`, { recursive: true });
+    const templates = await Promise.all(
+      files
+        .filter((name) => /\.(yaml|tpl|txt)$/.test(name))
+        .map((name) => readFile(`${CHART}/templates/${name}`, 'utf8')),
+    );
+    const named = templates.flatMap((text) => [...text.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!));
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((path) => valueAt(values, path) === undefined)).toEqual([]);
+  });
+});
+
+it('the chart with all there is passes a strict lint', async () => {
+  expect(await helm(['lint', '--strict'], ALL_ON)).toContain('1 chart(s) linted, 0 chart(s) failed');
+});

@@ -1,0 +1,59 @@
+{{- define "uswarm.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The name of a component's objects. SearXNG's is fixed: the tool's documented endpoint names it. */}}
+{{- define "uswarm.componentName" -}}
+{{- if eq .component "searxng" }}searxng{{ else }}{{ include "uswarm.fullname" .root }}-{{ .component }}{{ end }}
+{{- end }}
+
+{{/* Never changes for a component: a Deployment's selector is immutable. */}}
+{{- define "uswarm.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "uswarm.labels" -}}
+{{ include "uswarm.selectorLabels" . }}
+app.kubernetes.io/part-of: uswarm
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* metadata of an object of a component in the release's namespace. */}}
+{{- define "uswarm.metadata" -}}
+name: {{ include "uswarm.componentName" . }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "uswarm.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* host of a component's Service, as any pod of the cluster reaches it. */}}
+{{- define "uswarm.host" -}}
+{{ include "uswarm.componentName" . }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}
+{{- end }}
+
+{{/* registry/repository of an image */}}
+{{- define "uswarm.imageRepository" -}}
+{{ default .root.Values.images.registry .image.registry }}/{{ .image.repository }}
+{{- end }}
+
+{{- define "uswarm.image" -}}
+{{ include "uswarm.imageRepository" . }}:{{ default (default .root.Chart.AppVersion .root.Values.images.tag) .image.tag }}
+{{- with .image.digest }}@{{ . }}{{ end }}
+{{- end }}
+
+{{- define "uswarm.pullPolicy" -}}
+{{ default .root.Values.images.pullPolicy .image.pullPolicy }}
+{{- end }}

@@ -1,0 +1,205 @@
+{{/*
+What the pods of all components have in common. Each include takes a dict:
+root, component, values (the component's values), and where it applies
+token (true where the Kubernetes API is used), user (ids other than 65532), checksum (of configuration).
+*/}}
+
+{{- define "uswarm.podMetadata" -}}
+labels:
+  {{- $own := include "uswarm.labels" . | fromYaml }}
+  {{- /* Versions here would restart pods that stay the same. */}}
+  {{- $own = omit $own "helm.sh/chart" "app.kubernetes.io/version" }}
+  {{- toYaml (merge $own (default dict .values.podLabels) .root.Values.defaults.podLabels) | nindent 2 }}
+{{- $annotations := merge dict (default dict .values.podAnnotations) .root.Values.defaults.podAnnotations }}
+{{- with .checksum }}
+{{- $_ := set $annotations "checksum/config" . }}
+{{- end }}
+{{- with $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.podSpec" -}}
+{{- $defaults := .root.Values.defaults -}}
+serviceAccountName: {{ include "uswarm.componentName" . }}
+automountServiceAccountToken: {{ default false .token }}
+enableServiceLinks: false
+{{- with .root.Values.images.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+terminationGracePeriodSeconds: {{ int (default 30 .values.terminationGracePeriodSeconds) }}
+securityContext:
+  {{- $user := default (dict "runAsUser" 65532 "runAsGroup" 65532 "fsGroup" 65532) .user }}
+  {{- toYaml (merge (dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault")) $user) | nindent 2 }}
+{{- with default $defaults.nodeSelector .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with default $defaults.tolerations .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with default $defaults.affinity .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with default $defaults.priorityClassName .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if .values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
+{{- else if gt (int (default 1 .values.replicas)) 1 }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "uswarm.selectorLabels" . | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Image, rights and environment of a container; `env` names the template with its own variables. */}}
+{{- define "uswarm.container" -}}
+image: {{ include "uswarm.image" (dict "root" .root "image" .values.image) }}
+imagePullPolicy: {{ include "uswarm.pullPolicy" (dict "root" .root "image" .values.image) }}
+terminationMessagePolicy: FallbackToLogsOnError
+securityContext:
+  {{- include "uswarm.containerSecurityContext" . | nindent 2 }}
+{{- with .env }}
+env:
+  {{- include "uswarm.env" (dict "own" (include . $) "more" (concat $.root.Values.defaults.extraEnv (default list $.values.extraEnv))) | trim | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* A later variable takes the place of an earlier one of its name: lists by name may not repeat one. */}}
+{{- define "uswarm.env" -}}
+{{- $byName := dict }}
+{{- $names := list }}
+{{- range concat (fromYamlArray .own) .more }}
+{{- $_ := set $byName .name . }}
+{{- $names = append $names .name }}
+{{- end }}
+{{- range uniq $names }}
+- {{ toYaml (get $byName .) | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+
+{{/* A start may wait a minute for its database. */}}
+{{- define "uswarm.opsProbes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: ops }
+  periodSeconds: 1
+  failureThreshold: 90
+livenessProbe:
+  httpGet: { path: /livez, port: ops }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: ops }
+  periodSeconds: 3
+  timeoutSeconds: 3
+{{- end }}
+
+{{/* Time for the edge to notice that the pod goes, before it stops taking requests. */}}
+{{- define "uswarm.drain" -}}
+lifecycle:
+  preStop:
+    sleep:
+      seconds: 5
+{{- end }}
+
+{{- define "uswarm.logLevel" -}}
+- name: LOG_LEVEL
+  value: {{ default .root.Values.defaults.logLevel .values.logLevel | quote }}
+{{- end }}
+
+{{- define "uswarm.hasTrustedCA" -}}
+{{- with .Values.trustedCA }}{{ if or .existingConfigMap .existingSecret }}true{{ end }}{{ end }}
+{{- end }}
+
+{{- define "uswarm.trustedCA.env" -}}
+{{- if include "uswarm.hasTrustedCA" . }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/uswarm/trusted-ca/{{ .Values.trustedCA.key }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.trustedCA.mount" -}}
+{{- if include "uswarm.hasTrustedCA" . }}
+- name: trusted-ca
+  mountPath: /etc/uswarm/trusted-ca
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.trustedCA.volume" -}}
+{{- with .Values.trustedCA }}
+{{- if .existingConfigMap }}
+- name: trusted-ca
+  configMap:
+    name: {{ .existingConfigMap }}
+    items: [{ key: {{ .key }}, path: {{ .key }} }]
+{{- else if .existingSecret }}
+- name: trusted-ca
+  secret:
+    secretName: {{ .existingSecret }}
+    items: [{ key: {{ .key }}, path: {{ .key }} }]
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "uswarm.metadata" . | nindent 2 }}
+automountServiceAccountToken: false
+{{- end }}
+
+{{/* `ports` maps names to numbers. */}}
+{{- define "uswarm.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "uswarm.metadata" . | nindent 2 }}
+spec:
+  type: ClusterIP
+  selector:
+    {{- include "uswarm.selectorLabels" . | nindent 4 }}
+  ports:
+    {{- range $name, $port := .ports }}
+    - name: {{ $name }}
+      port: {{ $port }}
+      targetPort: {{ $name }}
+      protocol: TCP
+    {{- end }}
+{{- end }}
+
+{{- define "uswarm.podDisruptionBudget" -}}
+{{- if gt (int .values.replicas) 1 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "uswarm.metadata" . | nindent 2 }}
+spec:
+  maxUnavailable: 1
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- include "uswarm.selectorLabels" . | nindent 6 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,51 @@
+{{/* What the schema cannot say; each refusal is one sentence that names the value. */}}
+{{- define "uswarm.validate" -}}
+{{- $missing := list }}
+{{- range $name := keys .Values.secrets | sortAlpha }}
+{{- if and (include "uswarm.needsSecret" (dict "root" $ "name" $name)) (not (include "uswarm.secretName" (dict "root" $ "name" $name))) }}
+{{- $missing = append $missing (printf "secrets.%s.existingSecret" $name) }}
+{{- end }}
+{{- end }}
+{{- with $missing }}
+{{- fail (printf "Not set: %s; name existing Secrets in namespace %s, or set evaluation.enabled=true to try things out with generated ones." (join ", " .) $.Release.Namespace) }}
+{{- end }}
+{{- if not .Values.oidc.issuers }}
+{{- fail "Not set: oidc.issuers; name at least one {issuer, audience} whose tokens sign users in." }}
+{{- end }}
+{{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
+{{- fail (printf "Not set: runtime.modelEnv.existingSecret; name the Secret with model keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
+{{- end }}
+{{- if eq .Values.runtime.namespace .Release.Namespace }}
+{{- fail "runtime.namespace is the release's own namespace; the pods of workspaces need one of their own." }}
+{{- end }}
+{{- if has .Release.Namespace .Values.runtime.extraNamespaces }}
+{{- fail "runtime.extraNamespaces names the release's own namespace; the pods of workspaces need others." }}
+{{- end }}
+{{- with .Values.trustedCA }}
+{{- if and .existingConfigMap .existingSecret }}
+{{- fail "trustedCA names both existingConfigMap and existingSecret; the certificate authority can come from one only." }}
+{{- end }}
+{{- end }}
+{{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
+{{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
+{{- end }}
+{{- include "uswarm.validateStores" . }}
+{{- end }}
+
+{{/* A group of stores is whole or absent. */}}
+{{- define "uswarm.validateStores" -}}
+{{- $stores := .Values.runtime.stores }}
+{{- with $stores.database }}
+{{- if and (or .host .name .user) (not (and .host .name .user $stores.existingSecret)) }}
+{{- fail "runtime.stores.database needs host, name, user and runtime.stores.existingSecret together, or none of them." }}
+{{- end }}
+{{- end }}
+{{- if and $stores.redis.addrFromSecret (not $stores.existingSecret) }}
+{{- fail "Not set: runtime.stores.existingSecret; runtime.stores.redis.addrFromSecret takes SVC_REDIS_ADDR from it." }}
+{{- end }}
+{{- with $stores.spaces }}
+{{- if and (or .endpoint .region .bucket) (not (and .endpoint .region .bucket $stores.existingSecret)) }}
+{{- fail "runtime.stores.spaces needs endpoint, region, bucket and runtime.stores.existingSecret together, or none of them." }}
+{{- end }}
+{{- end }}
+{{- end }}

