@@ -1,4 +1,6 @@
 export * from './free-port.js';
+export * from './hook-conformance/index.js';
+export * from './kube-tools.js';
 export * from './local-error.js';
 export * from './parts.js';
 export * from './private-file.js';

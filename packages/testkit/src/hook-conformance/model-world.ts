@@ -1,0 +1,241 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { ModelApiServer } from './api-server.js';
+import { applied } from './apply.js';
+import type { ManualClock } from './clock.js';
+import { ModelCluster, NAMESPACE_FINALIZER } from './cluster.js';
+import { type CacheReader, type FrameworkOptions, ModelFramework } from './composite-controller.js';
+import type { Hook } from './hook.js';
+import { type Json, type JsonObject, mergePatch, wire } from './json.js';
+import { controllerOf, keyOf, type Ref, refOf } from './objects.js';
+import type { ImageBehaviour } from './pod-life.js';
+import type { Capability, HookFaultMode, World } from './world.js';
+
+export interface ModelWorldOptions extends Partial<FrameworkOptions> {
+  hook: Hook;
+  clock: ManualClock;
+  namespace?: string;
+  spareNamespace?: string;
+}
+
+const STEP_MS = 250;
+
+export const MODEL_IMAGES = {
+  good: 'registry.test/runtime:1',
+  other: 'registry.test/runtime:2',
+  missing: 'registry.test/nothing:1',
+  crashing: 'registry.test/crashing:1',
+  hungry: 'registry.test/hungry:1',
+  forbidden: 'elsewhere.test/runtime:1',
+};
+
+interface Event {
+  at: number;
+  key: string;
+  object: KubernetesObject | undefined;
+  /** The UserSwarms that it is about. */
+  concerned: string[];
+}
+
+/** A whole cluster as a model, in which time passes only while somebody waits. */
+export class ModelWorld implements World {
+  readonly capabilities: ReadonlySet<Capability>;
+  readonly images = MODEL_IMAGES;
+  readonly namespace: string;
+  readonly spareNamespace: string;
+  readonly resyncSeconds: number;
+  readonly api: ModelApiServer;
+  readonly framework: ModelFramework;
+  /** Failures of syncs, the newest last. */
+  readonly failures: Error[] = [];
+  readonly #clock: ManualClock;
+  readonly #cluster: ModelCluster;
+  readonly #options: FrameworkOptions;
+  /** When to look at which UserSwarm, in milliseconds of the clock. */
+  readonly #due = new Map<string, number>();
+  readonly #lastByUsers = new Map<string, Json>();
+  readonly #history: Event[] = [];
+  readonly #seen = new Map<string, KubernetesObject>();
+  #mode: HookFaultMode = 'none';
+  #resynced = 0;
+
+  constructor({
+    hook,
+    clock,
+    namespace = 'userswarms',
+    spareNamespace = 'userswarms-spare',
+    ...options
+  }: ModelWorldOptions) {
+    this.#options = { flavour: 'builtin', apply: 'server-side', cacheLagMs: 0, resyncSeconds: 30, ...options };
+    this.#clock = clock;
+    this.namespace = namespace;
+    this.spareNamespace = spareNamespace;
+    this.resyncSeconds = this.#options.resyncSeconds;
+    const all: Capability[] = ['pods', 'namespaces', 'hook faults', 'counting'];
+    this.capabilities = new Set<Capability>(this.#options.flavour === 'builtin' ? [...all, 'reasons'] : all);
+    this.api = new ModelApiServer(clock.now);
+    this.api.watch((object) => this.#written(object));
+    this.#cluster = new ModelCluster(this.api, clock, behaviours());
+    this.framework = new ModelFramework(
+      this.api,
+      this.#cache(),
+      clock,
+      (request) => this.#call(hook, request),
+      this.#options,
+    );
+    this.#createNamespace(namespace);
+  }
+
+  async apply(object: KubernetesObject): Promise<void> {
+    const ref = refOf(object);
+    if (object.kind === 'Namespace') return this.#createNamespace(object.metadata.name);
+    const desired = wire(
+      object.kind === 'UserSwarm' ? { ...object, spec: UserSwarmSpec.parse(object['spec']) } : object,
+    );
+    const existing = this.api.get(ref);
+    const last = this.#lastByUsers.get(keyOf(ref));
+    this.#lastByUsers.set(keyOf(ref), desired as unknown as Json);
+    if (existing === undefined) this.api.create('user', desired);
+    else
+      this.api.update(
+        'user',
+        applied(
+          'server-side',
+          existing as unknown as Json,
+          last,
+          desired as unknown as Json,
+        ) as unknown as KubernetesObject,
+      );
+  }
+
+  async patch(ref: Ref, patch: JsonObject): Promise<void> {
+    const existing = this.api.get(ref);
+    if (existing === undefined) throw new Error(`nothing to patch: ${keyOf(ref)}`);
+    this.api.update('user', mergePatch(existing as unknown as Json, patch) as unknown as KubernetesObject);
+  }
+
+  async delete(ref: Ref): Promise<void> {
+    this.#lastByUsers.delete(keyOf(ref));
+    this.api.delete('user', ref);
+  }
+
+  get = async (ref: Ref): Promise<KubernetesObject | undefined> => this.api.get(ref);
+
+  list = async (kind: string, namespace: string): Promise<KubernetesObject[]> =>
+    this.api.list(kind).filter(({ metadata }) => metadata.namespace === namespace);
+
+  async waitFor(
+    ref: Ref,
+    what: string,
+    holds: (object: KubernetesObject | undefined) => boolean,
+    seconds = 120,
+  ): Promise<void> {
+    const deadline = this.#clock.elapsed() + seconds * 1_000;
+    while (!holds(this.api.get(ref))) {
+      if (this.#clock.elapsed() > deadline) {
+        throw new Error(
+          `${keyOf(ref)} after ${seconds} s: not ${what}, but ${JSON.stringify(this.api.get(ref)?.['status'])}`,
+        );
+      }
+      await this.step();
+    }
+  }
+
+  async pass(seconds: number): Promise<void> {
+    const end = this.#clock.elapsed() + seconds * 1_000;
+    while (this.#clock.elapsed() < end) await this.step();
+  }
+
+  async setHook(mode: HookFaultMode): Promise<void> {
+    this.#mode = mode;
+  }
+
+  writes = async (): Promise<number> => this.api.writes.filter(({ by }) => by === 'framework').length;
+
+  /** A quarter of a second: the cluster looks around, then the framework does what is due. */
+  async step(): Promise<void> {
+    this.#clock.advance(STEP_MS);
+    this.#cluster.step();
+    this.#catchUp();
+    const now = this.#clock.elapsed();
+    if (now - this.#resynced >= this.#options.resyncSeconds * 1_000) {
+      this.#resynced = now;
+      for (const { metadata } of this.api.list('UserSwarm')) this.#enqueue(metadata.name, now);
+    }
+    const due = [...this.#due].filter(([, at]) => at <= now);
+    for (const [name] of due) {
+      this.#due.delete(name);
+      const { again, failure } = await this.framework.sync(name);
+      if (failure !== undefined) this.failures.push(failure);
+      if (again !== undefined) this.#enqueue(name, now + again * 1_000);
+    }
+  }
+
+  #createNamespace(name: string): void {
+    if (this.api.get({ kind: 'Namespace', name }) !== undefined) return;
+    const metadata = { name, finalizers: [NAMESPACE_FINALIZER] };
+    this.api.create('user', { apiVersion: 'v1', kind: 'Namespace', metadata });
+  }
+
+  #call(hook: Hook, request: Parameters<Hook>[0]): Promise<unknown> {
+    if (this.#mode === 'down') return Promise.reject(new Error('connect ECONNREFUSED'));
+    if (this.#mode === 'error') return Promise.reject(new Error('status 500'));
+    // The worst rubbish: well-formed JSON that would delete everything, were it taken for an answer.
+    if (this.#mode === 'rubbish') return Promise.resolve({ children: [], ok: true });
+    return hook(request);
+  }
+
+  #written(object: KubernetesObject): void {
+    const ref = refOf(object);
+    const at = this.#clock.elapsed() + this.#options.cacheLagMs;
+    this.#history.push({ at, key: keyOf(ref), object: this.api.get(ref), concerned: this.#concerned(object) });
+    if (this.#options.cacheLagMs === 0) this.#catchUp();
+  }
+
+  /** The UserSwarms that an event on this object is about. */
+  #concerned(object: KubernetesObject): string[] {
+    if (object.kind === 'UserSwarm') return [object.metadata.name];
+    const builtin = this.#options.flavour === 'builtin';
+    const swarms = this.api.list('UserSwarm');
+    if (object.kind === 'Namespace' && builtin) return swarms.map(({ metadata }) => metadata.name);
+    const owner = controllerOf(object);
+    if (object.kind === 'Pod') {
+      const instance = object.metadata.labels?.['app.kubernetes.io/instance'];
+      return builtin && instance !== undefined ? [instance] : [];
+    }
+    return swarms.filter(({ metadata }) => metadata.uid === owner).map(({ metadata }) => metadata.name);
+  }
+
+  #enqueue(name: string, at: number): void {
+    this.#due.set(name, Math.min(at, this.#due.get(name) ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** An event comes with what the cache then knows, never before. */
+  #catchUp(): void {
+    while (this.#history[0] !== undefined && this.#history[0].at <= this.#clock.elapsed()) {
+      const [{ at, key, object, concerned }] = this.#history.splice(0, 1) as [Event];
+      if (object === undefined) this.#seen.delete(key);
+      else this.#seen.set(key, object);
+      for (const name of concerned) this.#enqueue(name, at);
+    }
+  }
+
+  #cache(): CacheReader {
+    return {
+      get: (ref) => wireOrNothing(this.#seen.get(keyOf(ref))),
+      list: (kind) => wire([...this.#seen.values()].filter((object) => object.kind === kind)),
+    };
+  }
+}
+
+const wireOrNothing = (object: KubernetesObject | undefined): KubernetesObject | undefined =>
+  object === undefined ? undefined : wire(object);
+
+const behaviours = (): ReadonlyMap<string, ImageBehaviour> =>
+  new Map([
+    [MODEL_IMAGES.good, 'good'],
+    [MODEL_IMAGES.other, 'good'],
+    [MODEL_IMAGES.forbidden, 'good'],
+    [MODEL_IMAGES.crashing, 'crashing'],
+    [MODEL_IMAGES.hungry, 'hungry'],
+  ]);

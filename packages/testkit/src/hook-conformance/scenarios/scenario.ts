@@ -1,0 +1,87 @@
+import type { KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { asUserSwarm, type Ref, refOf } from '../objects.js';
+import type { Capability, World } from '../world.js';
+import type { JsonObject } from '../json.js';
+
+/** One story about one UserSwarm, told against any world. It leaves nothing behind. */
+export interface Scenario {
+  name: string;
+  needs: readonly Capability[];
+  /** @param name of a UserSwarm that nothing else uses. @throws when the world does not behave. */
+  run(world: World, name: string): Promise<void>;
+}
+
+/** Seconds within which a cause shows in the REASON column. */
+export const SHOWN_WITHIN_S = 10;
+
+export const swarmRef = (name: string): Ref => ({ kind: 'UserSwarm', name });
+export const childRef = (kind: string, namespace: string, name: string): Ref => ({
+  kind,
+  namespace,
+  name: `agent-runtime-${name}`,
+});
+export const CHILD_KINDS = ['ServiceAccount', 'Service', 'Deployment'] as const;
+
+/** Deep enough for specs in tests: each part replaces the default one. */
+export function userSwarm(world: World, name: string, spec: JsonObject = {}): KubernetesObject {
+  return {
+    apiVersion: 'uswarm.dev/v1alpha1',
+    kind: 'UserSwarm',
+    metadata: { name },
+    spec: {
+      userId: 'user-1',
+      placement: { runtimeNamespace: world.namespace },
+      runtime: { image: world.images.good },
+      ...spec,
+    },
+  };
+}
+
+const statusOf = (object: KubernetesObject | undefined): UserSwarmStatus =>
+  object === undefined ? {} : (asUserSwarm(object).status ?? {});
+
+/** Of this generation, so that what was true before a change does not count. */
+const readyReason = (object: KubernetesObject | undefined): string | undefined => {
+  const ready = statusOf(object).conditions?.find(({ type }) => type === 'Ready');
+  return ready?.observedGeneration === object?.metadata.generation ? ready?.reason : undefined;
+};
+
+/** Waits for a phase and, where given, the reason that goes with it. */
+export function reaches(world: World, name: string, phase: string, reason?: string, seconds?: number): Promise<void> {
+  const holds = (object: KubernetesObject | undefined): boolean => {
+    const shown = readyReason(object);
+    return statusOf(object).phase === phase && shown !== undefined && (reason === undefined || shown === reason);
+  };
+  return world.waitFor(swarmRef(name), `${phase}${reason === undefined ? '' : `/${reason}`}`, holds, seconds);
+}
+
+export const isGone = (world: World, ref: Ref): Promise<void> =>
+  world.waitFor(ref, 'gone', (object) => object === undefined);
+
+/** Deletes the UserSwarm and waits until it, its children and its pods are gone. */
+export async function removed(world: World, name: string, namespace = world.namespace): Promise<void> {
+  await world.delete(swarmRef(name));
+  await isGone(world, swarmRef(name));
+  for (const kind of CHILD_KINDS) await isGone(world, childRef(kind, namespace, name));
+  for (const pod of await podsOf(world, name, namespace)) await isGone(world, refOf(pod));
+}
+
+export async function podsOf(world: World, name: string, namespace = world.namespace): Promise<KubernetesObject[]> {
+  const pods = await world.list('Pod', namespace);
+  return pods.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
+}
+
+/** The uids of the children, to see whether they stayed the same objects. @throws when one is missing. */
+export async function childUids(world: World, name: string, namespace = world.namespace): Promise<string[]> {
+  const children = await Promise.all(CHILD_KINDS.map((kind) => world.get(childRef(kind, namespace, name))));
+  return children.map((child, index) => {
+    if (child?.metadata.uid === undefined) throw new Error(`the ${CHILD_KINDS[index]} is missing`);
+    return child.metadata.uid;
+  });
+}
+
+export function same(what: string, before: unknown, after: unknown): void {
+  if (JSON.stringify(before) !== JSON.stringify(after)) {
+    throw new Error(`${what} changed: ${JSON.stringify(before)} became ${JSON.stringify(after)}`);
+  }
+}

@@ -1,0 +1,99 @@
+import { type SyncResponse, type UserSwarmStatus, workspaceIdOf } from '@uswarm/contract/userswarm';
+import { type Clock, type Logger, type SigningKey, systemClock } from '@uswarm/service-kit';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { bearerCheck } from './http/bearer.js';
+import { readSyncRequest } from './http/sync-request.js';
+import type { SyncOutcome, WebhookMetrics } from './metrics.js';
+import { render } from './render/render.js';
+import type { DatabaseState, RenderSettings } from './render/settings.js';
+import { createTokenSource } from './token-cache.js';
+
+export interface WebhookDeps {
+  syncToken: string;
+  mcpKey: SigningKey;
+  settings: RenderSettings;
+  logger: Pick<Logger, 'error' | 'warn'>;
+  metrics?: WebhookMetrics;
+  databaseState?: () => DatabaseState;
+  clock?: Clock;
+}
+
+/** A child object is tens of kilobytes with its managed fields, and there may be several. */
+const BODY_LIMIT = '8mb';
+
+/** `POST /sync` and `GET /healthz`. An error changes nothing: it never is an empty list of children. spec: supporting §4.2 */
+export function createWebhookApp(deps: WebhookDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/healthz', (_request, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  app.post(
+    '/sync',
+    measure(deps),
+    authenticate(deps),
+    express.json({ limit: BODY_LIMIT, type: () => true }),
+    sync(deps),
+  );
+  app.use((_request, response) => {
+    response.status(404).json({ error: 'not found' });
+  });
+  app.use(errors(deps));
+  return app;
+}
+
+const OUTCOMES: Readonly<Record<number, SyncOutcome>> = { 200: 'ok', 401: 'unauthorized', 500: 'error' };
+
+function measure({ metrics }: WebhookDeps): RequestHandler {
+  return (_request, response, next) => {
+    const start = performance.now();
+    response.once('finish', () => {
+      metrics?.answered(OUTCOMES[response.statusCode] ?? 'bad_request', (performance.now() - start) / 1_000);
+    });
+    next();
+  };
+}
+
+/** Before the body is read: a stranger gets no memory of ours. */
+function authenticate({ syncToken }: WebhookDeps): RequestHandler {
+  const isAuthentic = bearerCheck(syncToken);
+  return (request, response, next) => {
+    if (isAuthentic(request.headers)) next();
+    else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'a valid token is required' });
+  };
+}
+
+function sync(deps: WebhookDeps): RequestHandler {
+  const { settings, metrics, databaseState = () => 'unset' as const, clock = systemClock } = deps;
+  const tokenOf = createTokenSource(deps.mcpKey);
+  return async (incoming, response) => {
+    const read = readSyncRequest(incoming.body);
+    if ('fault' in read) {
+      response.status(400).json({ error: read.fault });
+      return;
+    }
+    const mcpToken = await tokenOf(workspaceIdOf(read.request.parent.metadata.name));
+    const answer = render(read.request, settings, { mcpToken, database: databaseState(), now: clock.now() });
+    count(answer, metrics);
+    response.json(answer);
+  };
+}
+
+function count({ status }: SyncResponse, metrics: WebhookMetrics | undefined): void {
+  const { phase, conditions } = status as UserSwarmStatus;
+  const ready = conditions?.find(({ type }) => type === 'Ready');
+  metrics?.rendered(phase ?? '', ready?.reason ?? '');
+}
+
+function errors({ logger }: WebhookDeps): ErrorRequestHandler {
+  return (error: unknown, _request, response, _next) => {
+    const { status } = (error ?? {}) as { status?: unknown };
+    if (typeof status === 'number' && status >= 400 && status < 500) {
+      response.status(status).json({ error: status === 413 ? 'the body is too large' : 'the body is malformed' });
+      return;
+    }
+    logger.error({ err: error }, 'a sync failed');
+    response.status(500).json({ error: 'internal error' });
+  };
+}

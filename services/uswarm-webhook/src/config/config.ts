@@ -1,0 +1,73 @@
+import { json, loadConfig, parseSigningKey, port, type SigningKey } from '@uswarm/service-kit';
+import { z } from 'zod';
+import type { RenderSettings } from '../render/settings.js';
+import { callPublicKey } from './call-public-key.js';
+import { loadPolicy } from './policy.js';
+import { runtimePods } from './runtime-pods.js';
+import { type Database, plainUrl, readStores, storeVariables } from './stores.js';
+
+const signingKey = z.string().transform((text, context): SigningKey => {
+  try {
+    return parseSigningKey(text);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'needs at least 32 bytes' });
+    return z.NEVER;
+  }
+});
+
+const schema = z.object({
+  /** What the controller shows as its bearer token. */
+  SYNC_TOKEN: z.string().refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
+  /** `/sync` and `/healthz`. */
+  HTTP_PORT: port.default(8080),
+  /** `/livez`, `/readyz`, `/metrics`. */
+  OPS_PORT: port.default(8081),
+  /** The folder that the ConfigMap `uswarm-policy` is mounted at. */
+  POLICY_DIRECTORY: z.string().default('/etc/uswarm/policy'),
+  RUNTIME_PODS: json(runtimePods).prefault('{}'),
+  USWARM_CALL_PUBLIC_KEY: callPublicKey,
+  SVC_AGENT_RUNTIME_IMAGE: z
+    .string()
+    .max(512)
+    .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
+  SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
+  SVC_MCP_ENDPOINT: plainUrl,
+  SVC_MCP_SIGNING_KEY: signingKey,
+  ...storeVariables,
+});
+
+export interface WebhookConfig {
+  syncToken: string;
+  port: number;
+  opsPort: number;
+  mcpKey: SigningKey;
+  /** What the background probe asks, when pods are given a database. */
+  database: Database | undefined;
+  settings: RenderSettings;
+}
+
+/**
+ * The environment and the policy's folder, read once. spec: supporting §2.4
+ *
+ * @throws ConfigError that names each setting at fault and no value.
+ */
+export async function loadWebhookConfig(env: Record<string, string | undefined>): Promise<WebhookConfig> {
+  const values = loadConfig(schema, env);
+  const { stores, database } = readStores(values);
+  return {
+    syncToken: values.SYNC_TOKEN,
+    port: values.HTTP_PORT,
+    opsPort: values.OPS_PORT,
+    mcpKey: values.SVC_MCP_SIGNING_KEY,
+    database,
+    settings: {
+      image: values.SVC_AGENT_RUNTIME_IMAGE,
+      orchestratorEndpoint: values.SVC_ORCHESTRATOR_ENDPOINT,
+      mcpEndpoint: values.SVC_MCP_ENDPOINT,
+      callPublicKey: values.USWARM_CALL_PUBLIC_KEY,
+      stores,
+      pods: values.RUNTIME_PODS,
+      policy: await loadPolicy(values.POLICY_DIRECTORY),
+    },
+  };
+}

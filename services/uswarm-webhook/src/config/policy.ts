@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError } from '@uswarm/service-kit';
+
+/** What a UserSwarm may ask for; the ConfigMap `uswarm-policy`, which admission reads too. */
+export interface Policy {
+  runtimeNamespaces: ReadonlySet<string>;
+  /** Besides the configured image. Empty: that one alone. */
+  imagePrefixes: readonly string[];
+  /** Secrets that any workspace may take its environment from, besides its own. */
+  sharedEnvSecrets: ReadonlySet<string>;
+}
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const SECRET = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
+const PREFIX = /^[a-z0-9][^\s]*$/;
+
+/**
+ * Reads the lists, one entry a line. A list without a file is empty.
+ *
+ * @throws ConfigError where an entry is malformed or no namespace is allowed at all.
+ */
+export async function loadPolicy(directory: string): Promise<Policy> {
+  const [runtimeNamespaces, imagePrefixes, sharedEnvSecrets] = await Promise.all([
+    readList(directory, 'runtimeNamespaces', NAMESPACE),
+    readList(directory, 'imagePrefixes', PREFIX),
+    readList(directory, 'sharedEnvSecrets', SECRET),
+  ]);
+  if (runtimeNamespaces.length === 0) {
+    throw new ConfigError('the policy (POLICY_DIRECTORY) allows no runtime namespace: runtimeNamespaces is empty');
+  }
+  return {
+    runtimeNamespaces: new Set(runtimeNamespaces),
+    imagePrefixes,
+    sharedEnvSecrets: new Set(sharedEnvSecrets),
+  };
+}
+
+async function readList(directory: string, name: string, entry: RegExp): Promise<string[]> {
+  const text = await readFile(join(directory, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw new ConfigError(`the policy (POLICY_DIRECTORY) cannot be read: ${name}: ${error.code ?? 'error'}`);
+  });
+  const entries = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const wrong = entries.findIndex((line) => !entry.test(line));
+  if (wrong !== -1) {
+    throw new ConfigError(`the policy (POLICY_DIRECTORY) is malformed: entry ${wrong + 1} of ${name}`);
+  }
+  return entries;
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { workspaceIdOf } from '@uswarm/contract/userswarm';
+import { createManualClock, type Hook, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/testkit';
+import { testFacts, testSettings } from '../test/webhook-input.js';
+import { render } from './render/render.js';
+
+const settings = testSettings({ image: MODEL_IMAGES.good });
+
+function createWorld(options: Partial<ConstructorParameters<typeof ModelWorld>[0]>): ModelWorld {
+  const clock = createManualClock();
+  const hook: Hook = async (request) =>
+    render(request, settings, await testFacts(workspaceIdOf(request.parent.metadata.name), { now: clock.now() }));
+  return new ModelWorld({ hook, clock, ...options });
+}
+
+describe.each([
+  { flavour: 'builtin', apply: 'server-side', cacheLagMs: 0 },
+  { flavour: 'builtin', apply: 'server-side', cacheLagMs: 1_000 },
+  { flavour: 'metacontroller', apply: 'three-way', cacheLagMs: 0 },
+  { flavour: 'metacontroller', apply: 'three-way', cacheLagMs: 1_000 },
+  { flavour: 'metacontroller', apply: 'server-side', cacheLagMs: 0 },
+] as const)('as $flavour with $apply apply and a cache $cacheLagMs ms behind', (options) => {
+  it.each(scenariosFor(createWorld(options)).map((scenario) => [scenario.name, scenario] as const))(
+    '%s',
+    async (_name, scenario) => {
+      const world = createWorld(options);
+      await scenario.run(world, 'workspace-story');
+      expect(world.api.list('UserSwarm')).toEqual([]);
+      expect(world.api.list('Pod')).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import { Client, type ClientConfig } from 'pg';
+import type { Database } from './config/stores.js';
+import type { DatabaseState } from './render/settings.js';
+
+export interface DatabaseProbe {
+  state(): DatabaseState;
+  stop(): Promise<void>;
+}
+
+export interface ProbeOptions {
+  /** One attempt; a rejection means unreachable. */
+  ask: () => Promise<void>;
+  logger: Pick<Logger, 'info' | 'warn'>;
+  /** Milliseconds between two attempts while the database answers. */
+  intervalMs?: number;
+}
+
+const INTERVAL_MS = 3_000;
+const TIMEOUT_MS = 2_000;
+
+/** Asks in the background, again and again; resolves after the first answer, whatever it was. */
+export async function startProbe({ ask, logger, intervalMs = INTERVAL_MS }: ProbeOptions): Promise<DatabaseProbe> {
+  let state: DatabaseState = 'unset';
+  let failures = 0;
+  const stopping = new AbortController();
+  const attempt = async (): Promise<void> => {
+    const answered = await ask().then(
+      () => true,
+      () => false,
+    );
+    failures = answered ? 0 : failures + 1;
+    const next = answered ? 'reachable' : 'unreachable';
+    if (next !== state && answered) logger.info('the database of runtimes answers');
+    if (next !== state && !answered) logger.warn('the database of runtimes does not answer');
+    state = next;
+  };
+  await attempt();
+  const loop = (async () => {
+    while (!stopping.signal.aborted) {
+      const delay =
+        failures === 0 ? intervalMs : backoffDelay({ initialMs: intervalMs / 3, maxMs: intervalMs }, failures - 1);
+      await sleep(delay, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (!stopping.signal.aborted) await attempt();
+    }
+  })();
+  return {
+    state: () => state,
+    async stop() {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+const TLS: Readonly<Record<Database['sslMode'], ClientConfig['ssl']>> = {
+  disable: false,
+  require: { rejectUnauthorized: false },
+  'verify-ca': { checkServerIdentity: () => undefined },
+  'verify-full': true,
+};
+
+/** Connects anew, asks `SELECT 1`, and leaves. */
+export const askDatabase = (database: Database) => async (): Promise<void> => {
+  const { sslMode, ...connection } = database;
+  const client = new Client({
+    ...connection,
+    ssl: TLS[sslMode] ?? false,
+    application_name: 'uswarm-webhook',
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+  });
+  // A connection that breaks between two calls would otherwise take the process down.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+  } finally {
+    // Not awaited: a database that does not answer need not take leave either.
+    void client.end().catch(() => undefined);
+  }
+};

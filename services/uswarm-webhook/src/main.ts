@@ -1,0 +1,34 @@
+// oxlint-disable-next-line import/no-unassigned-import
+import './small-nursery.js';
+import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
+import { createWebhookApp } from './app.js';
+import { loadWebhookConfig } from './config/config.js';
+import { askDatabase, startProbe } from './database-probe.js';
+import { createWebhookMetrics } from './metrics.js';
+
+const service = 'uswarm-webhook';
+const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
+
+await runService({ logger }, async (stack) => {
+  const { database, ...config } = await loadWebhookConfig(process.env);
+  const registry = createMetrics(service);
+  let serving = false;
+  const ops = await startOpsServer({ metrics: registry, ready: () => serving, port: config.opsPort });
+  stack.defer('operations server', () => ops.close());
+
+  const probe = database === undefined ? undefined : await startProbe({ ask: askDatabase(database), logger });
+  stack.defer('database probe', () => probe?.stop());
+
+  const app = createWebhookApp({
+    ...config,
+    logger,
+    metrics: createWebhookMetrics(registry),
+    ...(probe === undefined ? {} : { databaseState: probe.state }),
+  });
+  const http = await listen(app, { port: config.port });
+  // Longer than any client keeps a connection: one that the server closes just as a request comes is a lost sync.
+  http.server.keepAliveTimeout = 120_000;
+  stack.defer('webhook', () => http.close());
+  serving = true;
+  logger.info({ port: http.port, ops_port: ops.port }, 'serving /sync');
+});

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import {
+  API_GROUP,
+  type KubernetesObject,
+  runtimeSelector,
+  type UserSwarm,
+  type UserSwarmSpec,
+} from '@uswarm/contract/userswarm';
+import { renderEnvironment } from './environment.js';
+import { childLabels } from './labels.js';
+import { placeOf } from './place.js';
+import { renderResources } from './resources.js';
+import type { RenderSettings } from './settings.js';
+
+/** Which pod template was applied last: tells an observed Deployment that is up to date from one that is not. */
+export const REVISION = `${API_GROUP}/template-revision`;
+
+export const RUNTIME_CONTAINER = 'agent-runtime';
+const NOBODY = 65_532;
+/** Seconds that a runtime may take to become Ready before StartDeadlineExceeded shows. */
+const START_DEADLINE_S = 300;
+
+export interface DeploymentInput {
+  parent: UserSwarm;
+  spec: UserSwarmSpec;
+  image: string;
+  settings: RenderSettings;
+  mcpToken: string;
+}
+
+/** One pod or, suspended, none. spec: supporting §2.3 */
+export function renderDeployment(input: DeploymentInput): KubernetesObject {
+  const { name, namespace, userSwarm } = placeOf(input.parent, input.spec);
+  const template = renderTemplate(input);
+  const revision = createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 16);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels: childLabels(userSwarm), annotations: { [REVISION]: revision } },
+    spec: {
+      replicas: input.spec.suspend ? 0 : 1,
+      strategy: { type: 'Recreate' },
+      progressDeadlineSeconds: START_DEADLINE_S,
+      revisionHistoryLimit: 1,
+      // Immutable once created: an API server refuses any other on every sync.
+      selector: { matchLabels: runtimeSelector(userSwarm) },
+      template,
+    },
+  };
+}
+
+function renderTemplate(input: DeploymentInput): object {
+  const { name, userSwarm } = placeOf(input.parent, input.spec);
+  const { pods } = input.settings;
+  return {
+    metadata: {
+      labels: { ...pods.labels, ...childLabels(userSwarm) },
+      ...(Object.keys(pods.annotations).length === 0 ? {} : { annotations: pods.annotations }),
+    },
+    spec: {
+      serviceAccountName: name,
+      automountServiceAccountToken: false,
+      // A Service's name must not become a variable that the runtime would take for a setting.
+      enableServiceLinks: false,
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 5,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: NOBODY,
+        runAsGroup: NOBODY,
+        fsGroup: NOBODY,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      containers: [renderContainer(input)],
+      volumes: [
+        { name: 'cache', emptyDir: { sizeLimit: '512Mi' } },
+        { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
+      ],
+      ...scheduling(pods),
+    },
+  };
+}
+
+/** What is empty is left out: the API server does not store it, and what is sent must equal what is stored. */
+function scheduling(pods: RenderSettings['pods']): object {
+  const { imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints } = pods;
+  const { priorityClassName, runtimeClassName } = pods;
+  const fields = { imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints };
+  return Object.fromEntries(
+    Object.entries({ ...fields, priorityClassName, runtimeClassName }).filter(
+      ([, value]) => value !== undefined && Object.keys(value).length > 0,
+    ),
+  );
+}
+
+function renderContainer({ parent, spec, image, settings, mcpToken }: DeploymentInput): object {
+  const { port } = spec.runtime;
+  const secret = spec.config.envSecretRef?.name;
+  return {
+    name: RUNTIME_CONTAINER,
+    image,
+    imagePullPolicy: settings.pods.imagePullPolicy,
+    env: renderEnvironment(parent, spec, settings, mcpToken),
+    ...(secret === undefined ? {} : { envFrom: [{ secretRef: { name: secret } }] }),
+    ports: [{ name: 'grpc', protocol: 'TCP', containerPort: port }],
+    resources: renderResources(spec.runtime.resources, settings.pods.resources),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      runAsUser: NOBODY,
+      runAsGroup: NOBODY,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    // A kubelet can look once a second at most; ready is to show as soon as it is true.
+    startupProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 120 }),
+    readinessProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 }),
+    livenessProbe: probe(port, { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 }),
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+    volumeMounts: [
+      { name: 'cache', mountPath: '/var/cache/uswarm' },
+      { name: 'tmp', mountPath: '/tmp' },
+    ],
+  };
+}
+
+interface ProbeTiming {
+  periodSeconds: number;
+  timeoutSeconds: number;
+  failureThreshold: number;
+}
+
+const probe = (port: number, timing: ProbeTiming): object => ({
+  grpc: { port, service: '' },
+  ...timing,
+  successThreshold: 1,
+});

@@ -1,0 +1,9 @@
+import { CONTROLLER_MANAGER, LABEL, RUNTIME_COMPONENT, runtimeSelector } from '@uswarm/contract/userswarm';
+
+/** Of every child and of the pod. */
+export const childLabels = (userSwarm: string): Record<string, string> => ({
+  ...runtimeSelector(userSwarm),
+  [LABEL.component]: RUNTIME_COMPONENT,
+  [LABEL.partOf]: 'uswarm',
+  [LABEL.managedBy]: CONTROLLER_MANAGER,
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedQuantity } from '@uswarm/testkit';
+import fc from 'fast-check';
+import { canonicalQuantity, exceeds, parseQuantity } from './quantity.js';
+
+const quantities = fc
+  .tuple(
+    fc.oneof(
+      fc.nat(99_999).map(String),
+      fc.double({ min: 0, max: 9_999, noNaN: true }).map((value) => value.toFixed(4)),
+    ),
+    fc.constantFrom('', 'm', 'k', 'M', 'G', 'Ki', 'Mi', 'Gi', 'Ti', 'e2', 'E3', 'e-1', 'u', 'n'),
+  )
+  .map(([number, suffix]) => number + suffix);
+
+describe('quantities', () => {
+  it.each([
+    ['1000m', '1'],
+    ['0.5', '500m'],
+    ['1.5', '1500m'],
+    ['.25', '250m'],
+    ['100m', '100m'],
+    ['1024Mi', '1Gi'],
+    ['1.5Gi', '1536Mi'],
+    ['1024', '1024'],
+    ['1000', '1k'],
+    ['1500000', '1500k'],
+    ['512Ki', '512Ki'],
+    ['0.5Ki', '512'],
+    ['1e3', '1e3'],
+    ['15e-1', '1500e-3'],
+    ['0.0001', '1m'],
+    ['+2', '2'],
+    ['0Mi', '0'],
+    ['0100Mi', '100Mi'],
+  ])('%s is stored as %s', (text, canonical) => {
+    expect(canonicalQuantity(text)).toBe(canonical);
+  });
+
+  it.each(
+    ['', 'Mi', '1 Gi', '-1', '1mm', 'a', '1e999', '1e', '.', '1KI', '10E', '9999999E'].filter((text) => text !== '10E'),
+  )('%p is none', (text) => {
+    expect(parseQuantity(text)).toBeUndefined();
+    expect(() => canonicalQuantity(text)).toThrow('not a quantity');
+  });
+
+  it('is written as the API server stores it, whatever it was, and then stays so', () => {
+    fc.assert(
+      fc.property(quantities, (text) => {
+        const canonical = canonicalQuantity(text);
+        expect(canonical).toBe(storedQuantity(text));
+        expect(storedQuantity(canonical)).toBe(canonical);
+      }),
+    );
+  });
+
+  it('compares across suffixes', () => {
+    expect(exceeds('1Gi', '1G')).toBe(true);
+    expect(exceeds('1000m', '1')).toBe(false);
+    expect(exceeds('1001m', '1')).toBe(true);
+  });
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, UserSwarm } from '@uswarm/contract/userswarm';
+import { runtimePods } from '../config/runtime-pods.js';
+import { settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
+import { render } from './render.js';
+import type { RenderSettings } from './settings.js';
+
+interface Template {
+  metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+  spec: Record<string, unknown> & {
+    containers: [
+      { image: string; env: { name: string; value?: string }[]; envFrom?: unknown; ports: unknown; resources: unknown },
+    ];
+  };
+}
+
+async function rendered(parent: UserSwarm, settings: RenderSettings = testSettings()) {
+  const { children, status } = render(syncRequest(parent), settings, await testFacts());
+  const find = (kind: string): KubernetesObject =>
+    (children as unknown as KubernetesObject[]).find((child) => child.kind === kind)!;
+  const deployment = find('Deployment') as KubernetesObject & { spec: { replicas: number; template: Template } };
+  return {
+    children,
+    status,
+    service: find('Service'),
+    deployment,
+    container: deployment?.spec.template.spec.containers[0],
+  };
+}
+
+const environment = ({ env }: { env: { name: string; value?: string }[] }): Record<string, string | undefined> =>
+  Object.fromEntries(env.map(({ name, value }) => [name, value]));
+
+describe('rendering a UserSwarm', () => {
+  it('CRD-004: tells the runtime whose it is, however the id is written', async () => {
+    const { container } = await rendered(userSwarm({ userId: 'user-$(USWARM_MCP_TOKEN)$$' }));
+    // A kubelet turns the doubled dollars back into single ones and expands nothing.
+    expect(environment(container)['USWARM_USER_ID']).toBe('user-$$(USWARM_MCP_TOKEN)$$$$');
+  });
+
+  it('CRD-005: children go to placement.runtimeNamespace; userswarms by default', async () => {
+    const namespaces = async (spec: object): Promise<unknown[]> =>
+      (await rendered(userSwarm({ ...spec }))).children.map(({ metadata }) => metadata.namespace);
+    expect(await namespaces({})).toEqual(['userswarms', 'userswarms', 'userswarms']);
+    const placement = { runtimeNamespace: 'userswarms-spare' };
+    expect(await namespaces({ placement })).toEqual(Array(3).fill('userswarms-spare'));
+  });
+
+  it('CRD-006: runtime.image is the image; without one the configured image is', async () => {
+    const own = await rendered(userSwarm({ runtime: { image: 'registry.test/own:2' } }));
+    expect([own.container.image, own.status['image']]).toEqual(['registry.test/own:2', 'registry.test/own:2']);
+    for (const runtime of [{}, { image: '' }]) {
+      expect((await rendered(userSwarm({ runtime }))).container.image).toBe('registry.test/runtime:1');
+    }
+  });
+
+  it('CRD-007: runtime.port is the gRPC port everywhere; 42618 by default', async () => {
+    for (const [runtime, port] of [
+      [{}, 42_618],
+      [{ port: 5000 }, 5000],
+    ] as const) {
+      const { container, service, status } = await rendered(userSwarm({ runtime }));
+      expect(container.ports).toEqual([{ name: 'grpc', protocol: 'TCP', containerPort: port }]);
+      expect(service).toMatchObject({ spec: { ports: [{ port, targetPort: port }] } });
+      expect(container).toMatchObject({ startupProbe: { grpc: { port } }, readinessProbe: { grpc: { port } } });
+      expect(environment(container)['USWARM_RUNTIME_PORT']).toBe(String(port));
+      expect(status['address']).toBe(`http://agent-runtime-workspace-a.userswarms.svc:${port}`);
+    }
+  });
+
+  it('CRD-008: runtime.resources are the requests and limits, as the API server writes them', async () => {
+    const resources = { requests: { cpu: '0.5', memory: '128Mi' }, limits: { cpu: '1000m', memory: '1024Mi' } };
+    const { container } = await rendered(userSwarm({ runtime: { resources } }));
+    expect(container.resources).toEqual({
+      requests: { cpu: '500m', memory: '128Mi' },
+      limits: { cpu: '1', memory: '1Gi' },
+    });
+  });
+
+  it('CRD-009: config.defaultProvider reaches the runtime, and is left out otherwise', async () => {
+    const { container } = await rendered(userSwarm({ config: { defaultProvider: 'openai' } }));
+    expect(environment(container)['USWARM_DEFAULT_PROVIDER']).toBe('openai');
+    expect(environment((await rendered(userSwarm())).container)).not.toHaveProperty('USWARM_DEFAULT_PROVIDER');
+  });
+
+  it('CRD-010: config.defaultModel reaches the runtime, and is left out otherwise', async () => {
+    const { container } = await rendered(userSwarm({ config: { defaultModel: 'some/model-1' } }));
+    expect(environment(container)['USWARM_DEFAULT_MODEL']).toBe('some/model-1');
+    expect(environment((await rendered(userSwarm())).container)).not.toHaveProperty('USWARM_DEFAULT_MODEL');
+  });
+
+  it('CRD-011: config.envSecretRef is where the sensitive environment comes from', async () => {
+    for (const name of ['workspace-a-env', 'uswarm-model-env']) {
+      const { container } = await rendered(userSwarm({ config: { envSecretRef: { name } } }));
+      expect(container.envFrom).toEqual([{ secretRef: { name } }]);
+    }
+    expect((await rendered(userSwarm())).container.envFrom).toBeUndefined();
+  });
+
+  it('takes the secret ones of the stores from a Secret and the others as they are', async () => {
+    const stores = [{ name: 'SVC_DATABASE_HOST', value: 'db.test' }, { name: 'SVC_DATABASE_PASSWORD' }];
+    const { container } = await rendered(userSwarm(), testSettings({ stores }));
+    expect(container.env).toContainEqual({ name: 'SVC_DATABASE_HOST', value: 'db.test' });
+    expect(container.env).toContainEqual({
+      name: 'SVC_DATABASE_PASSWORD',
+      valueFrom: { secretKeyRef: { name: 'uswarm-runtime-stores', key: 'SVC_DATABASE_PASSWORD' } },
+    });
+  });
+
+  it('puts the settings of runtime pods where they belong, and leaves empty ones out', async () => {
+    const pods = runtimePods.parse({
+      imagePullSecrets: [{ name: 'pull' }],
+      imagePullPolicy: 'Always',
+      nodeSelector: { pool: 'runtimes' },
+      affinity: {},
+      tolerations: [{ key: 'runtimes', operator: 'Exists' }],
+      priorityClassName: 'low',
+      runtimeClassName: '',
+      labels: { team: 'agents' },
+      annotations: { note: 'x' },
+      extraEnv: [
+        { name: 'EMPTY', value: '' },
+        { name: 'TZ', value: 'UTC' },
+      ],
+    });
+    const { deployment, container } = await rendered(userSwarm(), testSettings({ pods }));
+    const { metadata, spec } = deployment.spec.template;
+    expect(spec).toMatchObject({
+      imagePullSecrets: [{ name: 'pull' }],
+      nodeSelector: { pool: 'runtimes' },
+      tolerations: [{ key: 'runtimes', operator: 'Exists' }],
+      priorityClassName: 'low',
+    });
+    for (const field of ['affinity', 'topologySpreadConstraints', 'runtimeClassName'])
+      expect(spec).not.toHaveProperty(field);
+    expect(metadata.annotations).toEqual({ note: 'x' });
+    expect(metadata.labels).toMatchObject({ team: 'agents', 'app.kubernetes.io/instance': 'workspace-a' });
+    expect(container).toMatchObject({ imagePullPolicy: 'Always' });
+    expect(container.env.slice(-2)).toEqual([{ name: 'EMPTY' }, { name: 'TZ', value: 'UTC' }]);
+  });
+
+  it('renders no pod while suspended', async () => {
+    const { deployment, status } = await rendered(userSwarm({ suspend: true }));
+    expect(deployment.spec.replicas).toBe(0);
+    expect(status['phase']).toBe('Suspended');
+  });
+});
+
+describe('what is refused', () => {
+  const refused = async (parent: UserSwarm, settings = testSettings()) => {
+    const { children, status } = render(syncRequest(parent), settings, await testFacts());
+    const ready = (status['conditions'] as { type: string; reason: string; message: string }[])[0]!;
+    return { children, phase: status['phase'], reason: ready.reason, message: ready.message };
+  };
+
+  it.each([
+    ['a namespace that is not for runtimes', { placement: { runtimeNamespace: 'kube-system' } }, 'kube-system'],
+    ['an image from elsewhere', { runtime: { image: 'elsewhere.test/x:1' } }, 'elsewhere.test/x:1'],
+    ["another workspace's Secret", { config: { envSecretRef: { name: 'workspace-b-env' } } }, 'workspace-b-env'],
+    ['any other Secret', { config: { envSecretRef: { name: 'uswarm-runtime-stores' } } }, 'uswarm-runtime-stores'],
+  ])('%s: PolicyDenied', async (_what, spec, named) => {
+    const answer = await refused(userSwarm(spec));
+    expect(answer).toMatchObject({ children: [], phase: 'Error', reason: 'PolicyDenied' });
+    expect(answer.message).toContain(named);
+  });
+
+  it('knows where a name ends that an image prefix ends with', async () => {
+    const policy = { ...testSettings().policy, imagePrefixes: ['registry.test/team'] };
+    const phaseOf = async (image: string): Promise<unknown> =>
+      (await refused(userSwarm({ runtime: { image } }), testSettings({ policy }))).phase;
+    expect(await phaseOf('registry.test/team/app:1')).toBe('Progressing');
+    expect(await phaseOf('registry.test/team:1')).toBe('Progressing');
+    expect(await phaseOf('registry.test/team-of-others/app:1')).toBe('Error');
+  });
+
+  it('allows the configured image alone where there are no prefixes', async () => {
+    const settings = testSettings({ policy: { ...testSettings().policy, imagePrefixes: [] } });
+    expect((await refused(userSwarm({ runtime: { image: 'registry.test/runtime:1' } }), settings)).phase).toBe(
+      'Progressing',
+    );
+    expect((await refused(userSwarm({ runtime: { image: 'registry.test/runtime:2' } }), settings)).phase).toBe('Error');
+  });
+
+  it.each([
+    ['an amount that is none', { resources: { limits: { cpu: 'many' } } }, 'limits.cpu'],
+    [
+      'a request above its limit',
+      { resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } },
+      'requests.memory',
+    ],
+  ])('%s: InvalidSpec', async (_what, runtime, named) => {
+    const answer = await refused(userSwarm({ runtime }));
+    expect(answer).toMatchObject({ children: [], phase: 'Error', reason: 'InvalidSpec' });
+    expect(answer.message).toContain(named);
+  });
+
+  it('a spec that admission would not have let through: InvalidSpec with the field', async () => {
+    const parent = userSwarm();
+    const answer = await refused({ ...parent, spec: { ...parent.spec, userId: '' } });
+    expect(answer).toMatchObject({ phase: 'Error', reason: 'InvalidSpec' });
+    expect(answer.message).toContain('spec.userId');
+  });
+
+  it('keeps the children as they are, field by field, and stops the pod when told to', async () => {
+    const settled = await settledRequest(userSwarm({ config: { envSecretRef: { name: 'uswarm-model-env' } } }));
+    const before = render(settled, testSettings(), await testFacts());
+    const policy = { ...testSettings().policy, sharedEnvSecrets: new Set<string>() };
+    const denied = render(settled, testSettings({ policy }), await testFacts());
+    expect(denied.status['phase']).toBe('Error');
+    expect(denied.children).toMatchObject(before.children);
+    const suspended = { ...settled, parent: { ...settled.parent, spec: { ...settled.parent.spec, suspend: true } } };
+    const stopped = render(suspended, testSettings({ policy }), await testFacts());
+    expect(stopped.children.map((child) => (child['spec'] as { replicas?: number } | undefined)?.replicas)).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+
+  it('keeps only children of its own', async () => {
+    const settled = await settledRequest(userSwarm());
+    const stranger = { ...settled.parent, metadata: { ...settled.parent.metadata, uid: 'another' } };
+    const policy = { ...testSettings().policy, runtimeNamespaces: new Set(['elsewhere']) };
+    expect(render({ ...settled, parent: stranger }, testSettings({ policy }), await testFacts()).children).toEqual([]);
+  });
+});

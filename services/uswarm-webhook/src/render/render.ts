@@ -1,0 +1,95 @@
+import {
+  type FailureReason,
+  type KubernetesObject,
+  type SyncRequest,
+  type SyncResponse,
+  type UserSwarmSpec,
+} from '@uswarm/contract/userswarm';
+import type { Deployment } from '../status/observed.js';
+import { deriveStatus, type Rendering, type Status } from '../status/status.js';
+import { renderDeployment } from './deployment.js';
+import { NotRenderable } from './invalid.js';
+import { keepChildren } from './kept-children.js';
+import { placeOf } from './place.js';
+import { renderService } from './service.js';
+import { renderServiceAccount } from './service-account.js';
+import type { RenderFacts, RenderSettings } from './settings.js';
+import { allowedImage, checkPolicy, readSpec } from './spec.js';
+
+/** Seconds after which a deletion is looked at again, should an event have been missed. */
+const DELETING_RESYNC_S = 5;
+/** Seconds; for causes whose end nobody is told of. */
+const WAITING_RESYNC_S = 5;
+/** Seconds; with the probe's own period, an outage shows and ends in less than ten. */
+const DATABASE_RESYNC_S = 3;
+/** Refused writes: what stands in the way is not watched. */
+const UNWATCHED: ReadonlySet<string> = new Set([
+  'NamespaceMissing',
+  'NameConflict',
+  'QuotaExceeded',
+  'Forbidden',
+  'ApplyFailed',
+]);
+
+/**
+ * The answer to one sync: what is to exist and what is the case. A pure function; equal inputs give
+ * equal bytes. What cannot be rendered keeps the children it has. spec: supporting §4.2
+ */
+export function render(request: SyncRequest, settings: RenderSettings, facts: RenderFacts): SyncResponse {
+  const { rendering, children } = renderChildren(request, settings, facts);
+  const status = deriveStatus(request, rendering, facts);
+  if (request.finalizing) return finalize(request, status);
+  const resyncAfterSeconds = resyncAfter(status, facts);
+  return {
+    status: { ...status },
+    children: children as SyncResponse['children'],
+    ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
+  };
+}
+
+/** Nothing is to exist any more; done once the request shows that nothing does. */
+function finalize({ children }: SyncRequest, status: Status): SyncResponse {
+  const finalized = Object.values(children).every((group) => Object.keys(group).length === 0);
+  return {
+    status: { ...status },
+    children: [],
+    ...(finalized ? {} : { resyncAfterSeconds: DELETING_RESYNC_S }),
+    finalized,
+  };
+}
+
+interface Rendered {
+  rendering: Rendering;
+  children: KubernetesObject[];
+}
+
+function renderChildren(request: SyncRequest, settings: RenderSettings, { mcpToken }: RenderFacts): Rendered {
+  const { parent } = request;
+  let spec: UserSwarmSpec | undefined;
+  try {
+    spec = readSpec(parent);
+    checkPolicy(parent, spec, settings.policy);
+    const image = allowedImage(spec, settings.image, settings.policy);
+    const place = placeOf(parent, spec);
+    const deployment = renderDeployment({ parent, spec, image, settings, mcpToken });
+    const children = [renderServiceAccount(place), renderService(place, spec.runtime.port), deployment];
+    return { rendering: { spec, image, deployment: deployment as Deployment }, children };
+  } catch (error) {
+    // A suspension is obeyed even where the rest is refused.
+    const suspend = spec?.suspend ?? (parent.spec as Partial<UserSwarmSpec> | undefined)?.suspend === true;
+    return { rendering: { failure: failureOf(error), suspend }, children: keepChildren(request, suspend) };
+  }
+}
+
+function failureOf(error: unknown): { reason: FailureReason; message: string } {
+  if (error instanceof NotRenderable) return { reason: error.reason, message: error.message };
+  // What went wrong inside may quote values.
+  return { reason: 'RenderingFailed', message: 'The children cannot be rendered.' };
+}
+
+function resyncAfter({ phase, conditions }: Status, { database }: RenderFacts): number | undefined {
+  if (phase !== 'Progressing') return undefined;
+  if (database !== 'unset') return DATABASE_RESYNC_S;
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return UNWATCHED.has(ready?.reason ?? '') ? WAITING_RESYNC_S : undefined;
+}

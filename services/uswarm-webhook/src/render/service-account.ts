@@ -1,0 +1,13 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { childLabels } from './labels.js';
+import type { Place } from './place.js';
+
+/** An identity with no rights and no token. spec: supporting §2.3 */
+export function renderServiceAccount({ name, namespace, userSwarm }: Place): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace, labels: childLabels(userSwarm) },
+    automountServiceAccountToken: false,
+  };
+}

@@ -1,0 +1,28 @@
+import type { Policy } from '../config/policy.js';
+import type { RuntimePods } from '../config/runtime-pods.js';
+import type { PassedOn } from '../config/stores.js';
+
+/** What rendering depends on besides the request; it holds no secret, so none can leak from it. */
+export interface RenderSettings {
+  /** The image of all runtimes that name none themselves. */
+  image: string;
+  orchestratorEndpoint: string;
+  mcpEndpoint: string;
+  /** SPKI PEM. */
+  callPublicKey: string;
+  stores: readonly PassedOn[];
+  pods: RuntimePods;
+  policy: Policy;
+}
+
+/** As the background probe last saw it; `unset` when pods are given no database. */
+export type DatabaseState = 'unset' | 'reachable' | 'unreachable';
+
+/** What only holds for one request. */
+export interface RenderFacts {
+  /** The workspace's own token for the tool server. */
+  mcpToken: string;
+  database: DatabaseState;
+  /** Only stamps conditions that flip. */
+  now: Date;
+}

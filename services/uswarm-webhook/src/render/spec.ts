@@ -1,0 +1,77 @@
+import {
+  USERSWARM_NAME,
+  USERSWARM_NAME_LENGTH,
+  UserSwarmSpec,
+  type UserSwarm,
+  ownEnvSecret,
+} from '@uswarm/contract/userswarm';
+import type { Policy } from '../config/policy.js';
+import { NotRenderable } from './invalid.js';
+import { parseQuantity } from './quantity.js';
+
+/**
+ * The checked spec. Admission refuses most of this already; whatever gets past it ends here.
+ *
+ * @throws NotRenderable
+ */
+export function readSpec(parent: UserSwarm): UserSwarmSpec {
+  const { name } = parent.metadata;
+  if (!USERSWARM_NAME.test(name) || name.length > USERSWARM_NAME_LENGTH) {
+    throw new NotRenderable(
+      'InvalidSpec',
+      `The name needs the form workspace-<id>, at most ${USERSWARM_NAME_LENGTH} characters.`,
+    );
+  }
+  const parsed = UserSwarmSpec.safeParse(parent.spec);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`);
+    throw new NotRenderable('InvalidSpec', faults.join('; '));
+  }
+  checkResources(parsed.data);
+  return parsed.data;
+}
+
+function checkResources({ runtime: { resources } }: UserSwarmSpec): void {
+  for (const kind of ['requests', 'limits'] as const) {
+    for (const resource of ['cpu', 'memory'] as const) {
+      const text = resources?.[kind]?.[resource];
+      if (text !== undefined && parseQuantity(text) === undefined) {
+        throw new NotRenderable('InvalidSpec', `spec.runtime.resources.${kind}.${resource}: is not a quantity`);
+      }
+    }
+  }
+  for (const resource of ['cpu', 'memory'] as const) {
+    const request = resources?.requests?.[resource];
+    const limit = resources?.limits?.[resource];
+    if (request === undefined || limit === undefined) continue;
+    if ((parseQuantity(request)?.milli ?? 0n) > (parseQuantity(limit)?.milli ?? 0n)) {
+      throw new NotRenderable('InvalidSpec', `spec.runtime.resources.requests.${resource}: is more than its limit`);
+    }
+  }
+}
+
+/** The image of this runtime. @throws NotRenderable where it is not an allowed one. */
+export function allowedImage(spec: UserSwarmSpec, configured: string, { imagePrefixes }: Policy): string {
+  const image = spec.runtime.image;
+  if (image === undefined || image === '' || image === configured) return configured;
+  if (imagePrefixes.some((prefix) => isUnder(image, prefix))) return image;
+  throw new NotRenderable('PolicyDenied', `The image ${image} is not an allowed one.`);
+}
+
+/** `registry/team` covers `registry/team/app` and `registry/team:1`, not `registry/team-other/app`. */
+function isUnder(image: string, prefix: string): boolean {
+  if (!image.startsWith(prefix)) return false;
+  return /[/:@]$/.test(prefix) || image.length === prefix.length || /^[/:@]/.test(image.slice(prefix.length));
+}
+
+/** @throws NotRenderable */
+export function checkPolicy(parent: UserSwarm, spec: UserSwarmSpec, policy: Policy): void {
+  const { runtimeNamespace } = spec.placement;
+  if (!policy.runtimeNamespaces.has(runtimeNamespace)) {
+    throw new NotRenderable('PolicyDenied', `The namespace ${runtimeNamespace} is not one for runtimes.`);
+  }
+  const secret = spec.config.envSecretRef?.name;
+  if (secret !== undefined && secret !== ownEnvSecret(parent.metadata.name) && !policy.sharedEnvSecrets.has(secret)) {
+    throw new NotRenderable('PolicyDenied', `The Secret ${secret} is neither the workspace's own nor a shared one.`);
+  }
+}

@@ -1,0 +1,47 @@
+import { type Condition, type ConditionType, CONDITIONS } from '@uswarm/contract/userswarm';
+
+export interface Finding {
+  status: Condition['status'];
+  reason: string;
+  message: string;
+}
+
+export interface Stamp {
+  /** What is stored now. */
+  previous: readonly Condition[];
+  generation: number | undefined;
+  now: Date;
+}
+
+const MAX_MESSAGE = 1024;
+
+/** All conditions in their fixed order; the time of one changes only when its status does. */
+export function stampConditions(
+  findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding>>,
+  { previous, generation, now }: Stamp,
+): Condition[] {
+  const time = `${now.toISOString().slice(0, 19)}Z`;
+  return CONDITIONS.map((type) => {
+    const before = previous.find((condition) => condition.type === type);
+    if (type === 'Synced') return before ?? notYetSynced(time, generation);
+    const { status, reason, message } = findings[type];
+    return {
+      type,
+      status,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : time,
+      reason,
+      message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+    };
+  });
+}
+
+/** The controller alone writes this condition; until it has, there is nothing to keep. */
+const notYetSynced = (time: string, generation: number | undefined): Condition => ({
+  type: 'Synced',
+  status: 'Unknown',
+  ...(generation === undefined ? {} : { observedGeneration: generation }),
+  lastTransitionTime: time,
+  reason: 'NotYetSynced',
+  message: 'The children have not been written yet.',
+});

@@ -1,0 +1,101 @@
+import {
+  type ChildGroup,
+  childName,
+  type KubernetesObject,
+  type ObjectsByKey,
+  runtimeSelector,
+  type SyncRequest,
+  type UserSwarm,
+} from '@uswarm/contract/userswarm';
+
+// The parts of Kubernetes objects that phase and reason are derived from; an API server wrote them.
+
+interface StatusCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+}
+
+interface Terminated {
+  reason?: string;
+  exitCode?: number;
+}
+
+export interface ContainerStatus {
+  name: string;
+  ready?: boolean;
+  restartCount?: number;
+  state?: { waiting?: { reason?: string; message?: string }; terminated?: Terminated };
+  lastState?: { terminated?: Terminated };
+}
+
+export interface Pod extends KubernetesObject {
+  status?: { conditions?: StatusCondition[]; containerStatuses?: ContainerStatus[] };
+}
+
+export interface Deployment extends KubernetesObject {
+  spec?: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    updatedReplicas?: number;
+    readyReplicas?: number;
+    conditions?: StatusCondition[];
+  };
+}
+
+/** The children that are really this UserSwarm's: of its name and owned by it. Others are not ours to judge. */
+export interface Observed {
+  serviceAccount: KubernetesObject | undefined;
+  service: KubernetesObject | undefined;
+  deployment: Deployment | undefined;
+}
+
+export function observe({ parent, children }: SyncRequest, namespace: string): Observed {
+  const find = (group: ChildGroup): KubernetesObject | undefined => {
+    const child = children[group][`${namespace}/${childName(parent.metadata.name)}`];
+    return child !== undefined && isOwned(child, parent) ? child : undefined;
+  };
+  return {
+    serviceAccount: find('ServiceAccount.v1'),
+    service: find('Service.v1'),
+    deployment: find('Deployment.apps/v1'),
+  };
+}
+
+/** Owned by this very object: one that was deleted and made anew has another uid. */
+export function isOwned(child: KubernetesObject, { metadata: { uid } }: UserSwarm): boolean {
+  return (child.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
+}
+
+/** The runtime's pods that are not on their way out, the newest first. */
+export function livePods({ parent, related }: SyncRequest, namespace: string): Pod[] {
+  const selector = Object.entries(runtimeSelector(parent.metadata.name));
+  return (Object.values(related['Pod.v1'] ?? {}) as Pod[])
+    .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
+    .filter(({ metadata }) => selector.every(([label, value]) => metadata.labels?.[label] === value))
+    .toSorted(
+      (left, right) => age(right).localeCompare(age(left)) || left.metadata.name.localeCompare(right.metadata.name),
+    );
+}
+
+const age = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
+
+export type NamespaceState = 'present' | 'terminating' | 'missing' | 'unknown';
+
+/** Unknown where the framework does not send namespaces. */
+export function namespaceState({ related }: SyncRequest, name: string): NamespaceState {
+  const namespaces: ObjectsByKey | undefined = related['Namespace.v1'];
+  if (namespaces === undefined) return 'unknown';
+  const namespace = namespaces[name];
+  if (namespace === undefined) return 'missing';
+  return namespace.metadata.deletionTimestamp === undefined ? 'present' : 'terminating';
+}
+
+/** Kind and place of every child that the request shows, also of those on their way out. */
+export function remainingChildren({ children }: SyncRequest): string[] {
+  return Object.entries(children).flatMap(([group, objects]) =>
+    Object.keys(objects).map((key) => `${group.split('.')[0]} ${key}`),
+  );
+}

@@ -1,0 +1,100 @@
+import type { FailureReason } from '@uswarm/contract/userswarm';
+import { RUNTIME_CONTAINER } from '../render/deployment.js';
+import type { ContainerStatus, Pod } from './observed.js';
+
+/** Why a runtime is not Ready, for people; the message is the same as long as the cause is. */
+export interface Cause {
+  reason: FailureReason;
+  message: string;
+}
+
+const IMAGE_REASONS: ReadonlySet<string> = new Set([
+  'ImagePullBackOff',
+  'ErrImagePull',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
+const START_FAILURES: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'RunContainerError', 'CreateContainerError']);
+/** One restart may be a hiccup; from the second on it is a loop, also between two back-offs. */
+const RESTARTS_OF_A_LOOP = 2;
+
+/** In order of precedence; the newest pod is asked first. */
+const CAUSES: readonly ((pod: Pod, image: string) => Cause | undefined)[] = [
+  secretMissing,
+  imagePull,
+  outOfMemory,
+  crashLoop,
+  unschedulable,
+];
+
+/** The cause that the runtime's pods show, if they show one. */
+export function podCause(pods: readonly Pod[], image: string): Cause | undefined {
+  for (const cause of CAUSES) {
+    for (const pod of pods) {
+      const found = cause(pod, image);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+const runtimeOf = (pod: Pod): ContainerStatus | undefined =>
+  pod.status?.containerStatuses?.find(({ name, ready }) => name === RUNTIME_CONTAINER && ready !== true);
+
+function secretMissing(pod: Pod): Cause | undefined {
+  const { reason, message = '' } = runtimeOf(pod)?.state?.waiting ?? {};
+  if (reason !== 'CreateContainerConfigError') return undefined;
+  const missing = /secret "(?<secret>[^"]+)" not found/i.exec(message)?.groups?.['secret'];
+  if (missing !== undefined) return { reason: 'SecretMissing', message: `The Secret ${missing} does not exist.` };
+  const { key, secret } = /couldn't find key (?<key>\S+) in Secret (?<secret>\S+)/i.exec(message)?.groups ?? {};
+  if (secret === undefined) return undefined;
+  return { reason: 'SecretMissing', message: `The Secret ${secret} has no key ${key}.` };
+}
+
+function imagePull(pod: Pod, image: string): Cause | undefined {
+  const { reason = '', message = '' } = runtimeOf(pod)?.state?.waiting ?? {};
+  if (!IMAGE_REASONS.has(reason)) return undefined;
+  const why = pullFailure(reason, message);
+  return { reason: 'ImagePullBackOff', message: `The image ${image} cannot be pulled${why === '' ? '' : `: ${why}`}.` };
+}
+
+/** Kubelets alternate between two wordings of one failure; this is what both have in common. */
+function pullFailure(reason: string, message: string): string {
+  if (reason === 'InvalidImageName') return 'its name is malformed';
+  if (reason === 'ErrImageNeverPull') return 'it is not on the node, and is never to be pulled';
+  if (/not found|manifest unknown|does not exist/i.test(message)) return 'it does not exist';
+  if (/unauthorized|forbidden|denied|authentication|authorization/i.test(message)) return 'the registry refuses access';
+  if (/dial tcp|no such host|timeout|timed out|connection re|TLS|x509/i.test(message)) {
+    return 'the registry cannot be reached';
+  }
+  return '';
+}
+
+function outOfMemory(pod: Pod): Cause | undefined {
+  const runtime = runtimeOf(pod);
+  const killed = [runtime?.state?.terminated, runtime?.lastState?.terminated].some(
+    (end) => end?.reason === 'OOMKilled',
+  );
+  return killed
+    ? { reason: 'OOMKilled', message: 'The runtime was killed: it used more memory than its limit.' }
+    : undefined;
+}
+
+function crashLoop(pod: Pod): Cause | undefined {
+  const { state, lastState, restartCount = 0 } = runtimeOf(pod) ?? {};
+  const end = state?.terminated ?? lastState?.terminated;
+  const loops =
+    START_FAILURES.has(state?.waiting?.reason ?? '') || (end !== undefined && restartCount >= RESTARTS_OF_A_LOOP);
+  if (!loops) return undefined;
+  const how = end?.exitCode === undefined ? 'cannot be started' : `keeps stopping, last with exit code ${end.exitCode}`;
+  return { reason: 'CrashLoopBackOff', message: `The runtime ${how}.` };
+}
+
+function unschedulable(pod: Pod): Cause | undefined {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
+  return { reason: 'Unschedulable', message: `No node takes the pod: ${scheduled.message ?? 'no reason given'}` };
+}

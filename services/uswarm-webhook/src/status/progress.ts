@@ -1,0 +1,85 @@
+import { type Condition, SYNC_FAILURES, type SyncRequest } from '@uswarm/contract/userswarm';
+import { REVISION } from '../render/deployment.js';
+import type { DatabaseState } from '../render/settings.js';
+import { type Deployment, livePods, namespaceState, type Observed } from './observed.js';
+import { podCause } from './pod-reason.js';
+
+export interface Progress {
+  reason: string;
+  message: string;
+}
+
+export interface ProgressInput {
+  request: SyncRequest;
+  namespace: string;
+  observed: Observed;
+  image: string;
+  database: DatabaseState;
+}
+
+/** Why a runtime is not Ready: the first cause that applies, else that it is starting. */
+export function progressOf(input: ProgressInput): Progress {
+  const { request, namespace, observed, image, database } = input;
+  return (
+    namespaceProblem(request, namespace) ??
+    applyProblem(request.parent.status?.conditions) ??
+    replicaProblem(observed.deployment) ??
+    podCause(livePods(request, namespace), image) ??
+    deadline(observed.deployment) ??
+    (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
+      reason: 'Starting',
+      message: observed.deployment === undefined ? 'The runtime is being created.' : 'The runtime is starting.',
+    }
+  );
+}
+
+export const DATABASE_UNREACHABLE: Progress = {
+  reason: 'DatabaseUnreachable',
+  message: 'The database that runtimes are given does not answer.',
+};
+
+function namespaceProblem(request: SyncRequest, namespace: string): Progress | undefined {
+  const state = namespaceState(request, namespace);
+  const reason = 'NamespaceMissing';
+  if (state === 'missing') return { reason, message: `The namespace ${namespace} does not exist.` };
+  if (state === 'terminating') return { reason, message: `The namespace ${namespace} is being deleted.` };
+  return undefined;
+}
+
+/** What the controller said of the children it tried to write. */
+function applyProblem(conditions: readonly Condition[] = []): Progress | undefined {
+  const synced = conditions.find(({ type }) => type === 'Synced');
+  // An unreachable webhook is over by the time it reads of it.
+  if (synced?.status !== 'False' || synced.reason === 'WebhookUnavailable') return undefined;
+  const known = (SYNC_FAILURES as readonly string[]).includes(synced.reason);
+  return { reason: known ? synced.reason : 'ApplyFailed', message: synced.message };
+}
+
+/** The pod itself was refused. */
+function replicaProblem(deployment: Deployment | undefined): Progress | undefined {
+  const failure = conditionOf(deployment, 'ReplicaFailure');
+  if (failure?.status !== 'True') return undefined;
+  // Without the pod's name, which is another one at each attempt.
+  const message = `The pod is refused: ${(failure.message ?? '').replace(/^pods "[^"]*" is forbidden: /, '')}`;
+  if (message.includes('exceeded quota')) return { reason: 'QuotaExceeded', message };
+  return { reason: /is forbidden: /.test(failure.message ?? '') ? 'Forbidden' : 'ApplyFailed', message };
+}
+
+function deadline(deployment: Deployment | undefined): Progress | undefined {
+  const progressing = conditionOf(deployment, 'Progressing');
+  if (progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return undefined;
+  return { reason: 'StartDeadlineExceeded', message: 'The runtime did not become ready in time.' };
+}
+
+const conditionOf = (deployment: Deployment | undefined, type: string) =>
+  deployment?.status?.conditions?.find((condition) => condition.type === type);
+
+/** Everything is there, as last rendered, and the pod answers. */
+export function isAvailable({ serviceAccount, service, deployment }: Observed, rendered: Deployment): boolean {
+  if (serviceAccount === undefined || service === undefined || deployment === undefined) return false;
+  if (deployment.metadata.deletionTimestamp !== undefined || service.metadata.deletionTimestamp !== undefined)
+    return false;
+  if (deployment.metadata.annotations?.[REVISION] !== rendered.metadata.annotations?.[REVISION]) return false;
+  const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0 } = deployment.status ?? {};
+  return observedGeneration >= (deployment.metadata.generation ?? 0) && updatedReplicas >= 1 && readyReplicas >= 1;
+}

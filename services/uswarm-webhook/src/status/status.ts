@@ -1,0 +1,141 @@
+import {
+  childName,
+  type Condition,
+  type FailureReason,
+  runtimeAddress,
+  type SyncRequest,
+  type UserSwarmPhase,
+  type UserSwarmSpec,
+} from '@uswarm/contract/userswarm';
+import type { RenderFacts } from '../render/settings.js';
+import { type Finding, stampConditions } from './conditions.js';
+import { type Deployment, isOwned, observe, remainingChildren } from './observed.js';
+import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
+
+/** What became of the spec. */
+export type Rendering =
+  | { spec: UserSwarmSpec; image: string; deployment: Deployment }
+  | { failure: { reason: FailureReason; message: string }; suspend: boolean };
+
+export interface Status {
+  phase: UserSwarmPhase;
+  image?: string;
+  address?: string;
+  conditions: Condition[];
+}
+
+/** The whole status, from what is observed; equal inputs give equal bytes. spec: supporting §3 */
+export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: RenderFacts): Status {
+  const { metadata, status } = request.parent;
+  const previous = status?.conditions ?? [];
+  const view = look(request, rendering, facts, previous);
+  const conditions = stampConditions(
+    {
+      Ready: { ...view.summary, status: view.phase === 'Ready' ? 'True' : 'False' },
+      ConfigValid: view.config,
+      DependenciesReachable: view.dependencies,
+      RuntimeAvailable: view.runtime,
+      Suspended: view.suspended,
+    },
+    { previous, generation: metadata.generation, now: facts.now },
+  );
+  return { phase: view.phase, ...shownRuntime(request, rendering), conditions };
+}
+
+interface View {
+  phase: UserSwarmPhase;
+  summary: { reason: string; message: string };
+  config: Finding;
+  dependencies: Finding;
+  runtime: Finding;
+  suspended: Finding;
+}
+
+const AVAILABLE = { reason: 'Available', message: 'The runtime answers.' };
+const SUSPENDED = { reason: 'Suspended', message: 'The runtime is suspended.' };
+const RUNNING: Finding = { status: 'False', reason: 'NotSuspended', message: 'The runtime is to run.' };
+const VALID: Finding = { status: 'True', reason: 'Valid', message: 'The specification is valid.' };
+
+function look(request: SyncRequest, rendering: Rendering, facts: RenderFacts, previous: readonly Condition[]): View {
+  const suspend = 'failure' in rendering ? rendering.suspend : rendering.spec.suspend;
+  const available = availability(request, rendering);
+  const wasReady = previous.some(({ type, status }) => type === 'Ready' && status === 'True');
+  // A runtime that once was Ready reached its database; an outage since is not its affair.
+  const blocked = facts.database === 'unreachable' && !(available && wasReady);
+  const { phase, summary } = summarise(request, rendering, { suspend, available, blocked, facts });
+  return {
+    phase,
+    summary,
+    config: 'failure' in rendering ? { ...rendering.failure, status: 'False' } : VALID,
+    dependencies: dependencies(facts, blocked),
+    runtime: available ? { ...AVAILABLE, status: 'True' } : { ...summary, status: 'False' },
+    suspended: suspend ? { ...SUSPENDED, status: 'True' } : RUNNING,
+  };
+}
+
+interface Standing {
+  suspend: boolean;
+  available: boolean;
+  blocked: boolean;
+  facts: RenderFacts;
+}
+
+/** The first phase in order of precedence, and what the REASON column says. */
+function summarise(
+  request: SyncRequest,
+  rendering: Rendering,
+  { suspend, available, blocked, facts }: Standing,
+): Pick<View, 'phase' | 'summary'> {
+  if (isDeleting(request)) return { phase: 'Deleting', summary: { reason: 'Deleting', message: remains(request) } };
+  if ('failure' in rendering) return { phase: 'Error', summary: rendering.failure };
+  if (suspend) return { phase: 'Suspended', summary: SUSPENDED };
+  if (available && !blocked) return { phase: 'Ready', summary: AVAILABLE };
+  if (available) return { phase: 'Progressing', summary: DATABASE_UNREACHABLE };
+  const namespace = rendering.spec.placement.runtimeNamespace;
+  const observed = observe(request, namespace);
+  const input = { request, namespace, observed, image: rendering.image, database: facts.database };
+  return { phase: 'Progressing', summary: progressOf(input) };
+}
+
+const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
+  finalizing || parent.metadata.deletionTimestamp !== undefined;
+
+function remains(request: SyncRequest): string {
+  const left = remainingChildren(request);
+  return left.length === 0 ? 'Everything is gone.' : `Waiting for ${left.join(', ')} to go.`;
+}
+
+function availability(request: SyncRequest, rendering: Rendering): boolean {
+  if (isDeleting(request)) return false;
+  if (!('failure' in rendering)) {
+    const observed = observe(request, rendering.spec.placement.runtimeNamespace);
+    return !rendering.spec.suspend && isAvailable(observed, rendering.deployment);
+  }
+  // Without a spec, whatever Deployment there is speaks for itself.
+  const name = childName(request.parent.metadata.name);
+  const deployment = Object.values(request.children['Deployment.apps/v1']).find(
+    (child) => child.metadata.name === name && isOwned(child, request.parent),
+  );
+  const namespace = deployment?.metadata.namespace;
+  return deployment !== undefined && namespace !== undefined && isAvailable(observe(request, namespace), deployment);
+}
+
+function dependencies({ database }: RenderFacts, blocked: boolean): Finding {
+  if (blocked) return { ...DATABASE_UNREACHABLE, status: 'False' };
+  if (database === 'unset')
+    return { status: 'True', reason: 'NotConfigured', message: 'Runtimes are given no database.' };
+  return { status: 'True', reason: 'Reachable', message: 'The database answered.' };
+}
+
+/** Where and what runs; what last did, where the spec no longer says. */
+function shownRuntime({ parent }: SyncRequest, rendering: Rendering): Pick<Status, 'image' | 'address'> {
+  if ('failure' in rendering) {
+    const { image, address } = parent.status ?? {};
+    return { ...(image === undefined ? {} : { image }), ...(address === undefined ? {} : { address }) };
+  }
+  const { placement, runtime } = rendering.spec;
+  return {
+    image: rendering.image,
+    address: runtimeAddress(parent.metadata.name, placement.runtimeNamespace, runtime.port),
+  };
+}

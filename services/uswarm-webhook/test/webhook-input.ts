@@ -1,0 +1,147 @@
+import {
+  type ChildGroup,
+  type Condition,
+  type KubernetesObject,
+  runtimeSelector,
+  type SyncRequest,
+  type UserSwarm,
+  UserSwarmSpec,
+} from '@uswarm/contract/userswarm';
+import { parseSigningKey, signMcpToken } from '@uswarm/service-kit';
+import { stored } from '@uswarm/testkit';
+import { runtimePods } from '../src/config/runtime-pods.js';
+import { render } from '../src/render/render.js';
+import type { RenderFacts, RenderSettings } from '../src/render/settings.js';
+
+export const SIGNING_KEY = `k1:${'signing-'.repeat(5)}`;
+
+/** The same in every run: golden files hold it. */
+export const CALL_KEY = [
+  '-----BEGIN PUBLIC KEY-----',
+  'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=',
+  '-----END PUBLIC KEY-----',
+  '',
+].join('\n');
+
+export const testSettings = (overrides: Partial<RenderSettings> = {}): RenderSettings => ({
+  image: 'registry.test/runtime:1',
+  orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc:8082',
+  mcpEndpoint: 'http://uswarm-searxng-client.backend.svc:8080/mcp',
+  callPublicKey: CALL_KEY,
+  stores: [],
+  pods: runtimePods.parse({}),
+  policy: {
+    runtimeNamespaces: new Set(['userswarms', 'userswarms-spare']),
+    imagePrefixes: ['registry.test/'],
+    sharedEnvSecrets: new Set(['uswarm-model-env']),
+  },
+  ...overrides,
+});
+
+export const testFacts = async (workspaceId = 'a', overrides: Partial<RenderFacts> = {}): Promise<RenderFacts> => ({
+  mcpToken: await signMcpToken(parseSigningKey(SIGNING_KEY), workspaceId),
+  database: 'unset',
+  now: new Date('2030-01-01T00:00:00Z'),
+  ...overrides,
+});
+
+/** As the API server would hand it over: with the defaults of the schema. */
+export const userSwarm = (spec: Record<string, unknown> = {}, name = 'workspace-a'): UserSwarm => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name, uid: 'uid-of-the-swarm', generation: 3 },
+  spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
+});
+
+export const syncRequest = (parent: UserSwarm, rest: Partial<SyncRequest> = {}): SyncRequest => ({
+  controller: {
+    apiVersion: 'metacontroller.k8s.io/v1alpha1',
+    kind: 'CompositeController',
+    metadata: { name: 'userswarm-controller' },
+  },
+  parent,
+  children: { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} },
+  related: {},
+  finalizing: false,
+  ...rest,
+});
+
+/** The children as a framework made them of an answer: owned, and with what the API server adds. */
+function observedChildren(parent: UserSwarm, children: readonly object[]): SyncRequest['children'] {
+  const groups: SyncRequest['children'] = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
+  for (const child of children as KubernetesObject[]) {
+    const { name, uid = '' } = parent.metadata;
+    const owner = {
+      apiVersion: parent.apiVersion,
+      kind: parent.kind,
+      name,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+    const observed = stored({
+      ...child,
+      metadata: { ...child.metadata, uid: `uid-of-${child.kind}`, generation: 1, ownerReferences: [owner] },
+    });
+    groups[GROUPS[child.kind]!][`${child.metadata.namespace}/${child.metadata.name}`] = observed;
+  }
+  return groups;
+}
+
+const GROUPS: Readonly<Record<string, ChildGroup>> = {
+  ServiceAccount: 'ServiceAccount.v1',
+  Service: 'Service.v1',
+  Deployment: 'Deployment.apps/v1',
+};
+
+/** The status of a Deployment whose one pod is ready. */
+const READY = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
+
+export interface World {
+  deployment?: Record<string, unknown>;
+  pods?: KubernetesObject[];
+  namespaces?: string[];
+  conditions?: Condition[];
+}
+
+/** A request for a UserSwarm whose children were rendered before, in the state that `world` says. */
+export async function settledRequest(parent: UserSwarm, world: World = {}): Promise<SyncRequest> {
+  const { children } = render(syncRequest(parent), testSettings(), await testFacts());
+  const observed = observedChildren(parent, children);
+  for (const deployment of Object.values(observed['Deployment.apps/v1']))
+    deployment['status'] = world.deployment ?? READY;
+  const byName = (objects: KubernetesObject[]): Record<string, KubernetesObject> =>
+    Object.fromEntries(objects.map((object) => [object.metadata.name, object]));
+  return syncRequest(
+    world.conditions === undefined ? parent : { ...parent, status: { conditions: world.conditions } },
+    {
+      children: observed,
+      related: {
+        'Pod.v1': byName(world.pods ?? []),
+        'Namespace.v1': byName(
+          (world.namespaces ?? ['userswarms']).map((name) => ({
+            apiVersion: 'v1',
+            kind: 'Namespace',
+            metadata: { name },
+          })),
+        ),
+      },
+    },
+  );
+}
+
+/** A pod of the runtime with this container status. */
+export const pod = (container: object, rest: { metadata?: object; conditions?: object[] } = {}): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'agent-runtime-workspace-a-1',
+    namespace: 'userswarms',
+    labels: runtimeSelector('workspace-a'),
+    ...rest.metadata,
+  },
+  status: {
+    conditions: rest.conditions ?? [],
+    containerStatuses: [{ name: 'agent-runtime', ready: false, ...container }],
+  },
+});
