@@ -1,12 +1,12 @@
-import { fileURLToPath } from 'node:url';
 import type { Clock } from '@uswarm/service-kit';
+import { idleSuspendAfterMs } from './config.js';
 import type { Transact } from './database/database.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './features/events/relay.js';
+import { chooseDriver } from './features/runtimes/choose-driver.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
-import { createProcessDriver } from './features/runtimes/process-driver.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
-import { runtimeEnvironment } from './features/runtimes/runtime-environment.js';
+import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
@@ -16,7 +16,7 @@ import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
 export interface BackgroundDeps extends Pick<
   OrchestratorOptions,
-  'config' | 'bus' | 'logger' | 'environment' | 'ownsRuntimes'
+  'config' | 'bus' | 'logger' | 'metrics' | 'environment' | 'ownsRuntimes'
 > {
   stores: Stores;
   transaction: Transact;
@@ -27,10 +27,10 @@ export interface Background {
   /** To be called after each commit that left an event to publish or a reply to write. */
   committed: () => void;
   wakeRuntimes: () => void;
+  /** To be called after a commit that wants a suspended runtime to run again. */
+  runtimeWoken: (workspaceId: string) => void;
   close: () => Promise<void>;
 }
-
-const AGENT_RUNTIME = fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url));
 
 /** What the orchestrator does besides answering requests: events, runtimes, replies. */
 export async function createBackground(deps: BackgroundDeps): Promise<Background> {
@@ -44,22 +44,14 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     logger,
   });
   const client = createRuntimeClient(config.CALL_PRIVATE_KEY);
-  const driver = createProcessDriver({
-    store: stores.runtimeProcesses,
-    program: AGENT_RUNTIME,
-    environment: runtimeEnvironment({
-      callPrivateKey: config.CALL_PRIVATE_KEY,
-      mcpSigningKey: config.SVC_MCP_SIGNING_KEY,
-      mcpEndpoint: config.SVC_MCP_ENDPOINT,
-      logLevel: config.LOG_LEVEL,
-      environment: deps.environment,
-    }),
+  const metrics = createRuntimeMetrics(deps.metrics, stores.runtimes.countByPhase);
+  const { driver, close: closeDriver } = await chooseDriver({
+    config,
+    environment: deps.environment,
+    runtimeProcesses: stores.runtimeProcesses,
+    ownsRuntimes,
     logger,
-    ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });
-
-  // Leftovers of a killed process have old code and old settings.
-  if (ownsRuntimes) await driver.stopAll();
 
   const hurry = async (queue: WorkQueue, kind: string, workspaceId: string): Promise<void> => {
     await stores.work.hurry(kind, workspaceId);
@@ -82,6 +74,8 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       publish,
       committed: relay.wake,
       ready: (workspaceId) => hurry(turns, TURN_WORK, workspaceId),
+      idleSuspendAfterMs: idleSuspendAfterMs(config),
+      metrics,
       clock,
       logger,
     }),
@@ -102,9 +96,10 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       logger,
     }),
   });
-  driver.onChange((workspaceId) => {
+  const hintRuntime = (workspaceId: string): void => {
     hurryRuntime(workspaceId).catch((error: unknown) => logger.debug({ err: error }, 'a hint was lost'));
-  });
+  };
+  driver.onChange(hintRuntime);
 
   return {
     committed() {
@@ -112,10 +107,14 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       turns.wake();
     },
     wakeRuntimes: runtimes.wake,
+    runtimeWoken(workspaceId) {
+      metrics.woken();
+      hintRuntime(workspaceId);
+    },
     async close() {
       await Promise.all([turns.close(), runtimes.close()]);
       // Only now: a runtime that ends while the lifecycle runs is started again.
-      if (ownsRuntimes) await driver.stopAll();
+      await closeDriver();
       await relay.close();
       client.close();
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '@uswarm/service-kit';
-import { checkConfig, OrchestratorConfig } from './config.js';
+import { checkConfig, idleSuspendAfterMs, OrchestratorConfig, readConfig } from './config.js';
 
 const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
 const environment = {
@@ -51,5 +51,41 @@ describe('the settings', () => {
     expect(() => checkConfig(read())).toThrow(/SIGNATURE_SECRET is not set/);
     expect(checkConfig(read({ SIGNATURE_SECRET: 'x'.repeat(16) })).SIGNATURE_SECRET).toHaveLength(16);
     expect(checkConfig(read({ SIGNATURE_MODE: 'off' })).SIGNATURE_MODE).toBe('off');
+  });
+
+  describe('of runtimes as pods', () => {
+    const kubernetes = { RUNTIME_DRIVER: 'kubernetes', SIGNATURE_MODE: 'off' };
+
+    it('have defaults that fit an installation', () => {
+      expect(read(kubernetes)).toMatchObject({
+        RUNTIME_NAMESPACE: 'userswarms',
+        RUNTIME_ENV_SECRET: 'uswarm-model-env',
+      });
+    });
+
+    it('name no Secret when that is set to nothing', () => {
+      const { RUNTIME_ENV_SECRET: secret } = readConfig({ ...environment, ...kubernetes, RUNTIME_ENV_SECRET: '' });
+      expect(secret).toBe('');
+    });
+
+    it.each([
+      ['RUNTIME_NAMESPACE', 'Not_A_Namespace'],
+      ['RUNTIME_ENV_SECRET', '../other'],
+      ['RUNTIME_DEFAULT_PROVIDER', 'Open AI'],
+      ['RUNTIME_DRIVER', 'docker'],
+      ['IDLE_SUSPEND_AFTER_S', '-1'],
+      ['IDLE_SUSPEND_AFTER_S', 'soon'],
+    ])('refuse %s=%s', (name, value) => {
+      expect(() => read({ ...kubernetes, [name]: value })).toThrow(name);
+    });
+  });
+
+  it.each([
+    ['kubernetes', undefined, 1_800_000],
+    ['process', undefined, 0],
+    ['kubernetes', '0', 0],
+    ['process', '5', 5_000],
+  ])('suspend idle runtimes of driver %s with IDLE_SUSPEND_AFTER_S=%s after %d ms', (RUNTIME_DRIVER, seconds, ms) => {
+    expect(idleSuspendAfterMs(read({ RUNTIME_DRIVER, IDLE_SUSPEND_AFTER_S: seconds }))).toBe(ms);
   });
 });

@@ -1,4 +1,5 @@
-import { flag, json, port } from '@uswarm/service-kit';
+import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
+import { flag, json, loadConfig, port } from '@uswarm/service-kit';
 import { z } from 'zod';
 
 const Issuer = z.object({
@@ -12,6 +13,14 @@ const Issuer = z.object({
   audience: z.union([z.string(), z.array(z.string()).min(1)]),
   jwks_uri: z.url().optional(),
 });
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
+
+const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_600).default(seconds);
+
+/** What a migration is told; an init container starts before its database more often than not. */
+export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATABASE_WAIT_S: databaseWait(120) });
 
 /** Everything the orchestrator can be told, by environment. No secret has a default. */
 export const OrchestratorConfig = z.object({
@@ -47,9 +56,22 @@ export const OrchestratorConfig = z.object({
     .min(1)
     .transform((pem) => pem.replaceAll(String.raw`\n`, '\n')),
 
-  RUNTIME_DRIVER: z.enum(['process']),
+  /** Where runtimes run: processes on this machine, or pods that UserSwarms ask for. */
+  RUNTIME_DRIVER: z.enum(['process', 'kubernetes']),
   /** Runtimes looked after at once by this process; 0 leaves them to other replicas. */
   RUNTIME_WORKERS: z.coerce.number().int().min(0).max(1_000).default(16),
+  /** Seconds without work after which a runtime is suspended; 0 is never. Default: see `idleSuspendAfterMs`. */
+  IDLE_SUSPEND_AFTER_S: z.coerce.number().int().min(0).max(31_536_000).optional(),
+
+  // Of pods, with RUNTIME_DRIVER=kubernetes.
+  RUNTIME_NAMESPACE: z.string().max(63).regex(DNS_LABEL).default(DEFAULT_RUNTIME_NAMESPACE),
+  /** The Secret in that namespace with the environment of runtimes; set to nothing, there is none. */
+  RUNTIME_ENV_SECRET: z.string().max(253).regex(DNS_SUBDOMAIN).default(SHARED_MODEL_SECRET),
+  /** Slug of the model provider, where an agent names none. */
+  RUNTIME_DEFAULT_PROVIDER: z.string().max(63).regex(DNS_LABEL).optional(),
+  RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
+
+  // Of processes, with RUNTIME_DRIVER=process.
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */
   SVC_MCP_SIGNING_KEY: z.string().min(32).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
@@ -60,10 +82,30 @@ export const OrchestratorConfig = z.object({
   LEGAL_DIRECTORY: z.string().optional(),
   LEGAL_VERSION: z.string().default('1'),
   MODEL_PROVIDER: z.string().default('demo'),
+  /** Migrate before serving. Else the schema must be there, and that is checked. */
   MIGRATE: flag.default(true),
+  /** Seconds that a start waits for the database. */
+  DATABASE_WAIT_S: databaseWait(60),
   LOG_LEVEL: z.string().default('info'),
 });
 export type OrchestratorConfig = z.output<typeof OrchestratorConfig>;
+
+/** An hour of idle pods is dear, an idle process costs nothing. */
+const IDLE_SUSPEND_AFTER_S = { kubernetes: 1_800, process: 0 };
+
+/** Milliseconds without work after which a runtime is suspended; 0 is never. */
+export function idleSuspendAfterMs(
+  config: Pick<OrchestratorConfig, 'RUNTIME_DRIVER' | 'IDLE_SUSPEND_AFTER_S'>,
+): number {
+  return (config.IDLE_SUSPEND_AFTER_S ?? IDLE_SUSPEND_AFTER_S[config.RUNTIME_DRIVER]) * 1_000;
+}
+
+/** @throws ConfigError, or Error where settings do not go together */
+export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {
+  const config = loadConfig(OrchestratorConfig, environment);
+  // Elsewhere nothing counts as unset; here it is a choice.
+  return checkConfig(environment['RUNTIME_ENV_SECRET'] === '' ? { ...config, RUNTIME_ENV_SECRET: '' } : config);
+}
 
 /** A mistake that only shows when two settings are seen together. */
 export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {

@@ -1,7 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createTestDatabase,
+  describeWith,
+  freePort,
+  type OidcIssuer,
+  startOidcIssuer,
+  type TestDatabase,
+} from '@uswarm/testkit';
 import { createApiClient } from '../test/api-client.js';
+import { type CuttableProxy, startCuttableProxy } from '../test/cuttable-proxy.js';
 import { type EntryPoint, startEntryPoint } from '../test/entry-point.js';
+import { eventually } from '../test/eventually.js';
 import { E2E_TOKEN, testEnvironment } from '../test/test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
@@ -104,5 +113,85 @@ describe('entry points', () => {
     await program.listening;
     await program.stop();
     expect(await program.exitCode).toBe(0);
+  });
+
+  it('with MIGRATE=false a schema that is too old stops the start, and one sentence says so', async () => {
+    const empty = await createTestDatabase();
+    const { exitCode, lines } = start('main', { MIGRATE: 'false', DATABASE_URL: empty.url });
+    expect(await exitCode).toBe(1);
+    await empty.drop();
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      level: 'fatal',
+      msg: expect.stringMatching(
+        /^the database schema is older than this version needs: 0001_initial, .* are missing; /,
+      ),
+    });
+  });
+
+  it('with MIGRATE=false a schema that is there is enough', async () => {
+    expect(await start('migrate-main').exitCode).toBe(0);
+    await expect(start('main', { MIGRATE: 'false' }).listening).resolves.toMatch(/^http/);
+  });
+
+  describeWith('valkey', 'in any order', () => {
+    let proxy: CuttableProxy | undefined;
+    let ops: string;
+    let opsPort: string;
+    beforeEach(async () => {
+      opsPort = String(await freePort());
+      ops = `http://127.0.0.1:${opsPort}`;
+    });
+    afterEach(() => proxy?.close());
+    const statusOf = (path: string) =>
+      fetch(`${ops}${path}`).then(
+        ({ status }) => status,
+        () => undefined,
+      );
+
+    it('the database may come later: alive, not ready, then ready', async () => {
+      proxy = await startCuttableProxy(testDatabase.url);
+      await proxy.cut();
+      const program = start('main', { OPS_PORT: opsPort, DATABASE_URL: proxy.redirect(testDatabase.url) });
+      expect(
+        await eventually(
+          () => statusOf('/livez'),
+          (status) => status === 200,
+        ),
+      ).toBe(200);
+      expect(await statusOf('/readyz')).toBe(503);
+      await proxy.mend();
+      await program.listening;
+      expect(
+        await eventually(
+          () => statusOf('/readyz'),
+          (status) => status === 200,
+        ),
+      ).toBe(200);
+    });
+
+    it('a database that does not come ends the start with a sentence', async () => {
+      const { exitCode, lines } = start('main', {
+        DATABASE_URL: 'postgres://127.0.0.1:1/uswarm',
+        DATABASE_WAIT_S: '1',
+      });
+      expect(await exitCode).toBe(1);
+      expect(lines.at(-1)).toContain('the database did not answer within 1 seconds: ');
+    });
+
+    it('the bus may come later: it serves, is not ready, and then is', async () => {
+      const redis = process.env['TEST_REDIS_URL'] ?? '';
+      proxy = await startCuttableProxy(redis);
+      await proxy.cut();
+      const program = start('main', { OPS_PORT: opsPort, REALTIME_REDIS_URL: proxy.redirect(redis) });
+      await program.listening;
+      expect(await statusOf('/readyz')).toBe(503);
+      await proxy.mend();
+      expect(
+        await eventually(
+          () => statusOf('/readyz'),
+          (status) => status === 200,
+        ),
+      ).toBe(200);
+    });
   });
 });

@@ -48,13 +48,19 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const background = await createBackground({ ...options, stores, transaction, clock });
   const { committed } = background;
 
+  const runtimes = createRuntimeWishes({
+    store: stores.runtimes,
+    work: stores.work,
+    woken: background.runtimeWoken,
+    wake: background.wakeRuntimes,
+  });
   const plans = loadPlans();
   const legal = loadLegalDocuments(config.LEGAL_VERSION, config.LEGAL_DIRECTORY);
   const access = createWorkspaceAccess(stores.workspaces);
   const accounts = createAccountService({
     ...stores,
     transaction,
-    runtimes: createRuntimeWishes({ store: stores.runtimes, work: stores.work, wake: background.wakeRuntimes }),
+    runtimes,
     agentTemplates: loadAgentTemplates(),
     identityHashKey: config.IDENTITY_HASH_KEY,
   });
@@ -64,6 +70,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     transaction,
     store: stores.messages,
     turns: createTurnQueue(stores.turns, stores.work),
+    runtimes,
     access,
     cursors: createCursorCodec(config.CURSOR_KEY),
     clock,

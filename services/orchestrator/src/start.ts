@@ -1,27 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { createRedisBus, type EventBus } from '@uswarm/event-bus';
-import {
-  type CloseStack,
-  ConfigError,
-  createMetrics,
-  listen,
-  loadConfig,
-  type Logger,
-  startOpsServer,
-} from '@uswarm/service-kit';
-import { checkConfig, OrchestratorConfig } from './config.js';
-import { migrate } from './database/migrate.js';
+import { type CloseStack, ConfigError, createMetrics, listen, type Logger, startOpsServer } from '@uswarm/service-kit';
+import { type OrchestratorConfig, readConfig } from './config.js';
+import { checkSchema, migrate } from './database/migrate.js';
+import { waitForDatabase } from './database/wait-for-database.js';
 import type { OrchestratorOptions } from './options.js';
-import { createOrchestrator } from './orchestrator.js';
+import { createOrchestrator, type Orchestrator } from './orchestrator.js';
 
 /** The version of the service, as `GET /v1/health` shows it. */
 export function serviceVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   return manifest.version;
-}
-
-export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {
-  return checkConfig(loadConfig(OrchestratorConfig, environment));
 }
 
 /** The gateways are other processes: a bus in memory would lead nowhere. */
@@ -30,7 +19,17 @@ function createBus({ REALTIME_REDIS_URL: url }: OrchestratorConfig, logger: Logg
   return createRedisBus({ url, logger });
 }
 
-/** Migrates, then serves: public, internal and operations ports. What both entry points share. */
+/** Other parts may start later: waits for the database, and sees that its schema is what is needed. */
+async function prepareDatabase(config: OrchestratorConfig, logger: Logger): Promise<void> {
+  const { DATABASE_URL: url, DATABASE_WAIT_S: seconds, MIGRATE } = config;
+  await waitForDatabase({ url, deadlineMs: seconds * 1_000, logger });
+  await (MIGRATE ? migrate(url, logger) : checkSchema(url));
+}
+
+/**
+ * Serves: public, internal and operations ports. What both entry points share. The operations port
+ * comes first, so that a start that waits is alive and not ready.
+ */
 export async function start(
   stack: CloseStack,
   logger: Logger,
@@ -38,31 +37,26 @@ export async function start(
   extras: Pick<OrchestratorOptions, 'bypass'> = {},
 ): Promise<void> {
   const config = readConfig(environment);
-  if (config.MIGRATE) await migrate(config.DATABASE_URL, logger);
   const metrics = createMetrics('orchestrator');
   const bus = createBus(config, logger);
   stack.defer('event bus', () => bus.close());
-  const orchestrator = await createOrchestrator({
-    config,
-    bus,
-    logger,
-    metrics,
-    version: serviceVersion(),
-    environment,
-    ...extras,
-  });
-  stack.defer('orchestrator', orchestrator.close);
-
+  const serving: { orchestrator?: Orchestrator } = {};
   const ops = await startOpsServer({
     port: config.OPS_PORT,
     host: config.HTTP_HOST,
     metrics,
-    ready: orchestrator.ready,
+    ready: () => serving.orchestrator?.ready() ?? false,
   });
   stack.defer('operations port', () => ops.close());
-  const internal = await listen(orchestrator.internalApp, { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT });
+  await prepareDatabase(config, logger);
+  const version = serviceVersion();
+  const created = await createOrchestrator({ config, bus, logger, metrics, version, environment, ...extras });
+  stack.defer('orchestrator', created.close);
+
+  const internal = await listen(created.internalApp, { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT });
   stack.defer('internal port', () => internal.close());
-  const http = await listen(orchestrator.app, { host: config.HTTP_HOST, port: config.HTTP_PORT });
+  const http = await listen(created.app, { host: config.HTTP_HOST, port: config.HTTP_PORT });
   stack.defer('public port', () => http.close());
+  serving.orchestrator = created;
   logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port }, 'orchestrator listens');
 }

@@ -1,17 +1,17 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A way to Postgres that can be cut, as a network does. */
-export interface DatabaseProxy {
-  /** The URL by which the database is reached through the proxy. */
-  redirect(databaseUrl: string): string;
+/** A way to a server that can be cut, as a network does. */
+export interface CuttableProxy {
+  /** The URL by which what the given one names is reached through the proxy. */
+  redirect(url: string): string;
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function startDatabaseProxy(): Promise<DatabaseProxy> {
-  const target = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
+export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
+  const target = new URL(url);
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
@@ -43,10 +43,10 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
   }
 
   return {
-    redirect(databaseUrl) {
-      const url = new URL(databaseUrl);
-      url.host = `127.0.0.1:${port}`;
-      return url.href;
+    redirect(original) {
+      const redirected = new URL(original);
+      redirected.host = `127.0.0.1:${port}`;
+      return redirected.href;
     },
     cut,
     async mend() {

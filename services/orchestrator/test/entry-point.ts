@@ -15,18 +15,21 @@ export interface EntryPoint {
 
 const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int() });
 
-export function startEntryPoint(name: 'main' | 'main.nonproduction', env: Record<string, string>): EntryPoint {
+export function startEntryPoint(
+  name: 'main' | 'main.nonproduction' | 'migrate-main',
+  env: Record<string, string>,
+): EntryPoint {
   const program = fileURLToPath(new URL(`../dist/${name}.js`, import.meta.url));
   // Nothing of the environment of the tests: what the process gets is what the test says.
   const child = spawn(process.execPath, [program], {
     env: {
       REALTIME_REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:1',
+      OPS_PORT: '0',
       ...env,
       HTTP_HOST: '127.0.0.1',
       INTERNAL_HOST: '127.0.0.1',
       HTTP_PORT: '0',
       INTERNAL_PORT: '0',
-      OPS_PORT: '0',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

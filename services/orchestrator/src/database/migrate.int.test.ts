@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
 import { storedRows } from '../../test/stored.js';
 import { type Database, openDatabase } from './database.js';
-import { migrate } from './migrate.js';
+import { checkSchema, migrate } from './migrate.js';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 
@@ -54,6 +54,37 @@ describe('migrations', () => {
       await up();
     });
     expect((await storedRows(database))['users']).toHaveLength(1);
+  });
+
+  describe('a schema', () => {
+    const record = (name: string) =>
+      sql`INSERT INTO schema_migrations (name, run_on) VALUES (${name}, now())`.execute(database);
+
+    it('that is up to date is what this version needs', async () => {
+      await up();
+      await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
+    });
+
+    it('that is not there is older than this version needs', async () => {
+      await expect(checkSchema(testDatabase.url)).rejects.toThrow(
+        `the database schema is older than this version needs: ${files.join(', ')} are missing; run dist/migrate-main.js first, or start with MIGRATE=true`,
+      );
+    });
+
+    it('that lacks the last migration is older than this version needs', async () => {
+      await up();
+      const last = files.at(-1);
+      await sql`DELETE FROM schema_migrations WHERE name = ${last}`.execute(database);
+      await expect(checkSchema(testDatabase.url)).rejects.toThrow(`needs: ${last} is missing;`);
+    });
+
+    it('of a later version serves, and is left as it is', async () => {
+      await up();
+      await record('9999_of_later');
+      await up();
+      await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
+      expect(await applied()).toEqual([...files, '9999_of_later']);
+    });
   });
 
   it.each(readdirSync(MIGRATIONS))('%s says how to get back', (name) => {

@@ -1,8 +1,14 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '@uswarm/service-kit';
 import { runner } from 'node-pg-migrate';
+import pg from 'pg';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
+const TABLE = 'schema_migrations';
+const CONNECT_MS = 10_000;
+const UNDEFINED_TABLE = '42P01';
 
 /**
  * Brings the schema up to date. Safe with several replicas starting at once: the runner holds an
@@ -10,12 +16,12 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
  */
 export async function migrate(databaseUrl: string, logger: Logger): Promise<void> {
   const log = logger.child({ part: 'migrations' });
-  await runner({
-    databaseUrl,
+  const applied = await runner({
+    databaseUrl: { connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_MS },
     dir: `${MIGRATIONS}/*.sql`,
     useGlob: true,
     direction: 'up',
-    migrationsTable: 'schema_migrations',
+    migrationsTable: TABLE,
     checkOrder: true,
     advisoryLockMode: 'wait',
     logger: {
@@ -25,4 +31,39 @@ export async function migrate(databaseUrl: string, logger: Logger): Promise<void
       error: (text) => log.error(text),
     },
   });
+  log.info({ applied: applied.map(({ name }) => name) }, 'the schema is up to date');
+}
+
+/**
+ * Whether the schema has everything that this version needs; one that has more is from a later
+ * version, and serves.
+ *
+ * @throws Error that says in one sentence what is missing
+ */
+export async function checkSchema(databaseUrl: string): Promise<void> {
+  const needed = readdirSync(MIGRATIONS)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => path.basename(file, '.sql'))
+    .toSorted();
+  const applied = new Set(await appliedMigrations(databaseUrl));
+  const missing = needed.filter((name) => !applied.has(name));
+  if (missing.length === 0) return;
+  throw new Error(
+    `the database schema is older than this version needs: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing; run dist/migrate-main.js first, or start with MIGRATE=true`,
+  );
+}
+
+async function appliedMigrations(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_MS });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(`SELECT name FROM ${TABLE}`);
+    return rows.map(({ name }) => name);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === UNDEFINED_TABLE) return [];
+    throw error;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }

@@ -4,6 +4,7 @@ import { createAgentStore } from '../features/agents/agents.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
+import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
@@ -91,6 +92,8 @@ describe('hot statements read no large table from end to end', () => {
         ),
     ],
     ['work claimed', (database) => createWorkStore(database).claim('turn', 32, 1)],
+    ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
+    ['whether work waits', (database) => createWorkStore(database).waits('turn', place.workspaceId)],
     ['work hurried', (database) => createWorkStore(database).hurry('turn', place.workspaceId)],
   ])('%s', async (_what, use) => {
     expect(await sequentialScans(db.database, use)).toEqual([]);

@@ -54,8 +54,9 @@ export interface WorkspacesTable {
   updated_at: UpdatedAt;
 }
 
-export type RuntimeDesired = 'running' | 'deleted';
-export type InternalPhase = 'Pending' | 'Progressing' | 'Ready' | 'Suspended' | 'Error' | 'Deleting';
+export type RuntimeDesired = 'running' | 'suspended' | 'deleted';
+export const INTERNAL_PHASES = ['Pending', 'Progressing', 'Ready', 'Suspended', 'Error', 'Deleting'] as const;
+export type InternalPhase = (typeof INTERNAL_PHASES)[number];
 
 export interface RuntimesTable {
   workspace_id: string;
@@ -68,6 +69,7 @@ export interface RuntimesTable {
   instance_id: string | null;
   identified_at: Timestamp | null;
   failures: Generated<number>;
+  wanted_at: ColumnType<Date, Date | string | undefined, Date | string>;
   created_at: CreatedAt;
   updated_at: UpdatedAt;
 }

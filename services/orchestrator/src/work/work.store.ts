@@ -36,6 +36,8 @@ export interface WorkStore {
   release(work: LeasedWork, delayMs: number, failed?: boolean): Promise<void>;
   /** Makes everything of a kind that waits in a workspace due now. */
   hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
+  /** Whether there is any of a kind in a workspace, due or not. */
+  waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
   /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
 }
@@ -132,6 +134,17 @@ export function createWorkStore(database: Database): WorkStore {
         .where('kind', '=', kind)
         .where('workspace_id', '=', workspaceId)
         .execute();
+    },
+
+    async waits(kind, workspaceId, db = database) {
+      const row = await db
+        .selectFrom('work')
+        .select('subject_id')
+        .where('kind', '=', kind)
+        .where('workspace_id', '=', workspaceId)
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
     },
 
     async cancel(kind, workspaceId, db) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Health, LegalStatus, ModelCatalogItem } from '@uswarm/contract';
 import { first, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { type DatabaseProxy, startDatabaseProxy } from '../../../test/database-proxy.js';
+import { type CuttableProxy, startCuttableProxy } from '../../../test/cuttable-proxy.js';
 
 const document = (name: string): string =>
   readFileSync(new URL(`../../../config/legal/${name}.md`, import.meta.url), 'utf8');
@@ -79,10 +79,10 @@ describe('public routes', () => {
 });
 
 describe('without Postgres', () => {
-  let proxy: DatabaseProxy;
+  let proxy: CuttableProxy;
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
-    proxy = await startDatabaseProxy();
+    proxy = await startCuttableProxy(process.env['TEST_POSTGRES_URL'] ?? '');
     uswarm = await startTestOrchestrator({ reachDatabaseBy: proxy.redirect });
   });
   // Also after a failure: without its database the orchestrator does not stop.

@@ -12,6 +12,7 @@ import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { EventStore } from '../events/events.store.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
@@ -27,6 +28,7 @@ export interface MessageServiceDeps {
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   turns: Pick<TurnQueue, 'enqueue' | 'waiting'>;
+  runtimes: Pick<RuntimeWishes, 'keepAwake' | 'woken'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   clock: Clock;
@@ -46,7 +48,7 @@ export interface MessageService {
   /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid` */
   list(userId: string, workspaceId: string, conversationId: string, query: PageQuery): Promise<MessagePage>;
   /**
-   * Stores a message and queues the reply, in one transaction. The same `local_id` with the same
+   * Stores a message, queues the reply and wakes the runtime, in one transaction. The same `local_id` with the same
    * body gives the first result again, with another body `local_id_reused`.
    */
   send(target: SendTarget, draft: MessageDraft): Promise<MessageData>;
@@ -55,7 +57,7 @@ export interface MessageService {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { transaction, store, conversations, agents, events, turns, access, clock } = deps;
+  const { transaction, store, conversations, agents, events, turns, runtimes, access, clock } = deps;
 
   async function requireConversation(workspaceId: string, conversationId: string) {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
@@ -65,7 +67,8 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   async function view(id: string): Promise<MessageData> {
     const [row] = await store.find([id]);
-    if (row === undefined) throw new ApiError('message_not_found');
+    // It went with its conversation, right after it was stored.
+    if (row === undefined) throw new ApiError('conversation_not_found');
     return messageView(row, clock.now());
   }
 
@@ -89,7 +92,8 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const mentions = checkedMentions(draft, text, members);
     const agentId = answeringAgent(conversation, mentions, members);
     const id = randomUUIDv7();
-    await transaction(async (tx) => {
+    const woken = await transaction(async (tx) => {
+      const suspended = await runtimes.keepAwake(workspaceId, tx);
       // Taking the seq locks the workspace, so the count below is exact under concurrent sends.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
       if ((await turns.waiting(conversationId, tx)) >= LIMITS.queuedTurns) throw new ApiError('turn_queue_full');
@@ -110,8 +114,10 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
         tx,
       );
       await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
+      return suspended;
     });
     deps.committed();
+    if (woken) runtimes.woken(workspaceId);
     return id;
   }
 

@@ -1,21 +1,24 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { Database, Transact } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
 import type { RuntimeClient } from './runtime-client.js';
-import type { RuntimeDriver, RuntimeObservation } from './runtime-driver.js';
+import { PlatformUnreachable, type RuntimeDriver, type RuntimeObservation } from './runtime-driver.js';
+import type { RuntimeMetrics } from './runtime-metrics.js';
+import { assumed, mayBeIdle, nextState, NOT_ANSWERING, secondsToReady } from './runtime-state.js';
 import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
 export interface LifecycleDeps {
   transaction: Transact;
-  store: Pick<RuntimeStore, 'get' | 'update' | 'remove'>;
-  work: Pick<WorkStore, 'holds'>;
+  store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
+  work: Pick<WorkStore, 'holds' | 'waits'>;
   driver: RuntimeDriver;
-  client: Pick<RuntimeClient, 'identify'>;
+  client: Pick<RuntimeClient, 'identify' | 'status'>;
   events: Pick<EventStore, 'append'>;
   agents: Pick<AgentStore, 'list'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
@@ -23,77 +26,80 @@ export interface LifecycleDeps {
   committed: () => void;
   /** The runtime of the workspace became ready: turns that wait for it are due. */
   ready: (workspaceId: string) => Promise<void>;
+  /** Milliseconds after which an idle runtime is suspended; 0 is never. */
+  idleSuspendAfterMs: number;
+  metrics: RuntimeMetrics;
   clock: Clock;
   logger: Logger;
 }
 
-const NOT_ANSWERING = 'NotAnswering';
 /** How often a runtime that is well is asked who it is; also what keeps it from exiting. */
 const CHECK_MS = 10_000;
 const RETRY = { initialMs: 250, maxMs: 5_000 };
 /** So many looks without an answer (some 20 s) make a runtime unresponsive. */
 const UNRESPONSIVE_AFTER = 8;
 
-/** What one look at a runtime makes of it. Pure. */
-export function nextState(
-  row: RuntimeRow,
-  observed: RuntimeObservation,
-  instanceId: string | null,
-  now: Date,
-): RuntimeUpdate {
-  const { address, reason } = observed;
-  if (observed.phase === 'Ready' && instanceId !== null) {
-    const identified = { verified: true, identified_at: now, instance_id: instanceId };
-    return { phase: 'Ready', reason, address, failures: 0, ...identified };
-  }
-  const failures = row.failures + 1;
-  if (observed.phase !== 'Ready') return { phase: observed.phase, reason, address, failures };
-  // It does not answer just now: a runtime that was ready stays so, and shows as offline after a while.
-  if (row.phase === 'Ready' && row.address === address) return { failures, reason: NOT_ANSWERING };
-  return { phase: 'Progressing', reason: NOT_ANSWERING, address, failures };
+interface Look {
+  observed: RuntimeObservation | undefined;
+  instanceId: string | null;
 }
 
 /** Brings one runtime to what its workspace wants, and shows what changed. */
 export function createLifecycle(deps: LifecycleDeps) {
-  const { store, driver, client, events, agents, clock, logger } = deps;
+  const { store, driver, client, events, agents, clock, logger, metrics } = deps;
 
-  async function look(
-    row: RuntimeRow,
-    signal: AbortSignal,
-  ): Promise<{ observed: RuntimeObservation; instanceId: string | null }> {
+  async function look(row: RuntimeRow, signal: AbortSignal): Promise<Look> {
+    const { workspace_id: workspaceId } = row;
+    const observed = await observe(row);
+    if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
+    const identity = await client.identify({ workspaceId, address: observed.address }, signal).catch(() => null);
+    return { observed, instanceId: identity?.instanceId ?? null };
+  }
+
+  async function observe(row: RuntimeRow): Promise<RuntimeObservation | undefined> {
     const { workspace_id: workspaceId, user_id: userId } = row;
     try {
       const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
-      const observed = await driver.ensure({ workspaceId, userId }, { unresponsive });
-      if (observed.address === null) return { observed, instanceId: null };
-      const target = { workspaceId, address: observed.address };
-      const identity = await client.identify(target, signal).catch(() => null);
-      return { observed, instanceId: identity?.instanceId ?? null };
+      return await driver.ensure({ workspaceId, userId, suspended: row.desired === 'suspended' }, { unresponsive });
     } catch (error) {
-      logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be started');
-      return { observed: { phase: 'Progressing', reason: 'StartFailed', address: null }, instanceId: null };
+      logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be brought to what is wanted');
+      if (error instanceof PlatformUnreachable) return assumed(row);
+      return { phase: 'Progressing', reason: 'StartFailed', address: null, current: true };
     }
   }
 
   const shown = (row: Pick<RuntimeRow, 'phase' | 'verified' | 'identified_at'>, now: Date): string =>
     JSON.stringify([viewRuntime({ phase: row.phase, identifiedAt: row.identified_at }, now), row.verified]);
 
-  async function record(work: LeasedWork, row: RuntimeRow, update: RuntimeUpdate): Promise<void> {
+  /**
+   * Stores what became of a runtime and shows it. `allowed` is asked under the runtime's lock.
+   * @returns whether it was stored
+   */
+  async function record(
+    work: LeasedWork,
+    row: RuntimeRow,
+    update: RuntimeUpdate,
+    allowed: (tx: Database) => Promise<boolean> = async () => true,
+  ): Promise<boolean> {
     const now = clock.now();
     const workspaceId = row.workspace_id;
     const next = { ...row, ...update };
     // As it was shown when it was last looked at: silence makes a runtime offline without any write.
     const changed = shown(row, row.updated_at) !== shown(next, now) || row.phase !== next.phase;
-    const seq = await deps.transaction(async (tx) => {
-      if (!(await deps.work.holds(work, tx))) return null;
+    const stored = await deps.transaction(async (tx) => {
+      // The order of locks everywhere: work, runtime, workspace.
+      if (!(await deps.work.holds(work, tx)) || !(await allowed(tx))) return undefined;
       await store.update(workspaceId, update, tx);
-      return changed ? events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx) : null;
+      const event = { workspaceId, type: 'workspace.updated', subjectId: workspaceId } as const;
+      return { seq: changed ? await events.append(event, tx) : null };
     });
-    if (seq === null) return;
+    if (stored === undefined) return false;
+    if (stored.seq === null) return true;
     logger.info({ workspace: workspaceId, phase: next.phase, reason: next.reason }, 'runtime changed');
     deps.committed();
-    await showAgents(workspaceId, next, seq);
+    await showAgents(workspaceId, next, stored.seq);
     if (next.phase === 'Ready') await deps.ready(workspaceId);
+    return true;
   }
 
   async function showAgents(workspaceId: string, runtime: RuntimeRow, seq: number): Promise<void> {
@@ -106,19 +112,64 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
   }
 
+  /** By what the runtime itself says: calls that only ask how it is do not count. */
+  async function isIdle(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
+    const limitMs = deps.idleSuspendAfterMs;
+    if (row.phase !== 'Ready' || row.address === null || !mayBeIdle(row, limitMs, clock.now())) return false;
+    const target = { workspaceId: row.workspace_id, address: row.address };
+    const status = await client.status(target, signal).catch(() => undefined);
+    return status !== undefined && !status.busy && status.idleMs >= limitMs;
+  }
+
+  /** @returns false where a message came first. */
+  async function suspend(work: LeasedWork, row: RuntimeRow): Promise<boolean> {
+    const workspaceId = row.workspace_id;
+    // Whoever stores a message holds the runtime's lock: it is stored before, and its turn is seen
+    // here, or after, and wakes the runtime again.
+    const suspended = await record(
+      work,
+      row,
+      { desired: 'suspended', phase: 'Suspended', reason: '', failures: 0 },
+      async (tx) =>
+        (await store.lock(workspaceId, tx)) === 'running' && !(await deps.work.waits(TURN_WORK, workspaceId, tx)),
+    );
+    if (suspended) metrics.suspended();
+    return suspended;
+  }
+
+  /** A replica of an older version stores messages and wakes nobody. */
+  async function wakeForTurns(row: RuntimeRow): Promise<RuntimeRow> {
+    const workspaceId = row.workspace_id;
+    if (row.desired !== 'suspended' || !(await deps.work.waits(TURN_WORK, workspaceId))) return row;
+    await deps.transaction(async (tx) => {
+      if ((await store.lock(workspaceId, tx)) === 'suspended') await store.resume(workspaceId, tx);
+    });
+    metrics.woken();
+    return (await store.get(workspaceId)) ?? row;
+  }
+
+  async function bringTo(work: LeasedWork, before: RuntimeRow, signal: AbortSignal): Promise<WorkResult> {
+    const row = await wakeForTurns(before);
+    const { observed, instanceId } = await look(row, signal);
+    const update = nextState(row, observed, instanceId, clock.now());
+    const recorded = await record(work, row, update);
+    const seconds = secondsToReady(row, update);
+    if (recorded && seconds !== undefined) metrics.ready(row.identified_at === null ? 'first' : 'wake', seconds);
+    const next = { ...row, ...update };
+    if (recorded && update.failures === 0 && (await isIdle(next, signal)) && (await suspend(work, next))) {
+      return { againInMs: 0 };
+    }
+    const { failures = 0 } = update;
+    return { againInMs: failures === 0 ? CHECK_MS : backoffDelay(RETRY, failures - 1) };
+  }
+
   return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
     const { subjectId } = work;
     const row = await store.get(subjectId);
     if (row === undefined) return { done: true };
-    if (row.desired === 'deleted') {
-      if (!(await driver.remove(subjectId))) return { againInMs: RETRY.initialMs };
-      await store.remove(subjectId);
-      return { done: true };
-    }
-    const { observed, instanceId } = await look(row, signal);
-    const update = nextState(row, observed, instanceId, clock.now());
-    await record(work, row, update);
-    const well = update.failures === 0;
-    return { againInMs: well ? CHECK_MS : backoffDelay(RETRY, row.failures) };
+    if (row.desired !== 'deleted') return bringTo(work, row, signal);
+    if (!(await driver.remove(subjectId))) return { againInMs: backoffDelay(RETRY, work.attempts) };
+    await store.remove(subjectId);
+    return { done: true };
   };
 }

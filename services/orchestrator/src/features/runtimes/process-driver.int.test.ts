@@ -34,7 +34,7 @@ describe('runtimes as processes', () => {
     folder = mkdtempSync(path.join(tmpdir(), 'uswarm-runtimes-'));
   });
   beforeEach(() => {
-    spec = { workspaceId: crypto.randomUUID(), userId: crypto.randomUUID() };
+    spec = { workspaceId: crypto.randomUUID(), userId: crypto.randomUUID(), suspended: false };
   });
   afterEach(async () => {
     await Promise.all(drivers.map((driver) => driver.stopAll()));
@@ -125,6 +125,20 @@ describe('runtimes as processes', () => {
       false,
       false,
     ]);
+  });
+
+  it('one that is to be suspended ends, and starts again when it is wanted', async () => {
+    const driver = createDriver();
+    const was = await instance((await driver.ensure(spec, RESPONSIVE)).address);
+    const pid = await pidNow();
+    for (let time = 0; time < 2; time += 1) {
+      expect(await driver.ensure({ ...spec, suspended: true }, RESPONSIVE)).toMatchObject({
+        phase: 'Suspended',
+        address: null,
+      });
+    }
+    expect(runs(pid)).toBe(false);
+    expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(was);
   });
 
   it('one that is removed ends, and nothing of it stays', async () => {

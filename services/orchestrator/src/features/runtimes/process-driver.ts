@@ -13,7 +13,7 @@ export interface ProcessDriverDeps {
   /** The program: `dist/main.js` of the agent runtime. */
   program: string;
   /** The environment of the runtime of one workspace; nothing else is passed on. */
-  environment: (spec: RuntimeSpec) => Promise<Record<string, string>>;
+  environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Promise<Record<string, string>>;
   /** Folder for what runtimes log; without one it is dropped. */
   logDirectory?: string;
   logger: Logger;
@@ -67,10 +67,14 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   return {
     async ensure(spec, { unresponsive }) {
       const known = await store.get(spec.workspaceId);
+      if (spec.suspended) {
+        if (known !== undefined) await stop(spec.workspaceId, known.pid);
+        return { phase: 'Suspended', reason: '', address: null, current: true };
+      }
       if (known !== undefined && unresponsive) await stop(spec.workspaceId, known.pid);
       const runs = known !== undefined && !unresponsive && isRuntime(known.pid, spec.workspaceId);
       const port = runs ? known.port : await start(spec);
-      return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}` };
+      return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}`, current: true };
     },
     async remove(workspaceId) {
       const known = await store.get(workspaceId);

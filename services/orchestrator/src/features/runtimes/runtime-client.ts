@@ -15,6 +15,8 @@ export interface RuntimeTarget {
 export interface RuntimeClient {
   /** @throws ConnectError `unavailable` also where another workspace answers at that address. */
   identify(target: RuntimeTarget, signal?: AbortSignal): Promise<{ instanceId: string }>;
+  /** Whether it works on something, and for how many milliseconds it has not. */
+  status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   close(): void;
 }
@@ -69,16 +71,19 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
     }
   }
 
+  const short = (signal?: AbortSignal) => ({ timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
+
   return {
     async identify(target, signal) {
-      const answer = await connect(target).identify(
-        {},
-        { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) },
-      );
+      const answer = await connect(target).identify({}, short(signal));
       if (answer.workspaceId !== target.workspaceId) {
         throw new ConnectError('another workspace answers at this address', Code.Unavailable);
       }
       return { instanceId: answer.instanceId };
+    },
+    async status(target, signal) {
+      const { busy, idleMs } = await connect(target).status({}, short(signal));
+      return { busy, idleMs: Number(idleMs) };
     },
     runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),
     close() {

@@ -4,25 +4,36 @@ import type { InternalPhase } from '../../database/schema.js';
 export interface RuntimeSpec {
   workspaceId: string;
   userId: string;
+  /** It keeps everything but its process. */
+  suspended: boolean;
 }
 
 /** What is there now. */
 export interface RuntimeObservation {
-  phase: Extract<InternalPhase, 'Pending' | 'Progressing' | 'Ready' | 'Error'>;
+  phase: InternalPhase;
   /** A stable, short cause; empty while all is well. */
   reason: string;
   /** `http://host:port`, once there is one. */
   address: string | null;
+  /** False while this tells of an earlier wish, and the platform has yet to act on the latest. */
+  current: boolean;
+}
+
+/** The platform cannot be asked just now: nothing is known of the runtime, neither good nor bad. */
+export class PlatformUnreachable extends Error {
+  override name = 'PlatformUnreachable';
 }
 
 /** Where runtimes run. Level-triggered: each call brings the world closer to what is wanted. */
 export interface RuntimeDriver {
   /**
-   * Has the runtime run, and says how it is. `unresponsive`: it runs, and has not answered for a
-   * while; a driver whose platform does not see to that itself starts it anew.
+   * Has the runtime be as the spec says, and says how it is. `unresponsive`: it runs, and has not
+   * answered for a while; a driver whose platform does not see to that itself starts it anew.
+   *
+   * @throws PlatformUnreachable
    */
   ensure(spec: RuntimeSpec, state: { unresponsive: boolean }): Promise<RuntimeObservation>;
-  /** @returns true once nothing of the runtime is left. */
+  /** @returns true once nothing of the runtime is left. @throws PlatformUnreachable */
   remove(workspaceId: string): Promise<boolean>;
   /** Hints that a runtime changed by itself. */
   onChange(listener: (workspaceId: string) => void): void;

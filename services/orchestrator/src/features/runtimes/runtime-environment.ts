@@ -38,7 +38,10 @@ export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
     const value = options.environment[name];
     return value === undefined || value === '' ? [] : [[name, value] as const];
   });
-  return async ({ workspaceId, userId }: RuntimeSpec): Promise<Record<string, string>> => ({
+  return async ({
+    workspaceId,
+    userId,
+  }: Pick<RuntimeSpec, 'workspaceId' | 'userId'>): Promise<Record<string, string>> => ({
     ...Object.fromEntries(passedOn),
     USWARM_WORKSPACE_ID: workspaceId,
     USWARM_USER_ID: userId,

@@ -1,3 +1,4 @@
+import { ApiError } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { RuntimeStore } from './runtimes.store.js';
@@ -8,17 +9,29 @@ export const RUNTIME_WORK = 'runtime';
 export interface RuntimeWishes {
   want(workspaceId: string, userId: string, db: Database): Promise<void>;
   unwant(workspaceId: string, db: Database): Promise<void>;
-  /** To be called once the transaction is committed. */
+  /**
+   * Keeps the runtime from being suspended until the transaction ends, and wants one that is
+   * suspended to run. Call it first in a transaction that leaves work for the runtime: the runtime is
+   * locked before the workspace.
+   *
+   * @returns whether it was suspended; `woken` is then to be called after the commit.
+   * @throws ApiError `workspace_not_found` where its deletion came first
+   */
+  keepAwake(workspaceId: string, db: Database): Promise<boolean>;
+  /** Has the lifecycle look at the runtime now. Where that gets lost, the next regular look makes up for it. */
+  woken(workspaceId: string): void;
+  /** To be called once the transaction of `want` or `unwant` is committed. */
   wake(): void;
 }
 
 export interface RuntimeWishesDeps {
-  store: Pick<RuntimeStore, 'want' | 'unwant'>;
+  store: Pick<RuntimeStore, 'want' | 'unwant' | 'lock' | 'resume'>;
   work: Pick<WorkStore, 'enqueue'>;
+  woken: (workspaceId: string) => void;
   wake: () => void;
 }
 
-export function createRuntimeWishes({ store, work, wake }: RuntimeWishesDeps): RuntimeWishes {
+export function createRuntimeWishes({ store, work, woken, wake }: RuntimeWishesDeps): RuntimeWishes {
   const enqueue = (workspaceId: string, db: Database): Promise<void> =>
     work.enqueue({ kind: RUNTIME_WORK, subjectId: workspaceId, workspaceId }, db);
   return {
@@ -27,9 +40,19 @@ export function createRuntimeWishes({ store, work, wake }: RuntimeWishesDeps): R
       await enqueue(workspaceId, db);
     },
     async unwant(workspaceId, db) {
-      await store.unwant(workspaceId, db);
+      // The work before the runtime, as the lifecycle locks them: the other way round is a deadlock.
       await enqueue(workspaceId, db);
+      await store.unwant(workspaceId, db);
     },
+    async keepAwake(workspaceId, db) {
+      // The lock alone first: what is read under it is what the other side left.
+      const desired = await store.lock(workspaceId, db);
+      if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
+      if (desired === 'running') return false;
+      await store.resume(workspaceId, db);
+      return true;
+    },
+    woken,
     wake,
   };
 }

@@ -13,11 +13,16 @@ export interface RuntimeRow {
   instance_id: string | null;
   identified_at: Date | null;
   failures: number;
+  /** Since when it is to run and nothing holds it. */
+  wanted_at: Date;
   updated_at: Date;
 }
 
 export type RuntimeUpdate = Partial<
-  Pick<RuntimeRow, 'phase' | 'reason' | 'verified' | 'address' | 'instance_id' | 'identified_at' | 'failures'>
+  Pick<
+    RuntimeRow,
+    'desired' | 'phase' | 'reason' | 'verified' | 'address' | 'instance_id' | 'identified_at' | 'failures' | 'wanted_at'
+  >
 >;
 
 export interface RuntimeStore {
@@ -25,12 +30,20 @@ export interface RuntimeStore {
   want(workspaceId: string, userId: string, db: Database): Promise<void>;
   /** Wants the runtime gone. */
   unwant(workspaceId: string, db: Database): Promise<void>;
+  /** Locks the row for the transaction. @returns what is wanted */
+  lock(workspaceId: string, db: Database): Promise<RuntimeDesired | undefined>;
+  /** Wants a suspended runtime to run again. The row is locked. */
+  resume(workspaceId: string, db: Database): Promise<void>;
   get(workspaceId: string, db?: Database): Promise<RuntimeRow | undefined>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;
+  countByPhase(): Promise<{ phase: InternalPhase; count: number }[]>;
 }
 
 export function createRuntimeStore(database: Database): RuntimeStore {
+  const one = (workspaceId: string, db: Database = database) =>
+    db.updateTable('runtimes').where('workspace_id', '=', workspaceId);
+
   return {
     async want(workspaceId, userId, db) {
       await db
@@ -40,10 +53,25 @@ export function createRuntimeStore(database: Database): RuntimeStore {
     },
 
     async unwant(workspaceId, db) {
-      await db
-        .updateTable('runtimes')
+      await one(workspaceId, db)
         .set({ desired: 'deleted', phase: 'Deleting', updated_at: sql<Date>`now()` })
+        .execute();
+    },
+
+    async lock(workspaceId, db) {
+      const row = await db
+        .selectFrom('runtimes')
+        .select('desired')
         .where('workspace_id', '=', workspaceId)
+        .forNoKeyUpdate()
+        .executeTakeFirst();
+      return row?.desired;
+    },
+
+    async resume(workspaceId, db) {
+      // Not updated_at: nobody has looked at it, and it shows as it did.
+      await one(workspaceId, db)
+        .set({ desired: 'running', failures: 0, wanted_at: sql<Date>`now()` })
         .execute();
     },
 
@@ -51,15 +79,20 @@ export function createRuntimeStore(database: Database): RuntimeStore {
       db.selectFrom('runtimes').selectAll().where('workspace_id', '=', workspaceId).executeTakeFirst(),
 
     async update(workspaceId, update, db = database) {
-      await db
-        .updateTable('runtimes')
+      await one(workspaceId, db)
         .set({ ...update, updated_at: sql<Date>`now()` })
-        .where('workspace_id', '=', workspaceId)
         .execute();
     },
 
     async remove(workspaceId) {
       await database.deleteFrom('runtimes').where('workspace_id', '=', workspaceId).execute();
     },
+
+    countByPhase: () =>
+      database
+        .selectFrom('runtimes')
+        .select(({ fn }) => ['phase', fn.countAll<number>().as('count')])
+        .groupBy('phase')
+        .execute(),
   };
 }

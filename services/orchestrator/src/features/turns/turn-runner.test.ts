@@ -30,6 +30,7 @@ const RUNTIME: RuntimeRow = {
   instance_id: 'i',
   identified_at: NOW,
   failures: 0,
+  wanted_at: NOW,
   updated_at: NOW,
 };
 /** The transaction of stores that store nothing. */
@@ -117,6 +118,7 @@ function createScene(script: Call[], more: { turn?: Partial<TurnRow>; runtime?: 
     client: {
       identify: async () => ({ instanceId: instance }),
       runTurn: (_to, request) => runTurn(request),
+      status: async () => ({ busy: false, idleMs: 0 }),
       close: () => undefined,
     },
     publish: async () => true,
@@ -270,6 +272,27 @@ describe('a turn', () => {
     play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(11) });
     expect(await scene.run()).toEqual({ done: true });
     expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
+  });
+
+  it('whose runtime was wanted only lately waits for it, however old the question is', async () => {
+    const runtime = { phase: 'Progressing', wanted_at: new Date(NOW.getTime() + 5 * 60_000) } as const;
+    play([], { runtime, clock: minutesLater(14) });
+    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(scene.seen.ended).toBeUndefined();
+  });
+
+  it.each<TurnRow['status']>(['queued', 'running'])('that is %s waits while its runtime is held', async (status) => {
+    play([], { runtime: { phase: 'Suspended', address: null }, turn: { status }, clock: minutesLater(10_000) });
+    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
+    expect([scene.seen.ended, scene.asked(), scene.reply()]).toEqual([undefined, [], undefined]);
+  });
+
+  it('that is interrupted because its runtime is held waits, and keeps nothing busy', async () => {
+    const runtime: Partial<RuntimeRow> = {};
+    const hold = (): void => void Object.assign(runtime, { phase: 'Suspended', address: null });
+    play([{ events: [chunk('4')], atTheEnd: hold, ...failure(Code.Unavailable) }], { runtime });
+    expect(await scene.run()).toEqual({ againInMs: expect.any(Number) });
+    expect([scene.seen.ended, scene.asked()]).toEqual([undefined, [[1, 0]]]);
   });
 
   it.each<TurnRow['status']>(['done', 'failed', 'stopped'])('that is %s already is not touched', async (status) => {

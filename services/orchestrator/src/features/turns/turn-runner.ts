@@ -36,6 +36,8 @@ const SILENT_MS = 5 * 60_000;
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
+/** A runtime that somebody suspended tells when it is ready again; this is for a word that got lost. */
+const HELD_MS = 10_000;
 const TOOLS = ['web_search_tool'];
 
 /** Answers that asking again does not change. */
@@ -46,6 +48,11 @@ const FINAL_CODES = new Set([
   Code.PermissionDenied,
   Code.Unimplemented,
 ]);
+
+/** The runtime is suspended while it is wanted: the turn waits, however long, and holds no worker. */
+class RuntimeHeld extends Error {
+  override name = 'RuntimeHeld';
+}
 
 /** One attempt of this process at a turn, with what it needs all along. */
 interface Run {
@@ -59,10 +66,18 @@ interface Run {
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const { turns, agents, runtimes, client, clock, logger } = deps;
 
+  /** @throws RuntimeHeld */
   async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
     const runtime = await runtimes.get(workspaceId);
+    if (runtime?.phase === 'Suspended') throw new RuntimeHeld();
     if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
     return { workspaceId, address: runtime.address };
+  }
+
+  /** What is to become of the turn where it cannot begin yet; undefined where it can. */
+  async function notYet(turn: TurnRow, writer: TurnWriter): Promise<WorkResult | undefined> {
+    const to = await target(turn.workspace_id);
+    return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
   }
 
   async function request({ turn, reply }: Run) {
@@ -163,7 +178,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<WorkResult> {
     const runtime = await runtimes.get(turn.workspace_id);
-    const wellAt = Math.max(turn.created_at.getTime(), runtime?.identified_at?.getTime() ?? 0);
+    const wellAt = Math.max(
+      turn.created_at.getTime(),
+      runtime?.identified_at?.getTime() ?? 0,
+      runtime?.wanted_at.getTime() ?? 0,
+    );
     if (clock.now().getTime() - wellAt > READY_WITHIN_MS) {
       return giveUp(turn, writer, 'runtime_not_ready', 'The agents did not start. Please ask again.');
     }
@@ -190,19 +209,20 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (work.failures >= FAILURES) {
       return giveUp(turn, writer, 'internal_error', 'Something went wrong on our side. Please ask again.');
     }
-    if (turn.status === 'queued' && (await target(turn.workspace_id)) === undefined)
-      return waitForRuntime(turn, writer);
-    const live = liveEvents(turn);
-    const begun = await writer.begin();
-    live.status('reading', begun.seq);
-    const reply = createReply({ turn, writer, live }, begun);
     try {
+      const later = await notYet(turn, writer);
+      if (later !== undefined) return later;
+      const live = liveEvents(turn);
+      const begun = await writer.begin();
+      live.status('reading', begun.seq);
+      const reply = createReply({ turn, writer, live }, begun);
       const run = { turn, writer, reply, signal };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd(run));
       return { done: true };
     } catch (error) {
       // This process stops: the next holder goes on from here.
       if (signal.aborted) return { againInMs: 0 };
+      if (error instanceof RuntimeHeld) return { againInMs: HELD_MS };
       // The turn is somebody else's, or the runtime has a later generation than we know.
       if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };
       throw error;

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import {
+  ApiException,
+  CustomObjectsApi,
+  KubeConfig,
+  PatchStrategy,
+  RbacAuthorizationV1Api,
+  setHeaderOptions,
+  type V1CustomResourceDefinition,
+} from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import type { ResourceType, StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
+
+/** As plain objects: the typed client leaves out what it has other names for, `x-kubernetes-…` among it. */
+const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+/** The verbs that the chart gives the orchestrator. */
+const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+const MERGE = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
+const APPLY = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
+
+/** UserSwarms of a group of their own, which no controller acts on, and somebody who may use them. */
+export interface ThrowawayCluster {
+  type: ResourceType;
+  /** Where the API server is. */
+  server: string;
+  /** Of a user with the orchestrator's rights and no other; by another way where one is given. */
+  orchestratorConfig(server?: string): KubeConfig;
+  get(name: string): Promise<StoredUserSwarm | undefined>;
+  create(object: object): Promise<StoredUserSwarm>;
+  /** As `kubectl patch` does. */
+  merge(name: string, patch: object): Promise<StoredUserSwarm>;
+  /** As `kubectl apply --server-side` does. */
+  apply(name: string, object: object, fieldManager: string): Promise<StoredUserSwarm>;
+  setStatus(name: string, status: object): Promise<StoredUserSwarm>;
+  delete(name: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+function loadConfig(): KubeConfig {
+  const { E2E_KUBECONFIG: file = process.env.KUBECONFIG, E2E_CONTEXT: context } = process.env;
+  if (file === undefined) throw new Error('E2E_KUBECONFIG names no cluster');
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  if (context !== undefined) config.setCurrentContext(context);
+  return config;
+}
+
+async function throwawayCrd(group: string): Promise<V1CustomResourceDefinition> {
+  const file = new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url);
+  const crd = parse(await readFile(file, 'utf8')) as V1CustomResourceDefinition;
+  const { shortNames: _short, categories: _categories, ...names } = crd.spec.names;
+  return { ...crd, metadata: { name: `${names.plural}.${group}` }, spec: { ...crd.spec, group, names } };
+}
+
+const ignoreMissing = (error: unknown): undefined => {
+  if (error instanceof ApiException && error.code === 404) return undefined;
+  throw error;
+};
+
+export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
+  const config = loadConfig();
+  const { server } = config.getCurrentCluster() ?? {};
+  if (server === undefined) throw new Error('the current context names no cluster');
+  const id = randomBytes(4).toString('hex');
+  const group = `driver-${id}.e2e.uswarm.dev`;
+  const user = `uswarm-e2e-orchestrator-${id}`;
+  const rights = config.makeApiClient(RbacAuthorizationV1Api);
+  const objects = config.makeApiClient(CustomObjectsApi);
+  const crd = await throwawayCrd(group);
+  const resource = { group, version: 'v1alpha1', plural: crd.spec.names.plural };
+
+  await objects.createClusterCustomObject({ ...DEFINITIONS, body: crd });
+  const rules = [{ apiGroups: [group], resources: [resource.plural], verbs: VERBS }];
+  await rights.createClusterRole({ body: { metadata: { name: user }, rules } });
+  await rights.createClusterRoleBinding({
+    body: {
+      metadata: { name: user },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+    },
+  });
+  await served(() => objects.listClusterCustomObject(resource));
+
+  return {
+    type: { ...resource, kind: crd.spec.names.kind },
+    server,
+    orchestratorConfig(way = server) {
+      const limited = new KubeConfig();
+      limited.loadFromString(config.exportConfig());
+      const tlsServerName = new URL(server).hostname;
+      limited.clusters = limited.clusters.map((known) => ({
+        ...known,
+        server: way,
+        ...(isIP(tlsServerName) === 0 ? { tlsServerName } : {}),
+      }));
+      limited.users = limited.users.map((known) => ({ ...known, impersonateUser: user }));
+      return limited;
+    },
+    get: (name) => objects.getClusterCustomObject({ ...resource, name }).catch(ignoreMissing),
+    create: (body) => objects.createClusterCustomObject({ ...resource, body }),
+    merge: (name, body) => objects.patchClusterCustomObject({ ...resource, name, body }, MERGE),
+    apply: (name, body, fieldManager) =>
+      objects.patchClusterCustomObject({ ...resource, name, body, fieldManager, force: true }, APPLY),
+    setStatus: (name, status) => objects.patchClusterCustomObjectStatus({ ...resource, name, body: { status } }, MERGE),
+    async delete(name) {
+      await objects.deleteClusterCustomObject({ ...resource, name }).catch(ignoreMissing);
+    },
+    async remove() {
+      const { items } = (await objects.listClusterCustomObject(resource)) as { items: StoredUserSwarm[] };
+      const body = { metadata: { finalizers: [] } };
+      for (const { metadata } of items) {
+        await objects.patchClusterCustomObject({ ...resource, name: metadata.name, body }, MERGE).catch(ignoreMissing);
+      }
+      await objects.deleteClusterCustomObject({ ...DEFINITIONS, name: `${resource.plural}.${group}` });
+      await rights.deleteClusterRoleBinding({ name: user });
+      await rights.deleteClusterRole({ name: user });
+    },
+  };
+}
+
+/** A new resource is served a moment after it was made. */
+async function served(ask: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}

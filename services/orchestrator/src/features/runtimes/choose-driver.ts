@@ -1,0 +1,72 @@
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import { createUserSwarmApi, loadKubeConfig } from './kubernetes-api.js';
+import { createKubernetesDriver } from './kubernetes-driver.js';
+import { createProcessDriver } from './process-driver.js';
+import type { RuntimeDriver } from './runtime-driver.js';
+import { runtimeEnvironment } from './runtime-environment.js';
+import type { RuntimeProcessStore } from './runtime-processes.store.js';
+import { USERSWARMS } from './userswarm.js';
+
+export interface ChooseDriverDeps {
+  config: OrchestratorConfig;
+  environment: Record<string, string | undefined>;
+  runtimeProcesses: RuntimeProcessStore;
+  /** No other orchestrator uses these runtimes; see OrchestratorOptions. */
+  ownsRuntimes: boolean;
+  logger: Logger;
+}
+
+export interface ChosenDriver {
+  driver: RuntimeDriver;
+  /** To be called once nothing uses the driver any more. */
+  close(): Promise<void>;
+}
+
+const AGENT_RUNTIME = fileURLToPath(new URL('../../../../agent-runtime/dist/main.js', import.meta.url));
+
+/** The driver that `RUNTIME_DRIVER` names. @throws ConfigError */
+export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
+  return deps.config.RUNTIME_DRIVER === 'kubernetes' ? pods(deps) : processes(deps);
+}
+
+function pods({ config, environment, logger }: ChooseDriverDeps): ChosenDriver {
+  const driver = createKubernetesDriver({
+    api: createUserSwarmApi(loadKubeConfig(environment), USERSWARMS),
+    type: USERSWARMS,
+    settings: {
+      namespace: config.RUNTIME_NAMESPACE,
+      envSecret: config.RUNTIME_ENV_SECRET === '' ? undefined : config.RUNTIME_ENV_SECRET,
+      defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
+      defaultModel: config.RUNTIME_DEFAULT_MODEL,
+    },
+    logger,
+  });
+  return { driver, close: driver.close };
+}
+
+async function processes(deps: ChooseDriverDeps): Promise<ChosenDriver> {
+  const { config, environment, runtimeProcesses, ownsRuntimes, logger } = deps;
+  const driver = createProcessDriver({
+    store: runtimeProcesses,
+    program: AGENT_RUNTIME,
+    environment: runtimeEnvironment({
+      callPrivateKey: config.CALL_PRIVATE_KEY,
+      mcpSigningKey: config.SVC_MCP_SIGNING_KEY,
+      mcpEndpoint: config.SVC_MCP_ENDPOINT,
+      logLevel: config.LOG_LEVEL,
+      environment,
+    }),
+    logger,
+    ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
+  });
+  // Leftovers of a killed process have old code and old settings.
+  if (ownsRuntimes) await driver.stopAll();
+  return {
+    driver,
+    async close() {
+      if (ownsRuntimes) await driver.stopAll();
+    },
+  };
+}

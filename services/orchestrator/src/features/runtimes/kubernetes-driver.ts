@@ -1,0 +1,125 @@
+import { userSwarmName, workspaceIdOf } from '@uswarm/contract/userswarm';
+import type { Logger } from '@uswarm/service-kit';
+import { KubernetesError, type UserSwarmApi } from './kubernetes-api.js';
+import {
+  PlatformUnreachable,
+  type RuntimeDriver,
+  type RuntimeObservation,
+  type RuntimeSpec,
+} from './runtime-driver.js';
+import { type Apply, FIELD_MANAGER, planApply, type UserSwarmSettings } from './userswarm-apply.js';
+import { isOurs, isTerminating, observe, type ResourceType, type StoredUserSwarm } from './userswarm.js';
+import { watchUserSwarms } from './userswarm-watch.js';
+
+export interface KubernetesDriverDeps {
+  api: UserSwarmApi;
+  type: ResourceType;
+  settings: UserSwarmSettings;
+  logger: Logger;
+}
+
+export interface KubernetesDriver extends RuntimeDriver {
+  /** Stops watching; runtimes stay as they are. */
+  close(): Promise<void>;
+}
+
+/** Of a UserSwarm that is not there, or not ours. */
+const absent = (reason: string): RuntimeObservation => ({ phase: 'Progressing', reason, address: null, current: true });
+const GONE = 'gone';
+
+/**
+ * A UserSwarm in place of a process: what is wanted is written there, and the controller makes it so.
+ * Kubernetes restarts what does not answer, so `unresponsive` changes nothing.
+ */
+export function createKubernetesDriver({ api, type, settings, logger }: KubernetesDriverDeps): KubernetesDriver {
+  const listeners: ((workspaceId: string) => void)[] = [];
+  /** What was last said of a workspace by this process: only what differs is worth a hint. */
+  const told = new Map<string, string>();
+  const watch = watchUserSwarms({ api, logger, onChange: hint });
+
+  function hint(name: string, swarm: StoredUserSwarm | undefined): void {
+    const workspaceId = workspaceIdOf(name);
+    const before = told.get(workspaceId);
+    if (before === undefined || before === describe(swarm)) return;
+    for (const listener of listeners) listener(workspaceId);
+  }
+
+  /** From what the watch has; one that is new to it, or not ours, is asked for. */
+  async function lookUp(name: string): Promise<StoredUserSwarm | undefined> {
+    try {
+      return watch.get(name) ?? (await api.get(name));
+    } catch (error) {
+      // A refusal to show it says nothing about it.
+      if (error instanceof KubernetesError) throw new PlatformUnreachable(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async function apply({ object, force }: Apply, stored: StoredUserSwarm | undefined): Promise<RuntimeObservation> {
+    const { name } = object.metadata;
+    try {
+      const written = await api.apply(object, { fieldManager: FIELD_MANAGER, force });
+      watch.put(written);
+      return observe(written);
+    } catch (error) {
+      if (!(error instanceof KubernetesError)) throw error;
+      logger.warn({ err: error, userSwarm: name }, 'a UserSwarm could not be applied');
+      // What is known may be what is wrong; the next look asks.
+      watch.drop(name);
+      return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observe(stored);
+    }
+  }
+
+  async function bringTo(spec: RuntimeSpec): Promise<RuntimeObservation> {
+    const stored = await lookUp(userSwarmName(spec.workspaceId));
+    if (stored !== undefined && !isOurs(stored)) return absent('NameConflict');
+    // It is made anew once it is gone.
+    if (stored !== undefined && isTerminating(stored)) return observe(stored);
+    const plan = planApply(type, settings, spec, stored);
+    if (plan !== undefined) return apply(plan, stored);
+    return stored === undefined ? absent('ApplyFailed') : observe(stored);
+  }
+
+  /** @returns true once it is gone. */
+  async function removeSwarm(name: string): Promise<boolean> {
+    const seen = watch.get(name);
+    if (seen !== undefined && isTerminating(seen)) return false;
+    const stored = await api.get(name);
+    if (stored === undefined) return true;
+    if (!isOurs(stored)) {
+      logger.warn({ userSwarm: name }, 'a UserSwarm that is not ours was left alone');
+      return true;
+    }
+    const { uid, resourceVersion } = stored.metadata;
+    if (isTerminating(stored) || uid === undefined || resourceVersion === undefined) return false;
+    try {
+      return !(await api.delete(name, { uid, resourceVersion }));
+    } catch (error) {
+      // It changed since it was looked at.
+      if (error instanceof KubernetesError && error.status === 409) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async ensure(spec) {
+      const observation = await bringTo(spec);
+      told.set(spec.workspaceId, JSON.stringify(observation));
+      return observation;
+    },
+    async remove(workspaceId) {
+      told.set(workspaceId, 'asked to go');
+      const gone = await removeSwarm(userSwarmName(workspaceId));
+      if (gone) told.delete(workspaceId);
+      return gone;
+    },
+    onChange(listener) {
+      listeners.push(listener);
+    },
+    close: watch.close,
+  };
+}
+
+function describe(swarm: StoredUserSwarm | undefined): string {
+  return swarm === undefined ? GONE : JSON.stringify(observe(swarm));
+}

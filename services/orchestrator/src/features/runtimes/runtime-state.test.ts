@@ -1,0 +1,165 @@
+import { describe, expect, it } from '@jest/globals';
+import type { RuntimeObservation } from './runtime-driver.js';
+import { assumed, mayBeIdle, nextState, secondsToReady } from './runtime-state.js';
+import type { RuntimeRow } from './runtimes.store.js';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
+const ADDRESS = 'http://127.0.0.1:42618';
+const row = (more: Partial<RuntimeRow> = {}): RuntimeRow => ({
+  workspace_id: 'w',
+  user_id: 'u',
+  desired: 'running',
+  phase: 'Pending',
+  reason: '',
+  verified: false,
+  address: null,
+  instance_id: null,
+  identified_at: null,
+  failures: 0,
+  wanted_at: NOW,
+  updated_at: NOW,
+  ...more,
+});
+const ready: RuntimeObservation = { phase: 'Ready', reason: '', address: ADDRESS, current: true };
+const suspended: RuntimeObservation = { phase: 'Suspended', reason: 'Suspended', address: null, current: true };
+const READY = {
+  phase: 'Ready' as const,
+  address: ADDRESS,
+  verified: true,
+  identified_at: new Date(0),
+  instance_id: 'i',
+};
+
+describe('the next state of a runtime', () => {
+  it('is Ready and verified once it named itself', () => {
+    expect(nextState(row({ failures: 3 }), ready, 'i', NOW)).toEqual({
+      phase: 'Ready',
+      reason: '',
+      address: ADDRESS,
+      failures: 0,
+      verified: true,
+      identified_at: NOW,
+      instance_id: 'i',
+    });
+  });
+
+  it('is Progressing while it runs and has not answered yet', () => {
+    expect(nextState(row(), ready, null, NOW)).toEqual({
+      phase: 'Progressing',
+      reason: 'NotAnswering',
+      address: ADDRESS,
+      failures: 1,
+    });
+  });
+
+  it('stays as it is when one that was Ready does not answer: nothing is said of phase or time', () => {
+    const silent = row({ ...READY, reason: 'NotAnswering', failures: 4 });
+    expect(nextState(silent, ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 5 });
+  });
+
+  it('is Progressing again when it moved and has not answered at the new place', () => {
+    expect(nextState(row({ ...READY, address: 'http://127.0.0.1:1' }), ready, null, NOW)).toMatchObject({
+      phase: 'Progressing',
+      address: ADDRESS,
+    });
+  });
+
+  it.each(['Pending', 'Progressing', 'Error', 'Deleting'] as const)(
+    'is %s when the driver sees that, with its reason',
+    (phase) => {
+      const observed: RuntimeObservation = { phase, reason: 'Because', address: null, current: true };
+      expect(nextState(row({ ...READY, failures: 1 }), observed, null, NOW)).toEqual({
+        phase,
+        reason: 'Because',
+        address: null,
+        failures: 1,
+      });
+    },
+  );
+
+  it('counts the looks that find it the same, and begins anew with a change, so that the next look comes soon', () => {
+    const observed: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
+    const starting = row({ phase: 'Progressing', reason: 'Starting', failures: 9 });
+    expect(nextState(starting, observed, null, NOW).failures).toBe(10);
+    expect(nextState(starting, ready, null, NOW).failures).toBe(1);
+  });
+
+  it('takes over another instance at the same place', () => {
+    expect(nextState(row(READY), ready, 'another', NOW)).toMatchObject({
+      phase: 'Ready',
+      instance_id: 'another',
+      identified_at: NOW,
+    });
+  });
+
+  it('is Suspended when that is wanted, without an address, and well', () => {
+    const before = row({ ...READY, desired: 'suspended', phase: 'Suspended' });
+    expect(nextState(before, suspended, null, NOW)).toEqual({
+      phase: 'Suspended',
+      reason: '',
+      address: null,
+      failures: 0,
+    });
+  });
+
+  it('is Suspended and held when it is wanted to run; until it is let go nobody waits in vain', () => {
+    expect(nextState(row({ ...READY, wanted_at: ago(60_000) }), suspended, null, NOW)).toEqual({
+      phase: 'Suspended',
+      reason: 'Held',
+      address: null,
+      failures: 0,
+      wanted_at: NOW,
+    });
+  });
+
+  it('does not take one that is about to go for one that was woken', () => {
+    const woken = row({ ...READY, phase: 'Suspended', address: null });
+    expect(nextState(woken, { ...ready, current: false }, 'i', NOW)).toMatchObject({ phase: 'Progressing' });
+    expect(nextState(woken, ready, 'i', NOW)).toMatchObject({ phase: 'Ready' });
+  });
+
+  it('stays Ready when only other settings are on their way', () => {
+    expect(nextState(row(READY), { ...ready, current: false }, 'i', NOW)).toMatchObject({ phase: 'Ready' });
+  });
+});
+
+describe('while the platform cannot be asked', () => {
+  it('one that was Ready is asked itself', () => {
+    expect(assumed(row(READY))).toEqual(ready);
+  });
+
+  it.each(['Pending', 'Progressing', 'Suspended', 'Error', 'Deleting'] as const)(
+    'nothing is known of one that is %s, and nothing but that is written',
+    (phase) => {
+      const before = row({ phase });
+      expect(assumed(before)).toBeUndefined();
+      expect(nextState(before, undefined, null, NOW)).toEqual({ reason: 'PlatformUnreachable', failures: 1 });
+    },
+  );
+});
+
+describe('a runtime may be idle', () => {
+  it.each([
+    ['as soon as it was wanted that long ago', { wanted_at: ago(1_000) }, 1_000, true],
+    ['not before', { wanted_at: ago(999) }, 1_000, false],
+    ['not where runtimes are never suspended', { wanted_at: ago(1_000_000) }, 0, false],
+    ['not when it is to be suspended already', { wanted_at: ago(1_000), desired: 'suspended' as const }, 1_000, false],
+  ])('%s', (_what, more, limitMs, expected) => {
+    expect(mayBeIdle(row(more), limitMs, NOW)).toBe(expected);
+  });
+});
+
+describe('the time to ready', () => {
+  const named = { phase: 'Ready' as const, identified_at: NOW };
+  it.each([
+    ['counts from the sign-up', { wanted_at: ago(1_500) }, named, 1.5],
+    ['counts from the waking', { identified_at: ago(9_000), wanted_at: ago(2_000) }, named, 2],
+    ['does not count one that comes back by itself', { identified_at: ago(1), wanted_at: ago(9) }, named, undefined],
+    ['does not count one that was Ready', { ...READY, wanted_at: ago(9) }, named, undefined],
+    ['does not count one that is not Ready', { wanted_at: ago(9) }, { phase: 'Progressing' as const }, undefined],
+    ['is never negative', { wanted_at: ago(-5) }, named, 0],
+  ])('%s', (_what, more, next, seconds) => {
+    expect(secondsToReady(row(more), next)).toBe(seconds);
+  });
+});

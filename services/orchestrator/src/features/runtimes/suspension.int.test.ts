@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AgentSummary, BusEnvelope, MessageData, Workspace } from '@uswarm/contract';
+import { createMetrics, silentLogger, systemClock } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { eventually } from '../../../test/eventually.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import type { Transact } from '../../database/database.js';
+import { createStores, type Stores } from '../../stores.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
+import { createLifecycle } from './lifecycle.js';
+import type { RuntimeObservation } from './runtime-driver.js';
+import { createRuntimeMetrics } from './runtime-metrics.js';
+import { createRuntimeWishes, RUNTIME_WORK } from './runtime-wishes.js';
+
+const draft = (text: string) => ({ content: { type: 'text', text } });
+
+describe('a runtime of an idle workspace', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  let events: BusEnvelope[];
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({
+      environment: { RUNTIME_WORKERS: '4', TURN_WORKERS: '4', IDLE_SUSPEND_AFTER_S: '1' },
+    });
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    events = [];
+    await uswarm.bus.subscribe(home.workspaceId, (envelope) => void events.push(envelope));
+  });
+  afterAll(() => uswarm.close());
+
+  const workspace = async () => (await user.get<{ data: Workspace }>(home.workspace)).body.data;
+  const shows = async (status: string) =>
+    (await eventually(workspace, ({ runtime }) => runtime.status === status, 60_000)).runtime;
+  const processes = async () =>
+    uswarm.database
+      .selectFrom('runtime_processes')
+      .select('pid')
+      .where('workspace_id', '=', home.workspaceId)
+      .execute();
+  async function answered(text: string): Promise<string | undefined> {
+    const sent = await user.post<{ data: MessageData }>(home.messages, draft(text), 201);
+    const replies = async () =>
+      (await user.get<{ data: MessageData[] }>(`${home.messages}?limit=2`)).body.data.find(
+        ({ role, created_at }) => role === 'agent' && created_at >= sent.body.data.created_at,
+      );
+    return (await eventually(replies, (reply) => reply?.status === 'delivered', 40_000))?.status;
+  }
+
+  it('is suspended, and shows so everywhere', async () => {
+    expect(await answered('Are you there?')).toBe('delivered');
+    events.length = 0;
+    expect(await shows('offline')).toMatchObject({ phase: 'Pending', verified: true });
+    const agents = (await user.get<{ data: AgentSummary[] }>(`${home.workspace}/agents`)).body.data;
+    expect(new Set(agents.map(({ status }) => status))).toEqual(new Set(['offline']));
+    const seen = await eventually(
+      () => events,
+      (all) => all.length > agents.length,
+    );
+    expect(seen.find(({ event }) => event === 'workspace.updated')?.payload).toMatchObject({
+      workspace: { runtime: { status: 'offline', phase: 'Pending' } },
+    });
+    expect(
+      seen.flatMap(({ event, payload }) => (event === 'agent.status' ? [(payload as { status: string }).status] : [])),
+    ).toEqual(agents.map(() => 'offline'));
+    expect(await eventually(processes, ({ length }) => length === 0)).toEqual([]);
+  });
+
+  it('wakes on a message, which it answers', async () => {
+    await shows('offline');
+    expect(await answered('And now?')).toBe('delivered');
+  });
+
+  it('is gone after the account is deleted while it is suspended', async () => {
+    await shows('offline');
+    await user.delete('/v1/auth/delete', undefined, 204);
+    const left = () =>
+      uswarm.database.selectFrom('runtimes').select('phase').where('workspace_id', '=', home.workspaceId).execute();
+    expect(await eventually(left, ({ length }) => length === 0)).toEqual([]);
+  });
+});
+
+describe('suspending and a message at once', () => {
+  let uswarm: TestOrchestrator;
+  let stores: Stores;
+  let user: TestUser;
+  let home: Home;
+  let metrics: ReturnType<typeof createMetrics>;
+  let transaction: Transact;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    stores = createStores(uswarm.database);
+    transaction = (run) => uswarm.database.transaction().execute(run);
+    metrics = createMetrics('test');
+  });
+  afterAll(() => uswarm.close());
+
+  const READY: RuntimeObservation = { phase: 'Ready', reason: '', address: 'http://runtime:1', current: true };
+  let look: ReturnType<typeof createLifecycle>;
+  beforeAll(() => {
+    look = createLifecycle({
+      ...stores,
+      transaction,
+      store: stores.runtimes,
+      driver: {
+        ensure: async ({ suspended }) => (suspended ? { ...READY, phase: 'Suspended', address: null } : READY),
+        remove: async () => true,
+        onChange: () => undefined,
+      },
+      client: {
+        identify: async () => ({ instanceId: 'i' }),
+        status: async () => ({ busy: false, idleMs: 3_600_000 }),
+      },
+      publish: async () => true,
+      committed: () => undefined,
+      ready: async () => undefined,
+      idleSuspendAfterMs: 1_000,
+      metrics: createRuntimeMetrics(metrics, stores.runtimes.countByPhase),
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  });
+  /** A workspace whose runtime has long been Ready and idle; no other is looked at. */
+  async function idleWorkspace(): Promise<void> {
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    await uswarm.database.deleteFrom('work').where('workspace_id', '!=', home.workspaceId).execute();
+    await stores.runtimes.update(home.workspaceId, {
+      phase: 'Ready',
+      address: READY.address,
+      wanted_at: new Date(Date.now() - 3_600_000),
+    });
+  }
+  beforeEach(idleWorkspace);
+
+  /** One look, as the queue makes it. */
+  async function lookNow(): Promise<void> {
+    await stores.work.hurry(RUNTIME_WORK, home.workspaceId);
+    const [work] = await stores.work.claim(RUNTIME_WORK, 1, 60_000);
+    if (work === undefined) throw new Error('the runtime is being looked at already');
+    try {
+      await look(work, new AbortController().signal);
+    } finally {
+      await stores.work.release(work, 0);
+    }
+  }
+  const desired = async () => (await stores.runtimes.get(home.workspaceId))?.desired;
+  const someoneWaits = async () => {
+    const { rows } = await sql`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(
+      uswarm.database,
+    );
+    return rows.length > 0;
+  };
+  const blocked = () => eventually(someoneWaits, (waits) => waits);
+
+  it('a message that is being stored keeps the runtime awake', async () => {
+    const wishes = createRuntimeWishes({
+      store: stores.runtimes,
+      work: stores.work,
+      woken: () => undefined,
+      wake: () => undefined,
+    });
+    let looking: Promise<void> | undefined;
+    await transaction(async (tx) => {
+      expect(await wishes.keepAwake(home.workspaceId, tx)).toBe(false);
+      looking = lookNow();
+      expect(await blocked()).toBe(true);
+      const { workspaceId, conversationId } = home;
+      const turn = { kind: TURN_WORK, subjectId: crypto.randomUUID(), workspaceId, serialKey: conversationId };
+      await stores.work.enqueue(turn, tx);
+    });
+    await looking;
+    expect(await desired()).toBe('running');
+    await stores.work.cancel(TURN_WORK, home.workspaceId, uswarm.database);
+    await lookNow();
+    expect(await desired()).toBe('suspended');
+  });
+
+  it('a message that comes while it is suspended waits for that, and wakes it', async () => {
+    let sending: Promise<unknown> | undefined;
+    await transaction(async (tx) => {
+      await stores.runtimes.lock(home.workspaceId, tx);
+      await stores.runtimes.update(home.workspaceId, { desired: 'suspended', phase: 'Suspended' }, tx);
+      sending = user.post(home.messages, draft('wake up'), 201);
+      expect(await blocked()).toBe(true);
+    });
+    await sending;
+    expect(await desired()).toBe('running');
+  });
+
+  it('whoever is first, a message that is stored has a runtime that is to run', async () => {
+    for (let round = 0; round < 25; round += 1) {
+      await Promise.all([lookNow(), user.post(home.messages, draft(`round ${round}`), 201)]);
+      expect(await desired()).toBe('running');
+      await stores.work.cancel(TURN_WORK, home.workspaceId, uswarm.database);
+      await uswarm.database.updateTable('turns').set({ status: 'done' }).execute();
+      await stores.runtimes.update(home.workspaceId, { phase: 'Ready', wanted_at: new Date(0) });
+    }
+  });
+
+  it('the account may be deleted in the middle of it: nobody waits for each other in a circle', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      await idleWorkspace();
+      await lookNow();
+      const send = () =>
+        user.raw({
+          method: 'POST',
+          path: home.messages,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(draft('hello')),
+        });
+      const [first, , second] = await Promise.all([
+        send(),
+        lookNow(),
+        send(),
+        user.delete('/v1/auth/delete', undefined, 204),
+      ]);
+      expect([first.status, second.status].filter((status) => status >= 500)).toEqual([]);
+      // The look may have come last, and then it is gone already.
+      if ((await desired()) !== undefined) await lookNow();
+      expect(await desired()).toBeUndefined();
+    }
+  });
+
+  it('the metrics count what was done', async () => {
+    await lookNow();
+    const text = await metrics.metrics();
+    expect(text).toMatch(/uswarm_runtime_suspensions_total\{service="test"\} [1-9]/);
+    expect(text).toMatch(/uswarm_runtimes\{phase="Suspended",service="test"\} [1-9]/);
+    expect(text).toMatch(/uswarm_runtimes\{phase="Error",service="test"\} 0/);
+  });
+});

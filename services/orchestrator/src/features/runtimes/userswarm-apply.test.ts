@@ -1,0 +1,231 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { RuntimeSpec } from './runtime-driver.js';
+import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
+import { type ManagedFields, type StoredUserSwarm, USERSWARMS } from './userswarm.js';
+
+const SETTINGS: UserSwarmSettings = {
+  namespace: 'userswarms',
+  envSecret: 'model-env',
+  defaultProvider: 'demo',
+  defaultModel: 'sonnet',
+};
+const SPEC: RuntimeSpec = { workspaceId: 'w', userId: 'u', suspended: false };
+const SUSPENDED = { ...SPEC, suspended: true };
+const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
+
+/** As the API server keeps who set what: `config.envSecretRef` is atomic. */
+function fieldsOf(value: object): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [
+      `f:${key}`,
+      typeof field === 'object' && key !== 'envSecretRef' ? fieldsOf(field) : {},
+    ]),
+  );
+}
+
+/** What the API server has after an apply, as far as it matters here. */
+function serverSideApply(before: StoredUserSwarm | undefined, { object, force }: Apply): StoredUserSwarm {
+  const { labels } = object.metadata;
+  const theirs = (before?.metadata.managedFields ?? []).filter(({ manager }) => manager !== 'uswarm-orchestrator');
+  const ours = {
+    manager: 'uswarm-orchestrator',
+    operation: 'Apply',
+    fieldsV1: fieldsOf({ metadata: { labels }, spec: object.spec }),
+  };
+  const suspend = object.spec.suspend ?? (theirs.some(setsSuspend) ? before?.spec.suspend : false) ?? false;
+  return {
+    metadata: {
+      name: object.metadata.name,
+      uid: before?.metadata.uid ?? 'made',
+      labels,
+      managedFields: [...(force ? theirs.filter((entry) => !setsSuspend(entry)) : theirs), ours],
+    },
+    spec: {
+      userId: object.spec.userId,
+      placement: object.spec.placement,
+      runtime: { port: 42_618 },
+      config: { ...theirConfig(before, theirs), ...object.spec.config },
+      suspend,
+    },
+  };
+}
+
+const setsSuspend = ({ fieldsV1 }: ManagedFields): boolean => JSON.stringify(fieldsV1).includes('f:suspend');
+
+function theirConfig(before: StoredUserSwarm | undefined, theirs: ManagedFields[]): object {
+  const owned = JSON.stringify(theirs);
+  return Object.fromEntries(Object.entries(before?.spec.config ?? {}).filter(([key]) => owned.includes(`f:${key}`)));
+}
+
+/** Somebody else sets fields of the spec, as `kubectl patch` does. */
+function patched(swarm: StoredUserSwarm, spec: Partial<StoredUserSwarm['spec']>): StoredUserSwarm {
+  const entry = { manager: 'kubectl-patch', operation: 'Update', fieldsV1: fieldsOf({ spec }) };
+  const left = (swarm.metadata.managedFields ?? []).map((known) => ({
+    ...known,
+    fieldsV1: without(known.fieldsV1 ?? {}, entry.fieldsV1),
+  }));
+  const config = { ...swarm.spec.config, ...spec.config };
+  return {
+    metadata: { ...swarm.metadata, managedFields: [...left, entry] },
+    spec: { ...swarm.spec, ...spec, config },
+  };
+}
+
+function without(fields: object, taken: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, below]) => {
+      const other = (taken as Record<string, object>)[key];
+      if (other === undefined) return [[key, below]];
+      const rest = without(below as object, other);
+      return Object.keys(rest).length === 0 ? [] : [[key, rest]];
+    }),
+  );
+}
+
+const plan = (spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS) =>
+  planApply(USERSWARMS, settings, spec, stored);
+/** Writes what is planned. @throws Error where nothing is */
+function applied(spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS): StoredUserSwarm {
+  const planned = plan(spec, stored, settings);
+  if (planned === undefined) throw new Error('nothing was planned');
+  return serverSideApply(stored, planned);
+}
+
+describe('what is applied', () => {
+  it('is the whole wish for a UserSwarm that is not there, without an image', () => {
+    expect(plan(SPEC)).toEqual({
+      force: false,
+      object: {
+        apiVersion: 'uswarm.dev/v1alpha1',
+        kind: 'UserSwarm',
+        metadata: { name: 'workspace-w', labels: LABELS },
+        spec: {
+          userId: 'u',
+          placement: { runtimeNamespace: 'userswarms' },
+          config: { defaultProvider: 'demo', defaultModel: 'sonnet', envSecretRef: { name: 'model-env' } },
+          suspend: false,
+        },
+      },
+    });
+  });
+
+  it('is for the very object that was seen', () => {
+    expect(plan(SUSPENDED, applied(SPEC))?.object.metadata.uid).toBe('made');
+  });
+
+  it('is nothing while everything is there and ours', () => {
+    expect(plan(SPEC, applied(SPEC))).toBeUndefined();
+    expect(plan(SUSPENDED, applied(SUSPENDED))).toBeUndefined();
+  });
+
+  it('without any settings has no config, and is nothing afterwards', () => {
+    const none = { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined };
+    const stored = applied(SPEC, undefined, none);
+    expect([stored.spec.config, plan(SPEC, stored, none)]).toEqual([{}, undefined]);
+    const theirs = patched(stored, { config: { defaultModel: 'theirs' } });
+    expect(plan(SPEC, theirs, none)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<UserSwarmSettings>]>([
+    ['another value', { defaultModel: 'opus' }],
+    ['another Secret', { envSecret: 'other' }],
+    ['one less', { defaultProvider: undefined }],
+  ])('is written again with %s, once', (_what, change) => {
+    const settings = { ...SETTINGS, ...change };
+    const stored = applied(SPEC, applied(SPEC), settings);
+    expect(plan(SPEC, stored, settings)).toBeUndefined();
+  });
+
+  it('never moves a runtime', () => {
+    expect(plan(SPEC, applied(SPEC), { ...SETTINGS, namespace: 'elsewhere' })).toBeUndefined();
+  });
+
+  it('is written again where it is there by somebody else alone', () => {
+    const stored = applied(SPEC);
+    expect(plan(SPEC, { ...stored, metadata: { ...stored.metadata, managedFields: [] } })).toBeDefined();
+  });
+
+  it('does not take what others set in the status for theirs', () => {
+    const stored = applied(SUSPENDED);
+    const status = {
+      manager: 'controller',
+      operation: 'Update',
+      subresource: 'status',
+      fieldsV1: fieldsOf({ spec: { suspend: true } }),
+    };
+    stored.metadata.managedFields?.push(status);
+    expect(plan(SPEC, stored)?.object.spec.suspend).toBe(false);
+  });
+});
+
+describe('suspend', () => {
+  it('follows the wish', () => {
+    expect(plan(SUSPENDED, applied(SPEC))).toMatchObject({ force: false, object: { spec: { suspend: true } } });
+    expect(plan(SPEC, applied(SUSPENDED))).toMatchObject({ force: false, object: { spec: { suspend: false } } });
+  });
+
+  it('that somebody else set is left to them, also by force never', () => {
+    const held = patched(applied(SPEC), { suspend: true });
+    expect(held.spec.suspend).toBe(true);
+    const planned = plan(SPEC, held);
+    // Nothing of ours is left to take back: the field is theirs alone.
+    expect(planned).toBeUndefined();
+  });
+
+  it('that somebody else set too stays when we let it go', () => {
+    const stored = applied(SUSPENDED);
+    const theirs = { manager: 'operator', operation: 'Apply', fieldsV1: fieldsOf({ spec: { suspend: true } }) };
+    stored.metadata.managedFields?.push(theirs);
+    const planned = plan(SPEC, stored);
+    expect(planned).toMatchObject({ force: false });
+    expect(planned?.object.spec).not.toHaveProperty('suspend');
+    const after = applied(SPEC, stored);
+    expect([after.spec.suspend, plan(SPEC, after)]).toEqual([true, undefined]);
+  });
+
+  it('false of somebody else is taken back by force', () => {
+    const planned = plan(SUSPENDED, patched(applied(SUSPENDED), { suspend: false }));
+    expect(planned).toMatchObject({ force: true, object: { spec: { suspend: true } } });
+  });
+
+  it('false of somebody else is shared, without force', () => {
+    expect(plan(SPEC, patched(applied(SUSPENDED), { suspend: false }))).toMatchObject({
+      force: false,
+      object: { spec: { suspend: false } },
+    });
+  });
+});
+
+it('what somebody else changed stays theirs, and costs no writes', () => {
+  const theirs = patched(applied(SPEC), { config: { defaultModel: 'theirs', envSecretRef: { name: 'theirs' } } });
+  expect(plan(SPEC, theirs)).toBeUndefined();
+  expect(plan(SUSPENDED, theirs)?.object.spec.config).toEqual({ defaultProvider: 'demo' });
+});
+
+it('whoever changes what in between, one write is enough, and force takes nothing but suspend', () => {
+  const change = fc.oneof(
+    fc.record({ wish: fc.boolean() }),
+    fc.record({ suspend: fc.boolean() }),
+    fc.record({ model: fc.constantFrom('sonnet', 'opus', 'theirs') }),
+    fc.record({ settings: fc.constantFrom('sonnet', 'opus', undefined) }),
+  );
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
+      let [spec, settings, stored] = [SPEC, SETTINGS, applied(SPEC)];
+      for (const each of changes) {
+        if ('wish' in each) spec = { ...SPEC, suspended: each.wish };
+        else if ('settings' in each) settings = { ...SETTINGS, defaultModel: each.settings };
+        else if ('suspend' in each) stored = patched(stored, { suspend: each.suspend });
+        else stored = patched(stored, { config: { defaultModel: each.model } });
+        const planned = plan(spec, stored, settings);
+        const before = stored;
+        if (planned !== undefined) stored = serverSideApply(stored, planned);
+        expect(plan(spec, stored, settings)).toBeUndefined();
+        // A hold outlives every wish to run.
+        const theirs = (before.metadata.managedFields ?? []).filter(({ manager }) => manager === 'kubectl-patch');
+        expect(stored.spec.suspend).toBe(spec.suspended || (before.spec.suspend && theirs.some(setsSuspend)));
+      }
+    }),
+  );
+});

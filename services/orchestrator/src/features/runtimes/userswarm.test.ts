@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import { PHASES, type UserSwarmPhase } from '@uswarm/contract/userswarm';
+import type { InternalPhase } from '../../database/schema.js';
+import { isOurs, observe, type StoredUserSwarm } from './userswarm.js';
+
+const LATER = '2026-11-21T10:00:00Z';
+
+function swarm(
+  status: Partial<NonNullable<StoredUserSwarm['status']>> | undefined,
+  more: { suspend?: boolean; metadata?: Partial<StoredUserSwarm['metadata']> } = {},
+): StoredUserSwarm {
+  return {
+    metadata: { name: 'workspace-w', generation: 2, ...more.metadata },
+    spec: {
+      userId: 'u',
+      placement: { runtimeNamespace: 'runtimes' },
+      runtime: { port: 42_618 },
+      config: {},
+      suspend: more.suspend ?? false,
+    },
+    ...(status === undefined ? {} : { status: { observedGeneration: 2, ...status } }),
+  };
+}
+const because = (reason: string) => [
+  { type: 'Ready' as const, status: 'False' as const, reason, message: '', lastTransitionTime: LATER },
+];
+
+describe('what a UserSwarm says of its runtime', () => {
+  it.each<[UserSwarmPhase, InternalPhase]>([
+    ['Progressing', 'Progressing'],
+    ['Ready', 'Ready'],
+    ['Error', 'Error'],
+    ['Deleting', 'Deleting'],
+    // It is wanted and still shows as before.
+    ['Suspended', 'Progressing'],
+  ])('phase %s is %s', (phase, expected) => {
+    expect(observe(swarm({ phase })).phase).toBe(expected);
+  });
+
+  it('every phase of the contract means something', () => {
+    expect(PHASES.map((phase) => observe(swarm({ phase })).phase)).not.toContain(undefined);
+  });
+
+  it.each([undefined, {}])('is Pending without a phase: status %j', (status) => {
+    expect(observe(swarm(status))).toMatchObject({ phase: 'Pending', reason: '', address: null });
+  });
+
+  it.each(['Progressing', 'Error'] as const)('the reason of %s is that of the condition Ready', (phase) => {
+    expect(observe(swarm({ phase, conditions: because('QuotaExceeded') }))).toMatchObject({
+      reason: 'QuotaExceeded',
+      address: null,
+    });
+  });
+
+  it('one that is Ready needs no reason, and is where its status says', () => {
+    const ready = swarm({ phase: 'Ready', address: 'http://here:1', conditions: because('Available') });
+    expect(observe(ready)).toEqual({ phase: 'Ready', reason: '', address: 'http://here:1', current: true });
+  });
+
+  it('without an address in the status it is where its Service is', () => {
+    expect(observe(swarm({ phase: 'Ready' })).address).toBe('http://agent-runtime-workspace-w.runtimes.svc:42618');
+  });
+
+  it.each<UserSwarmPhase>(['Ready', 'Progressing', 'Error'])('is Suspended at once while it shows %s', (phase) => {
+    expect(observe(swarm({ phase }, { suspend: true }))).toMatchObject({ phase: 'Suspended', address: null });
+  });
+
+  it.each([true, false])('is Deleting before all else: suspend %s', (suspend) => {
+    const going = swarm({ phase: 'Ready' }, { suspend, metadata: { deletionTimestamp: LATER } });
+    expect(observe(going)).toMatchObject({ phase: 'Deleting', address: null });
+  });
+
+  it.each([
+    [2, true],
+    [1, false],
+    [undefined, false],
+  ])('a status of generation %s of 2 is current: %s', (observedGeneration, current) => {
+    const status = observedGeneration === undefined ? undefined : { observedGeneration, phase: 'Ready' as const };
+    expect(observe(swarm(status)).current).toBe(current);
+  });
+});
+
+describe('a UserSwarm is ours', () => {
+  it.each([
+    [{ 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' }, true],
+    [{ 'app.kubernetes.io/managed-by': 'Helm' }, false],
+    [{}, false],
+    [undefined, false],
+  ])('with labels %j: %s', (labels, expected) => {
+    expect(isOurs(swarm({}, { metadata: labels === undefined ? {} : { labels } }))).toBe(expected);
+  });
+});

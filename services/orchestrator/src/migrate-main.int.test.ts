@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
+import { sql } from 'kysely';
+import { type CuttableProxy, startCuttableProxy } from '../test/cuttable-proxy.js';
+import { type EntryPoint, startEntryPoint } from '../test/entry-point.js';
+import { eventually } from '../test/eventually.js';
+import { type Database, openDatabase } from './database/database.js';
+import { checkSchema } from './database/migrate.js';
+
+describe('the migration program', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let running: EntryPoint[] = [];
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = openDatabase({ url: testDatabase.url, maxConnections: 2 });
+  });
+  afterEach(async () => {
+    await Promise.all(running.map((program) => program.stop()));
+    running = [];
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  const start = (env: Record<string, string> = {}): EntryPoint => {
+    const program = startEntryPoint('migrate-main', { DATABASE_URL: testDatabase.url, ...env });
+    running.push(program);
+    return program;
+  };
+  const lastLine = ({ lines }: EntryPoint) => JSON.parse(lines.at(-1) ?? '{}') as { level?: string; msg?: string };
+
+  it('needs nothing but DATABASE_URL, brings the schema up to date and ends with 0', async () => {
+    const program = start();
+    expect(await program.exitCode).toBe(0);
+    expect(lastLine(program)).toMatchObject({
+      msg: 'the schema is up to date',
+      applied: expect.arrayContaining(['0001_initial']),
+    });
+    await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
+  });
+
+  it('run three times at once, all end with 0, and each migration was applied by one of them', async () => {
+    const programs = [start(), start(), start()];
+    expect(await Promise.all(programs.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0]);
+    const applied = programs.flatMap((program) => (lastLine(program) as { applied?: string[] }).applied ?? []);
+    const { rows } = await sql<{ name: string }>`SELECT name FROM schema_migrations ORDER BY id`.execute(database);
+    expect(applied.toSorted()).toEqual(rows.map(({ name }) => name));
+  });
+
+  it('that fails ends with 1 and leaves nothing of what it began', async () => {
+    await sql`CREATE TABLE users (id int)`.execute(database);
+    const program = start();
+    expect(await program.exitCode).toBe(1);
+    expect(lastLine(program)).toMatchObject({
+      level: 'fatal',
+      msg: expect.stringContaining('relation "users" already exists'),
+    });
+    const { rows } = await sql<{ name: string }>`
+      SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_name IN ('users', 'workspaces')`.execute(
+      database,
+    );
+    expect(rows).toEqual([{ name: 'users' }]);
+  });
+
+  it('ends with 2 when it is told nothing', async () => {
+    const program = start({ DATABASE_URL: '' });
+    expect(await program.exitCode).toBe(2);
+    expect(lastLine(program)).toMatchObject({ level: 'fatal', msg: 'DATABASE_URL is not set' });
+  });
+
+  it('ends with 3 at once when the database refuses it', async () => {
+    const url = new URL(testDatabase.url);
+    url.pathname = '/nowhere';
+    const program = start({ DATABASE_URL: url.href, DATABASE_WAIT_S: '3600' });
+    expect(await program.exitCode).toBe(3);
+    expect(lastLine(program).msg).toBe('the database refuses the connection: database "nowhere" does not exist');
+  });
+
+  describe('without a database', () => {
+    let proxy: CuttableProxy;
+    beforeEach(async () => {
+      proxy = await startCuttableProxy(testDatabase.url);
+      await proxy.cut();
+    });
+    afterEach(() => proxy.close());
+    const startByProxy = (env: Record<string, string> = {}) =>
+      start({ DATABASE_URL: proxy.redirect(testDatabase.url), ...env });
+    const waiting = (program: EntryPoint) =>
+      eventually(
+        () => program.lines.join('\n'),
+        (lines) => lines.includes('waiting for the database'),
+      );
+
+    it('waits, and goes on when it comes', async () => {
+      const program = startByProxy();
+      expect(await waiting(program)).toContain('waiting for the database');
+      await proxy.mend();
+      expect(await program.exitCode).toBe(0);
+      await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
+    });
+
+    it('waits no longer than it may, and ends with 3 and a sentence', async () => {
+      const program = startByProxy({ DATABASE_WAIT_S: '1' });
+      expect(await program.exitCode).toBe(3);
+      expect(lastLine(program)).toMatchObject({
+        level: 'fatal',
+        msg: expect.stringMatching(/^the database did not answer within 1 seconds: /),
+      });
+    });
+
+    it('ends when it is told to, also as the first process of a container', async () => {
+      const program = startByProxy();
+      await waiting(program);
+      await program.stop();
+      expect(await program.exitCode).toBe(143);
+    });
+  });
+});

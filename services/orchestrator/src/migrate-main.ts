@@ -1,0 +1,35 @@
+import { ConfigError, createLogger, loadConfig } from '@uswarm/service-kit';
+import { MigrationConfig } from './config.js';
+import { migrate } from './database/migrate.js';
+import { DatabaseUnavailable, waitForDatabase } from './database/wait-for-database.js';
+
+// Brings the schema up to date and ends; what an init container runs. Several at once are safe.
+// Exit codes: 0 up to date, 1 a migration failed, 2 not configured, 3 no database.
+const logger = createLogger({ service: 'orchestrator-migrations', level: process.env['LOG_LEVEL'] ?? 'info' });
+
+// The first process of a container ignores signals that it has no handler for. A migration that is
+// cut off is rolled back.
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const) {
+  process.once(signal, () => {
+    logger.warn({ signal }, 'stopped before the schema was up to date');
+    process.exit(code);
+  });
+}
+
+function exitCode(error: unknown): number {
+  if (error instanceof ConfigError) return 2;
+  return error instanceof DatabaseUnavailable ? 3 : 1;
+}
+
+try {
+  const { DATABASE_URL: url, DATABASE_WAIT_S: seconds } = loadConfig(MigrationConfig, process.env);
+  await waitForDatabase({ url, deadlineMs: seconds * 1_000, logger });
+  await migrate(url, logger);
+  process.exit(0);
+} catch (error) {
+  logger.fatal({ err: error }, error instanceof Error ? error.message : 'the migration failed');
+  process.exit(exitCode(error));
+}
