@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
+import { tail } from '../run/quiet.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { debianImage } from './debian.mjs';
+import { inspectImage, tryDocker } from './docker.mjs';
+
+export const dockerfile = join(repositoryRoot, 'Dockerfile');
+
+/** The base that the Dockerfile names. */
+export function defaultBase(text = readFileSync(dockerfile, 'utf8')) {
+  const [, ref] = /^ARG BASE_IMAGE=(\S+)$/m.exec(text) ?? [];
+  if (ref === undefined) throw new Error('the Dockerfile names no base image');
+  return ref;
+}
+
+/**
+ * The image to build on, in Docker's store.
+ *
+ * @param {string | undefined} wanted a reference, `local`, or nothing for the Dockerfile's own
+ * @param {{ mayFallBack: boolean, platform?: string, say?: (line: string) => void }} options
+ * @returns {Promise<{ ref: string, name: string, id: string }>} `name` for the label
+ * @throws RunError
+ */
+export async function baseImage(wanted, { mayFallBack, platform, say = console.log }) {
+  if (wanted === 'local') return localBase(say);
+  const ref = wanted ?? defaultBase();
+  const present = platform === undefined ? await inspectImage(ref) : undefined;
+  if (present !== undefined) return { ref, name: ref, id: present.id };
+  say(`Pulling ${ref}…`);
+  const target = platform === undefined ? [] : ['--platform', platform];
+  const { code, output } = await tryDocker(['pull', '--quiet', ...target, ref]);
+  const pulled = await inspectImage(ref);
+  if (code === 0 && pulled !== undefined) return { ref, name: ref, id: pulled.id };
+  const reason = tail(output, 1);
+  if (wanted !== undefined || !mayFallBack) {
+    throw new RunError(`${reason}\n\nThe base image ${ref} cannot be pulled; name another with --base.`);
+  }
+  say(`  cannot be pulled (${reason}): the base is made from Debian packages instead`);
+  return localBase(say);
+}
+
+/** Debian's C and C++ libraries, certificates and time zones with this checkout's Node. */
+async function localBase(say) {
+  const ref = await debianImage(nodeRoot(), { say });
+  const image = await inspectImage(ref);
+  return { ref, name: ref, id: image.id };
+}
+
+function nodeRoot() {
+  return {
+    name: 'node',
+    packages: ['libc6', 'libstdc++6', 'libgcc-s1', 'ca-certificates', 'tzdata', 'netbase'],
+    inputs: [createHash('sha256').update(readFileSync(nodeBinary)).digest('hex')],
+    // Node carries its own OpenSSL.
+    remove: ['usr/{bin,sbin}', 'usr/lib/ssl', 'usr/lib/*/{libssl,libcrypto}*', 'usr/lib/*/{engines-3,ossl-modules}'],
+    commands: [
+      'mkdir -p nodejs/bin etc/ssl/certs',
+      `cp -- ${JSON.stringify(nodeBinary)} nodejs/bin/node; chmod 755 nodejs/bin/node`,
+      // A seventh of it is symbols for debuggers.
+      'if command -v strip >/dev/null; then strip --strip-all nodejs/bin/node; fi',
+      'cat usr/share/ca-certificates/mozilla/*.crt > etc/ssl/certs/ca-certificates.crt',
+      'rm -rf usr/share/ca-certificates',
+    ],
+  };
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { RunError } from '../run/run-error.mjs';
+import { collectPackages } from './package-graph.mjs';
+
+/**
+ * A file, whose content is in `source` or is `text`, or a symbolic link to `target`. `layer` is the folder of the
+ * build context that it is in, `path` the one below that; `mode` is the source's own if absent.
+ *
+ * @typedef {{ path: string, layer: string, source?: string, text?: string, target?: string,
+ *   mode?: number }} Entry
+ */
+
+/** Nothing reads these when a program runs: types, TypeScript, maps, prose, another runtime's binaries. */
+const NOT_AT_RUN_TIME =
+  /\.(?:[cm]?ts|map|md|flow|bare|tsbuildinfo)$|(?:^|\/)(?:readme|changelog|history)(?:\.(?:txt|rst|markdown))?$/i;
+const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
+
+/**
+ * What the image of a program holds, by path: the program in `folder`, and its packages.
+ *
+ * @param {object} options
+ * @param {string} options.folder
+ * @param {string} options.root of the workspace
+ * @param {string[]} [options.files] files and folders besides `dist`
+ * @param {string[]} [options.dependencies] the only ones that are needed; all of them when absent
+ * @returns {Entry[]}
+ * @throws RunError when something is not built or not installed
+ */
+export function programContent({ folder, files = [], dependencies, root }) {
+  const entries = [];
+  for (const found of collectPackages(folder, root, dependencies)) {
+    // Ours come built: of them only what is compiled from a source that is still there.
+    const ours = !found.folder.includes('/node_modules/');
+    const paths = ours ? ownFiles(found.folder, found.place === '' ? files : []) : packageFiles(found.folder);
+    const layer = ours ? 'app' : 'modules';
+    for (const path of paths) {
+      entries.push({ path: posix.join(found.place, path), layer, source: join(found.folder, path) });
+    }
+    for (const [name, place] of found.links) entries.push({ ...linkTo(found, name, place), layer });
+  }
+  return byPath(entries);
+}
+
+/** Everything in `folder` as it is, below `path` of the image. @returns {Entry[]} */
+export function folderContent(folder, { layer, path = '', skip = () => false }) {
+  const files = walk(folder).filter((file) => !skip(file));
+  return files.map((file) => {
+    const source = join(folder, file);
+    return { path: posix.join(path, file), layer, source };
+  });
+}
+
+export function byPath(entries) {
+  return entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** A package finds another beside itself, the program in its own `node_modules`. */
+export function linkTo({ place, manifest }, name, target) {
+  const beside = place === '' ? 'node_modules' : place.slice(0, -manifest.name.length - 1);
+  const path = posix.join(beside, name);
+  return { path, target: posix.relative(posix.dirname(path), target) };
+}
+
+/** @param {string} path below the folder of a package */
+export function neededAtRunTime(path) {
+  return LICENCE.test(path) || !NOT_AT_RUN_TIME.test(path);
+}
+
+function packageFiles(folder) {
+  return walk(folder).filter(neededAtRunTime);
+}
+
+function ownFiles(folder, files) {
+  if (!existsSync(join(folder, 'dist'))) throw new RunError(`${folder} is not built: it has no dist.`);
+  const compiled = walk(folder, 'dist').filter(
+    (path) => path.endsWith('.js') && existsSync(join(folder, sourceOf(path))),
+  );
+  return ['package.json', ...compiled, ...files.flatMap((name) => walk(folder, name))];
+}
+
+/** The compiler leaves the output of a source that was removed. */
+export function sourceOf(path) {
+  return path.replace(/^dist\//, 'src/').replace(/\.js$/, '.ts');
+}
+
+/** Paths of the files in `folder/from`, without installed packages. */
+function walk(folder, from = '') {
+  const path = join(folder, from);
+  if (!lstatSync(path).isDirectory()) return [from];
+  return readdirSync(path)
+    .filter((name) => name !== 'node_modules')
+    .toSorted()
+    .flatMap((name) => walk(folder, posix.join(from, name)));
+}
+
+/** Changes with any byte, name or mode of the content, and with anything in `more`. */
+export function contentHash(entries, more = []) {
+  const hash = createHash('sha256').update(JSON.stringify(more));
+  for (const { path, source, text, target, mode } of entries) {
+    hash.update(`\0${path}\0`);
+    if (target !== undefined) hash.update(`-> ${target}`);
+    else if (text !== undefined) hash.update(text);
+    else hash.update(`${(mode ?? fileMode(source)).toString(8)} `).update(readFileSync(source));
+  }
+  return hash.digest('hex');
+}
+
+/** Writes a build context: a folder for each layer. The same content gives the same bytes and times. */
+export function writeContext(entries, folder) {
+  rmSync(folder, { recursive: true, force: true });
+  for (const { path, layer, source, text, target, mode } of entries) {
+    const file = join(folder, layer, path);
+    mkdirSync(dirname(file), { recursive: true });
+    if (target !== undefined) symlinkSync(target, file);
+    else if (text !== undefined) writeFileSync(file, text);
+    else {
+      copyFileSync(source, file);
+      chmodSync(file, mode ?? fileMode(source));
+    }
+    lutimesSync(file, 0, 0);
+  }
+  setFolderTimes(folder);
+}
+
+function setFolderTimes(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) setFolderTimes(join(folder, entry.name));
+  }
+  lutimesSync(folder, 0, 0);
+}
+
+function fileMode(file) {
+  return (statSync(file).mode & 0o100) === 0 ? 0o644 : 0o755;
+}

@@ -1,0 +1,116 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { contentHash, linkTo, neededAtRunTime, programContent, sourceOf, writeContext } from './content.mjs';
+
+let root;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'uswarm-content-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function write(path, text = path) {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+  return join(root, path);
+}
+
+describe('the content of a program', () => {
+  it('is what its sources compile to, its manifest, and the files that it names', () => {
+    write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
+    for (const name of ['main', 'removed']) write(`services/web/dist/${name}.js`);
+    for (const path of ['src/main.ts', 'src/main.test.ts', 'dist/main.d.ts', 'dist/main.js.map', 'migrations/1.sql']) {
+      write(`services/web/${path}`);
+    }
+    const entries = programContent({ folder: join(root, 'services/web'), files: ['migrations'], root });
+    expect(entries.map(({ path, layer }) => `${layer} ${path}`)).toEqual([
+      'app dist/main.js',
+      'app migrations/1.sql',
+      'app package.json',
+    ]);
+  });
+
+  it('has to be built first', () => {
+    write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
+    expect(() => programContent({ folder: join(root, 'services/web'), root })).toThrow('is not built');
+  });
+
+  it('leaves out what no program reads, and keeps every licence', () => {
+    const kept = ['index.js', 'lib/history.js', 'data.json', 'x.cjs', 'LICENSE.md', 'NOTICE', 'bin/tool'];
+    const left = ['index.d.ts', 'a.mts', 'index.js.map', 'README.md', 'docs/api.md', 'CHANGELOG', 'prebuilds/x.bare'];
+    expect([...kept, ...left].filter(neededAtRunTime)).toEqual(kept);
+  });
+
+  it('knows the source of what was compiled', () => {
+    expect(sourceOf('dist/features/dist/a.js')).toBe('src/features/dist/a.ts');
+  });
+});
+
+it('links lead from where a package looks to where the other one is', () => {
+  const target = 'node_modules/.pnpm/b@1/node_modules/@s/b';
+  expect(linkTo({ place: '', manifest: { name: '@us/web' } }, '@s/b', target)).toEqual({
+    path: 'node_modules/@s/b',
+    target: '../.pnpm/b@1/node_modules/@s/b',
+  });
+  const place = 'node_modules/.pnpm/a@1/node_modules/@s/a';
+  expect(linkTo({ place, manifest: { name: '@s/a' } }, 'b', target)).toEqual({
+    path: 'node_modules/.pnpm/a@1/node_modules/b',
+    target: '../../b@1/node_modules/@s/b',
+  });
+});
+
+describe('the hash of a content', () => {
+  const entriesOf = (...files) => files.map((path) => ({ path, layer: 'app', source: join(root, path) }));
+
+  it('changes with a byte, a name, a mode, a link and what is said besides', () => {
+    for (const name of ['a', 'b']) write(name, 'same');
+    const hashes = [contentHash(entriesOf('a')), contentHash(entriesOf('b')), contentHash(entriesOf('a'), ['base'])];
+    write('a', 'other');
+    hashes.push(contentHash(entriesOf('a')));
+    chmodSync(join(root, 'a'), 0o755);
+    hashes.push(contentHash(entriesOf('a')));
+    for (const target of ['x', 'y']) hashes.push(contentHash([{ path: 'a', layer: 'app', target }]));
+    hashes.push(contentHash([{ path: 'a', layer: 'app', text: 'x' }]));
+    expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
+  it('is the same for the same content, however the umask was', () => {
+    write('a');
+    chmodSync(join(root, 'a'), 0o600);
+    const before = contentHash(entriesOf('a'));
+    chmodSync(join(root, 'a'), 0o644);
+    expect(contentHash(entriesOf('a'))).toBe(before);
+  });
+});
+
+it('a build context has a folder for each layer, with modes and times that tell nothing of this machine', () => {
+  const source = write('tool', 'program');
+  chmodSync(source, 0o700);
+  const folder = join(root, 'context');
+  write('context/stale');
+  writeContext(
+    [
+      { path: 'bin/tool', layer: 'app', source },
+      { path: 'bin/also', layer: 'app', source, mode: 0o644 },
+      { path: 'settings', layer: 'app', text: 'x: 1\n' },
+      { path: 'b', layer: 'modules', target: '../elsewhere' },
+    ],
+    folder,
+  );
+  const seen = ['app/bin/tool', 'app/bin/also', 'modules/b', 'app/bin'].map((path) => lstatSync(join(folder, path)));
+  expect(seen.slice(0, 2).map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['755', '644']);
+  expect(seen.map(({ mtimeMs }) => mtimeMs)).toEqual([0, 0, 0, 0]);
+  expect(readlinkSync(join(folder, 'modules/b'))).toBe('../elsewhere');
+  expect(readFileSync(join(folder, 'app/settings'), 'utf8')).toBe('x: 1\n');
+  expect(() => lstatSync(join(folder, 'stale'))).toThrow('ENOENT');
+});

@@ -1,0 +1,67 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { buildImage, docker, inspectImage } from './docker.mjs';
+
+let folder;
+const path = process.env.PATH;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'uswarm-docker-'));
+  process.env.PATH = `${folder}:${path}`;
+});
+afterEach(() => {
+  process.env.PATH = path;
+  rmSync(folder, { recursive: true });
+});
+
+/** A docker that notes its arguments, and says what `answers` has for the first of them. */
+function pretendDocker(answers) {
+  const cases = Object.entries(answers).map(([command, script]) => `${command}) ${script};;`);
+  const log = join(folder, 'log');
+  writeFileSync(join(folder, 'docker'), `#!/bin/sh\necho "$*" >> ${log}\ncase $1 in ${cases.join('\n')}\nesac\n`);
+  chmodSync(join(folder, 'docker'), 0o755);
+  return () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []);
+}
+
+const image = (content) =>
+  `echo 'WARNING: of the client' >&2; echo '${JSON.stringify({ Id: 'sha256:1', Size: 7, Config: { Labels: { 'dev.uswarm.content': content } } })}'`;
+const NONE = 'echo "Error: No such image: x" >&2; exit 1';
+const plan = { ref: 'r:1', dockerfile: 'Dockerfile', entries: [{ path: 'a', layer: 'app', text: 'x' }], say: () => {} };
+
+describe('an image', () => {
+  it('of the same content is not built again', async () => {
+    const calls = pretendDocker({ image: image('same') });
+    expect(await buildImage({ ...plan, content: 'same' })).toBe(false);
+    expect(calls()).toHaveLength(1);
+  });
+
+  it('of another content is built out of a folder that is gone afterwards', async () => {
+    const calls = pretendDocker({ image: image('old'), build: `for last; do :; done; cp $last/app/a ${folder}/seen` });
+    expect(await buildImage({ ...plan, content: 'new', args: { TITLE: 't' }, platform: 'linux/arm64' })).toBe(true);
+    const [, build] = calls();
+    const expected = '--file Dockerfile --tag r:1 --platform linux/arm64 --build-arg TITLE=t --build-arg CONTENT=new ';
+    expect(build).toContain(`build ${expected}`);
+    expect(existsSync(build.split(' ').at(-1))).toBe(false);
+    expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe('x');
+  });
+
+  it('that cannot be built says why', async () => {
+    pretendDocker({ image: NONE, build: 'echo "no space left on device" >&2; exit 1' });
+    await expect(buildImage({ ...plan, content: 'new' })).rejects.toThrow(
+      'no space left on device\n\nThe image r:1 could not be built.',
+    );
+  });
+
+  it('that is not there is undefined, and a Docker that is not there is a message of its own', async () => {
+    pretendDocker({ image: NONE });
+    expect(await inspectImage('x')).toBeUndefined();
+    pretendDocker({ image: 'exit 1', version: 'echo "Cannot connect to the Docker daemon at unix:///x" >&2; exit 1' });
+    await expect(inspectImage('x')).rejects.toThrow('Docker does not answer; start it, or set DOCKER_HOST.');
+  });
+});
+
+it('without a docker program, that is what is said', async () => {
+  process.env.PATH = folder;
+  await expect(docker(['version'])).rejects.toThrow('There is no docker on PATH');
+});

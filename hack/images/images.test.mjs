@@ -1,0 +1,59 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { repositoryRoot } from '../run/environment.mjs';
+import { defaultBase } from './base.mjs';
+import { chosenServices } from './service-images.mjs';
+import { services } from './services.mjs';
+import { officialDefaults } from './test-images.mjs';
+
+describe('the images of the services', () => {
+  it('are one for each service of the checkout but local mode', () => {
+    const folder = join(repositoryRoot, 'services');
+    const found = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'src/main.ts')));
+    expect(services.map(({ name }) => name).toSorted()).toEqual(found.filter((name) => name !== 'local').toSorted());
+  });
+
+  it('can be chosen by name', () => {
+    expect(chosenServices(['agent-runtime']).map(({ name }) => name)).toEqual(['agent-runtime']);
+    expect(chosenServices()).toEqual(services);
+    expect(() => chosenServices(['agent'])).toThrow('There is no service "agent"; there are orchestrator,');
+  });
+
+  it('stand on a base that is pinned by its digest', () => {
+    expect(defaultBase()).toMatch(/@sha256:[0-9a-f]{64}$/);
+  });
+});
+
+it("SearXNG's defaults have no proxy, no JSON and no plugins", () => {
+  const settings = `search:
+  formats:
+    - json
+  safe_search: 0
+outgoing:
+  enable_http2: true
+  proxies:
+    all://:
+      - socks5://127.0.0.1:10808
+
+ui:
+  default_theme: simple
+plugins:
+  searx.plugins.calculator.SXNGPlugin:
+    active: false
+engines:
+  - name: duckduckgo
+`;
+  expect(officialDefaults(settings)).toBe(`search:
+  formats: [html]
+  safe_search: 0
+outgoing:
+  enable_http2: true
+
+ui:
+  default_theme: simple
+plugins: {}
+engines:
+  - name: duckduckgo
+`);
+});

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { RunError } from '../run/run-error.mjs';
+
+/**
+ * A package that a program needs when it runs. `place` is where it goes below the program's folder,
+ * `''` for the program itself; `links` says which name leads to which place from there.
+ *
+ * @typedef {{ folder: string, manifest: object, place: string, links: Map<string, string> }} PlacedPackage
+ */
+
+/**
+ * The program in `folder` with everything that it depends on, laid out as pnpm lays it out: each
+ * package sees exactly what it declares, in the versions that were installed and tested. Of the
+ * program's own dependencies only `wanted` count, if that is given.
+ *
+ * @returns {PlacedPackage[]} the program first
+ * @throws RunError when a package is not installed
+ */
+export function collectPackages(folder, root, wanted) {
+  const placed = new Map();
+  const visit = (real) => {
+    const known = placed.get(real);
+    if (known !== undefined) return known;
+    const manifest = JSON.parse(readFileSync(join(real, 'package.json'), 'utf8'));
+    const place = placed.size === 0 ? '' : placeOf(relative(root, real), manifest.name);
+    const entry = { folder: real, manifest, place, links: new Map() };
+    placed.set(real, entry);
+    for (const [name, required] of runtimeDependencies(manifest)) {
+      if (place === '' && wanted !== undefined && !wanted.includes(name)) continue;
+      const found = findInstalled(real, name, root);
+      if (found !== undefined) entry.links.set(name, visit(found).place);
+      else if (required) throw new RunError(`${manifest.name} needs ${name}, which is not installed.`);
+    }
+    return entry;
+  };
+  visit(realpathSync(folder));
+  return [...placed.values()];
+}
+
+/** Names of what a package loads when it runs, and whether it cannot do without. */
+export function runtimeDependencies({ dependencies = {}, optionalDependencies = {}, peerDependencies = {} }) {
+  const optional = [...Object.keys(peerDependencies), ...Object.keys(optionalDependencies)];
+  const required = Object.keys(dependencies).filter((name) => !(name in optionalDependencies));
+  return new Map([...optional.map((name) => [name, false]), ...required.map((name) => [name, true])]);
+}
+
+/** `node_modules/.pnpm/<one folder for each version and set of peers>/node_modules/<name>` */
+export function placeOf(path, name) {
+  const [, id] = /(?:^|\/)node_modules\/\.pnpm\/([^/]+)\/node_modules\//.exec(path.split(sep).join('/')) ?? [];
+  return `node_modules/.pnpm/${id ?? `${name.replace('/', '+')}@workspace`}/node_modules/${name}`;
+}
+
+function findInstalled(from, name, root) {
+  for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
+    const candidate = join(folder, 'node_modules', name);
+    if (existsSync(join(candidate, 'package.json'))) return realpathSync(candidate);
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { seconds } from '../run/environment.mjs';
+import { runQuietly, tail } from '../run/quiet.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { imageCache } from './debian.mjs';
+
+/** Of the images' Debian, whatever Python does the installing. */
+const PYTHON = '3.11';
+const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
+/** Debian 12 has glibc 2.36. */
+const GLIBC = ['manylinux_2_28', 'manylinux_2_17', 'manylinux2014'];
+
+/**
+ * The packages of `requirements`, a text with the hash of each, for the Python of the test images.
+ *
+ * @returns {Promise<string>} their folder, made once for the same requirements
+ * @throws RunError
+ */
+export async function pythonPackages({ name, requirements, say = console.log, cache = imageCache() }) {
+  const architecture = ARCHITECTURES[process.arch];
+  const hash = createHash('sha256')
+    .update(JSON.stringify([requirements, PYTHON, architecture]))
+    .digest('hex');
+  const folder = join(cache, `${name}-packages-${hash.slice(0, 12)}`);
+  if (existsSync(folder)) return folder;
+  const started = performance.now();
+  say(`Fetching the Python packages of ${name}…`);
+  const draft = `${folder}.${randomUUID()}`;
+  try {
+    mkdirSync(draft, { recursive: true });
+    const list = join(draft, 'requirements.txt');
+    writeFileSync(list, requirements);
+    await install(name, list, join(draft, 'packages'), architecture);
+    renameSync(join(draft, 'packages'), folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+  say(`  ${name} (${seconds(performance.now() - started)})`);
+  return folder;
+}
+
+async function install(name, list, target, architecture) {
+  const platforms = GLIBC.map((tag) => `--platform=${tag}_${architecture}`);
+  const checked = ['--require-hashes', '--only-binary=:all:', '--no-deps', '--no-compile'];
+  const quiet = ['--quiet', '--no-input', '--disable-pip-version-check', '--no-warn-script-location'];
+  const interpreter = [`--python-version=${PYTHON}`, '--implementation=cp', ...platforms];
+  const { code, output } = await runQuietly(
+    'python3',
+    ['-m', 'pip', 'install', '--target', target, ...checked, ...quiet, ...interpreter, '-r', list],
+    // A user's `user = true` in pip's settings cannot go with `--target`.
+    { env: { ...process.env, PIP_USER: '0' } },
+  );
+  if (code === 0) return;
+  if (/spawn python3 ENOENT|No module named pip/.test(output)) {
+    throw new RunError(`The image of ${name} is made with pip: install python3 and python3-pip.`);
+  }
+  throw new RunError(`${tail(output, 5)}\n\nThe Python packages of ${name} could not be had: the reason is above.`);
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../run/environment.mjs';
+import { runQuietly } from '../run/quiet.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { baseImage, dockerfile } from './base.mjs';
+import { contentHash, programContent } from './content.mjs';
+import { buildImage, inspectImage } from './docker.mjs';
+import { services } from './services.mjs';
+
+/**
+ * @typedef {object} BuiltImage
+ * @property {string} name
+ * @property {string} ref
+ * @property {string} id
+ * @property {number} bytes
+ * @property {boolean} built false when the image of the same content was there
+ */
+
+/**
+ * Builds the images of the services from what `tsc -b` has left in their `dist`.
+ *
+ * @param {object} options
+ * @param {string} options.registry for instance `ghcr.io`
+ * @param {string} options.tag `content` for a tag that says what is in the image
+ * @param {string} [options.base] a reference, or `local`; the Dockerfile's own when absent
+ * @param {boolean} [options.mayFallBack] to a local base when the Dockerfile's cannot be pulled
+ * @param {string[]} [options.only] names of services
+ * @param {string} [options.platform] for instance `linux/arm64`
+ * @returns {Promise<BuiltImage[]>}
+ * @throws RunError
+ */
+export async function buildServiceImages({ registry, tag, base, mayFallBack = false, only, platform, say }) {
+  const chosen = chosenServices(only);
+  const on = await baseImage(base, { mayFallBack, platform, say });
+  // With a tag that says what is in an image, another commit alone makes no other image.
+  const revision = tag === 'content' ? '' : await gitRevision();
+  const images = [];
+  for (const service of chosen) {
+    const plan = planImage(service, { on, revision, platform });
+    const ref = `${registry}/uswarm/${service.name}:${tag === 'content' ? plan.content.slice(0, 16) : tag}`;
+    const built = await buildImage({ ...plan, ref, dockerfile, platform, say });
+    const { id, bytes } = await inspectImage(ref);
+    images.push({ name: service.name, ref, id, bytes, built });
+  }
+  return images;
+}
+
+/** @throws RunError when there is no such service */
+export function chosenServices(only = services.map(({ name }) => name)) {
+  return only.map((name) => {
+    const service = services.find((candidate) => candidate.name === name);
+    if (service !== undefined) return service;
+    throw new RunError(
+      `There is no service ${JSON.stringify(name)}; there are ${services.map((each) => each.name).join(', ')}.`,
+    );
+  });
+}
+
+function planImage({ name, files }, { on, revision, platform }) {
+  const folder = join(repositoryRoot, 'services', name);
+  const { description, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const entries = programContent({ folder, files, root: repositoryRoot });
+  if (!entries.some(({ path }) => path === 'dist/main.js')) throw new RunError(`services/${name} has no dist/main.js.`);
+  const args = {
+    BASE_IMAGE: on.ref,
+    BASE_NAME: on.name,
+    TITLE: `uswarm ${name}`,
+    DESCRIPTION: description,
+    VERSION: version,
+    REVISION: revision,
+  };
+  const recipe = createHash('sha256').update(readFileSync(dockerfile)).digest('hex');
+  return { entries, args, content: contentHash(entries, [recipe, on.id, platform ?? null, args]) };
+}
+
+/** The commit, with `-dirty` when the checkout differs from it; empty outside of git. */
+async function gitRevision() {
+  const options = { cwd: repositoryRoot };
+  const commit = await runQuietly('git', ['rev-parse', 'HEAD'], options);
+  if (commit.code !== 0) return '';
+  const status = await runQuietly('git', ['status', '--porcelain'], options);
+  return `${commit.output.trim()}${status.output.trim() === '' ? '' : '-dirty'}`;
+}

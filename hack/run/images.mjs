@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { docker, megabytes } from '../images/docker.mjs';
+import { buildServiceImages } from '../images/service-images.mjs';
+import { services } from '../images/services.mjs';
+import { repositoryRoot, seconds } from './environment.mjs';
+import { withLock } from './lock.mjs';
+import { RunError } from './run-error.mjs';
+
+const USAGE = `npm run images -- [options]
+  --tag TAG            tag of the images; "content" for one that says what is in them (default: the version)
+  --registry REGISTRY  the images are REGISTRY/uswarm/<service>:TAG (default: localhost)
+  --push REGISTRY      the same, and pushes them there
+  --base IMAGE         image with Node to build on; "local" makes one from Debian packages
+  --only A,B           only these services: ${services.map(({ name }) => name).join(', ')}
+  --platform OS/ARCH   for another machine than this one, for instance linux/amd64
+  --test-images        also the images of e2e/images, which only tests use
+  --list FILE          writes {"<name>": "<image>"}
+  --save FILE          writes all of them into one archive, as \`kind load image-archive\` takes it`;
+
+/** `npm run images`: builds the images of the services, and pushes them if told. @returns exit code */
+export async function images(args) {
+  const options = parseOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  await withLock(() => buildAndDeliver(options), { file: join(repositoryRoot, '.cache/images.lock') });
+  return 0;
+}
+
+async function buildAndDeliver({ push, list, save, testImages, ...options }) {
+  const started = performance.now();
+  // What goes to others is never built on a base that they did not choose.
+  const built = await buildServiceImages({ ...options, mayFallBack: push === undefined });
+  for (const { ref } of push === undefined ? [] : built) {
+    console.log(`Pushing ${ref}…`);
+    await docker(['push', '--quiet', ref], { failure: `${ref} could not be pushed` });
+  }
+  if (testImages) built.push(...(await buildForTests()));
+  if (list !== undefined) writeFileSync(list, `${JSON.stringify(references(built), null, 2)}\n`);
+  if (save !== undefined) await docker(['save', '--output', save, ...built.map(({ ref }) => ref)]);
+  for (const line of report(built)) console.log(line);
+  console.log(`${built.length} images (${seconds(performance.now() - started)}).`);
+}
+
+/** Loaded only now: it uses what the build has made of testkit. */
+async function buildForTests() {
+  const { buildTestImages } = await import('../images/test-images.mjs');
+  return buildTestImages();
+}
+
+function references(built) {
+  return Object.fromEntries(built.map(({ name, ref }) => [name, ref]));
+}
+
+/** @throws RunError with the usage */
+export function parseOptions(args, version = packageVersion()) {
+  const names = ['tag', 'registry', 'push', 'base', 'only', 'platform', 'list', 'save'];
+  const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+  const flags = { help: { type: 'boolean' }, 'test-images': { type: 'boolean', default: false } };
+  try {
+    const { values } = parseArgs({ args, options: { ...known, ...flags }, allowPositionals: false });
+    if (values.push !== undefined && values.registry !== undefined) {
+      throw new Error('--push names the registry already: leave --registry out.');
+    }
+    const empty = names.find((name) => values[name]?.trim() === '');
+    if (empty !== undefined) throw new Error(`--${empty} has no value.`);
+    const { only, registry, tag = version, 'test-images': testImages, ...rest } = values;
+    return {
+      ...rest,
+      tag,
+      testImages,
+      registry: (rest.push ?? registry ?? 'localhost').replace(/\/+$/, ''),
+      ...(only === undefined ? {} : { only: only.split(',').map((name) => name.trim()) }),
+    };
+  } catch (error) {
+    throw new RunError(`${error.message}\n\n${USAGE}`);
+  }
+}
+
+/** A line for each image, in columns. */
+export function report(built) {
+  const width = Math.max(...built.map(({ ref }) => ref.length));
+  return built.map(
+    (image) =>
+      `${image.ref.padEnd(width)}  ${megabytes(image.bytes).padStart(9)}  ${image.built ? 'built' : 'unchanged'}`,
+  );
+}
+
+function packageVersion() {
+  return JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')).version;
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseOptions, report } from './images.mjs';
+
+describe('npm run images', () => {
+  it('builds for this machine, with the version as the tag, unless told otherwise', () => {
+    expect(parseOptions([], '1.2.3')).toEqual({ registry: 'localhost', tag: '1.2.3', testImages: false });
+    const args = ['--tag=content', '--registry=r.example/team/', '--base=local', '--only=a, b', '--test-images'];
+    expect(parseOptions(args, '1.2.3')).toEqual({
+      registry: 'r.example/team',
+      tag: 'content',
+      base: 'local',
+      only: ['a', 'b'],
+      testImages: true,
+    });
+  });
+
+  it('names what it pushes by the registry that it pushes to', () => {
+    expect(parseOptions(['--push', 'r.example'], '1')).toMatchObject({ registry: 'r.example', push: 'r.example' });
+    expect(() => parseOptions(['--push=a', '--registry=b'], '1')).toThrow('leave --registry out');
+  });
+
+  it.each([[['--tga', 'x']], [['--tag']], [['--tag', '']], [['orchestrator']]])('refuses %j with the usage', (args) => {
+    expect(() => parseOptions(args, '1')).toThrow('npm run images -- [options]');
+  });
+
+  it('tells size and news of each image in columns', () => {
+    const built = [
+      { ref: 'localhost/uswarm/a:1', bytes: 133_940_000, built: true },
+      { ref: 'localhost/uswarm/longer:1', bytes: 9_000_000, built: false },
+    ];
+    expect(report(built)).toEqual([
+      'localhost/uswarm/a:1        133.9 MB  built',
+      'localhost/uswarm/longer:1     9.0 MB  unchanged',
+    ]);
+  });
+});
