@@ -2,7 +2,7 @@
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
 const feature = '^services/[^/]+/src/features/';
-const testCode = '^(packages|services)/[^/]+/test/';
+const testCode = '^((packages|services)/[^/]+|charts|e2e)/test/';
 const tests = '\\.test\\.(ts|mjs)$';
 
 module.exports = {
@@ -20,6 +20,12 @@ module.exports = {
       'Services meet over the network; only local mode puts them into one process.',
       { path: '^services/([^/]+)/', pathNot: ['^services/local/', tests] },
       { path: '^services/', pathNot: '^services/$1/' },
+    ),
+    forbid(
+      'services-know-no-cluster-tests',
+      'Charts and end-to-end tests stand above everything else.',
+      { path: '^(packages|services)/' },
+      { path: '^(charts|e2e)/' },
     ),
     forbid(
       'testkit-is-for-tests-and-local-mode',
@@ -54,7 +60,7 @@ module.exports = {
     forbid(
       'only-the-orchestrator-has-a-database',
       'The orchestrator is the only writer of Postgres.',
-      { path: '^services/(agent-runtime|searxng-client|realtime-gateway)/', pathNot: tests },
+      { path: '^services/(agent-runtime|searxng-client|realtime-gateway|uswarm-controller)/', pathNot: tests },
       { path: database },
     ),
     {

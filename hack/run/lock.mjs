@@ -10,7 +10,10 @@ const lockFile = join(repositoryRoot, '.cache/run.lock');
  * Runs `work` while no other command of this checkout installs or builds. The lock of a command
  * that is gone counts for nothing.
  */
-export async function withLock(work, { file = lockFile, say = console.log, pollMs = 200 } = {}) {
+export async function withLock(
+  work,
+  { file = lockFile, what = 'installs or builds', say = console.log, pollMs = 200 } = {},
+) {
   mkdirSync(dirname(file), { recursive: true });
   for (let said = false; !createLock(file, String(process.pid));) {
     const content = readOrEmpty(file);
@@ -18,7 +21,7 @@ export async function withLock(work, { file = lockFile, say = console.log, pollM
       removeStale(file, content);
       continue;
     }
-    if (!said) say(`Waiting for another command (pid ${content}) that installs or builds…`);
+    if (!said) say(`Waiting for another command (pid ${content}) that ${what}…`);
     said = true;
     await sleep(pollMs);
   }

@@ -1,7 +1,9 @@
 import { build } from './build.mjs';
+import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 import { formatSources, generate } from './generate.mjs';
+import { images } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
@@ -15,10 +17,10 @@ const programs = {
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 
-const tasks = { test: runTests, generate, format: formatSources, build: () => 0 };
+const tasks = { test: runTests, e2e: runE2e, generate, format: formatSources, images, build: () => 0 };
 
 // These see to the build themselves (a failing type check is a result of theirs), or need none.
-const withoutBuild = new Set(['test', 'format']);
+const withoutBuild = new Set(['test', 'e2e', 'format']);
 
 /** @returns the exit code of the command. */
 export async function main([command, ...args]) {

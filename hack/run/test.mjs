@@ -33,7 +33,14 @@ function allSteps({ skips, ledger }) {
     tool('lint', 'oxlint', ['--deny-warnings']),
     typeCheck(),
     tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
-    tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', 'packages', 'services']),
+    tool('dependency direction', 'depcruise', [
+      '--config',
+      '.dependency-cruiser.cjs',
+      'packages',
+      'services',
+      'charts',
+      'e2e',
+    ]),
     tests([], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
     ...ledgerSteps(ledger),
   ];

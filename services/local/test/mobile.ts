@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageData, ServerEventName } from '@uswarm/contract';
 import { SERVER_EVENTS } from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
-import { io, type Socket } from 'socket.io-client';
+import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 
 /** An event as it came, checked against the contract. */
 export interface SeenEvent {
@@ -31,13 +31,23 @@ export interface MobilePlace {
   token: string;
   /** What goes with each request and each attempt to connect; by default the token alone. */
   credentials?: () => Record<string, string>;
+  /** Where another certificate authority or address is wanted. */
+  fetch?: (
+    url: string,
+    init: { method: string; headers: Record<string, string>; body?: string },
+  ) => Promise<FetchAnswer>;
+  socketOptions?: Partial<ManagerOptions & SocketOptions>;
+  /** Milliseconds that an event may take. */
+  eventDeadlineMs?: number;
 }
+type FetchAnswer = Pick<Response, 'status' | 'text'>;
 
 /** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
 export async function startMobile(place: MobilePlace): Promise<Mobile> {
   const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
+  const { eventDeadlineMs = 40_000, fetch: request = fetch, socketOptions = {} } = place;
   async function api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }> {
-    const response = await fetch(`${restUrl}${path}`, {
+    const response = await request(`${restUrl}${path}`, {
       method,
       headers: { ...credentials(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -57,7 +67,7 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
   const events: SeenEvent[] = [];
   const problems: unknown[] = [];
   const waiting = new Set<() => void>();
-  const socket = io(`${socketUrl}/v1`, { auth: (answer) => answer(credentials()), forceNew: true });
+  const socket = io(`${socketUrl}/v1`, { auth: (answer) => answer(credentials()), forceNew: true, ...socketOptions });
   for (const name of Object.keys(SERVER_EVENTS) as ServerEventName[]) {
     socket.on(name, (payload: Record<string, unknown>) => {
       try {
@@ -77,7 +87,7 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
       const deadline = setTimeout(() => {
         waiting.delete(check);
         reject(new Error(`${name} did not come; seen: ${events.map((event) => event.name).join(' ')}`));
-      }, 40_000);
+      }, eventDeadlineMs);
       const check = (): void => {
         const found = find();
         if (found === undefined && problems.length === 0) return;

@@ -1,0 +1,244 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpMethod } from '@kubernetes/client-node';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { createLogger, Registry, silentLogger } from '@uswarm/service-kit';
+import { parse } from 'yaml';
+import {
+  type Controller,
+  type ControllerOptions,
+  createController,
+} from '../../services/uswarm-controller/src/index.js';
+import { createWebhookApp, loadWebhookConfig } from '../../services/uswarm-webhook/src/index.js';
+import { eventually } from '../src/eventually.js';
+import { createKubeApi, type KubeApi, KubeApiError, loadKubeConfig } from '../src/kube-api.js';
+import { imageOf, loadSettings, type Settings } from '../src/settings.js';
+import { type FaultProxy, startFaultProxy } from './fault-proxy.js';
+import { type HookServer, startHookServer } from './hook-server.js';
+
+/** Where an object is: `namespace` only for what lies in one. */
+export interface Where {
+  kind: string;
+  namespace?: string | undefined;
+  name: string;
+}
+
+/**
+ * A kind of resource of its own, which only the controllers of this arena look after, with namespaces
+ * of its own, the real webhook, and a way to the API server on which faults can be made.
+ */
+export interface Arena {
+  settings: Settings;
+  api: KubeApi;
+  proxy: FaultProxy;
+  hook: HookServer;
+  /** The apiVersion of this arena's UserSwarms. */
+  apiVersion: string;
+  namespace: string;
+  /** Allowed, and not there yet. */
+  spareNamespaces: readonly string[];
+  start(overrides?: Partial<ControllerOptions>): Promise<RunningController>;
+  get(where: Where): Promise<KubernetesObject | undefined>;
+  list(kind: string, namespace?: string): Promise<KubernetesObject[]>;
+  /** Server-side apply. */
+  apply(object: KubernetesObject): Promise<KubernetesObject>;
+  /** Merge patch. */
+  patch(where: Where, patch: object): Promise<KubernetesObject>;
+  delete(where: Where): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RunningController extends Controller {
+  registry: Registry;
+  /** The sum of a metric's values whose labels are these. */
+  metric(name: string, labels?: Record<string, string>): Promise<number>;
+}
+
+const TOKEN = 'arena-'.repeat(6);
+/** Seconds; short, so that a test sees several periods. */
+export const ARENA_RESYNC_S = 5;
+
+export async function openArena(spares = 0): Promise<Arena> {
+  const settings = loadSettings();
+  const original = loadKubeConfig(settings);
+  const api = createKubeApi(original);
+  const id = randomBytes(4).toString('hex');
+  const group = `faults-${id}.uswarm.test`;
+  const namespace = `uswarm-arena-${id}`;
+  const spareNamespaces = Array.from({ length: spares }, (_, at) => `${namespace}-${at}`);
+  const proxy = await startFaultProxy(original);
+  const hook = await startHookServer(await webhook(settings, [namespace, ...spareNamespaces]));
+  const running: Controller[] = [];
+  const objects = createObjects(api, group);
+
+  await api.request(HttpMethod.POST, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    body: await throwawayCrd(group),
+  });
+  await api.create('Namespace', { metadata: { name: namespace } });
+  await eventually('the kind of this arena is served', { withinMs: 30_000 }, () => objects.list('UserSwarm'));
+
+  return {
+    settings,
+    api,
+    proxy,
+    hook,
+    apiVersion: `${group}/v1alpha1`,
+    namespace,
+    spareNamespaces,
+    ...objects,
+    async start(overrides = {}) {
+      const registry = new Registry();
+      const controller = await createController({
+        kubeConfig: proxy.config,
+        hook: { url: hook.url, token: TOKEN, timeoutMs: 2_000 },
+        runtimeNamespaces: [namespace, ...spareNamespaces],
+        resource: { group, version: 'v1alpha1', plural: 'userswarms', kind: 'UserSwarm' },
+        resyncS: ARENA_RESYNC_S,
+        identity: `arena-${id}-${running.length}`,
+        registry,
+        logger: process.env['ARENA_LOG'] === undefined ? silentLogger : createLogger({ service: 'arena' }),
+        ...overrides,
+      });
+      running.push(controller);
+      return { ...controller, registry, metric: (name, labels) => sumOf(registry, name, labels) };
+    },
+    async close() {
+      await proxy.mend();
+      await hook.setMode('none');
+      await removeSwarms(objects);
+      for (const controller of running) await controller.stop();
+      for (const name of [namespace, ...spareNamespaces]) await objects.delete({ kind: 'Namespace', name });
+      const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/userswarms.${group}`;
+      await api.request(HttpMethod.DELETE, crd);
+      await Promise.all([proxy.close(), hook.close()]);
+    },
+  };
+}
+
+const CORE = '/api/v1';
+const PATHS: Readonly<Record<string, readonly [prefix: string, plural: string]>> = {
+  Deployment: ['/apis/apps/v1', 'deployments'],
+  Event: [CORE, 'events'],
+  Lease: ['/apis/coordination.k8s.io/v1', 'leases'],
+  Namespace: [CORE, 'namespaces'],
+  Pod: [CORE, 'pods'],
+  ResourceQuota: [CORE, 'resourcequotas'],
+  Secret: [CORE, 'secrets'],
+  Service: [CORE, 'services'],
+  ServiceAccount: [CORE, 'serviceaccounts'],
+};
+
+type Objects = Pick<Arena, 'get' | 'list' | 'apply' | 'patch' | 'delete'>;
+
+function createObjects(api: KubeApi, group: string): Objects {
+  const path = (kind: string, namespace?: string, name?: string): string => {
+    const [prefix, plural] =
+      kind === 'UserSwarm' ? [`/apis/${group}/v1alpha1`, 'userswarms'] : (PATHS[kind] ?? ['', '']);
+    return [
+      prefix,
+      ...(namespace === undefined ? [] : ['namespaces', namespace]),
+      plural,
+      ...(name === undefined ? [] : [name]),
+    ].join('/');
+  };
+  const pathOf = ({ kind, namespace, name }: Where): string => path(kind, namespace, name);
+  const object = async (
+    method: HttpMethod,
+    url: string,
+    body?: object,
+    contentType?: string,
+  ): Promise<KubernetesObject> => {
+    const options = { ...(body === undefined ? {} : { body }), ...(contentType === undefined ? {} : { contentType }) };
+    return (await (await api.request(method, url, options)).json()) as KubernetesObject;
+  };
+  return {
+    get: (where) => unlessMissing(object(HttpMethod.GET, pathOf(where))),
+    async list(kind, namespace) {
+      const { items } = (await object(HttpMethod.GET, path(kind, namespace))) as unknown as {
+        items: KubernetesObject[];
+      };
+      return items.map((item) => ({ ...item, kind }));
+    },
+    apply(given) {
+      const own = given.kind === 'UserSwarm' ? { ...given, apiVersion: `${group}/v1alpha1` } : given;
+      const { name, namespace } = own.metadata;
+      const url = `${path(own.kind, namespace, name)}?fieldManager=arena&force=true`;
+      return object(HttpMethod.PATCH, url, own, 'application/apply-patch+yaml');
+    },
+    patch: (where, patch) => object(HttpMethod.PATCH, pathOf(where), patch, 'application/merge-patch+json'),
+    async delete(where) {
+      await unlessMissing(object(HttpMethod.DELETE, pathOf(where)));
+    },
+  };
+}
+
+async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof KubeApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** What a failed test left: deleted as usual, and after a while without its finalizer. */
+async function removeSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
+  for (const { metadata } of await list('UserSwarm')) await remove({ kind: 'UserSwarm', name: metadata.name });
+  const none = async (): Promise<true | undefined> => ((await list('UserSwarm')).length === 0 ? true : undefined);
+  await eventually('no UserSwarm is left', { withinMs: 30_000 }, none).catch(async () => {
+    for (const { metadata } of await list('UserSwarm')) {
+      await unlessMissing(patch({ kind: 'UserSwarm', name: metadata.name }, { metadata: { finalizers: null } }));
+    }
+  });
+}
+
+/**
+ * The kind as it is shipped, in another group; without the rules about resources, so that the webhook
+ * gets to see what a schema of another version may have let in.
+ */
+async function throwawayCrd(group: string): Promise<object> {
+  const file = new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url);
+  const crd = parse(await readFile(file, 'utf8')) as { spec: { names: Record<string, unknown> } };
+  const { shortNames: _short, categories: _categories, ...names } = crd.spec.names;
+  const own = { ...crd, metadata: { name: `userswarms.${group}` }, spec: { ...crd.spec, group, names } };
+  return JSON.parse(JSON.stringify(own, (_key, value: unknown) => withoutResourceRules(value))) as object;
+}
+
+/** The webhook as it is shipped, with a policy for the namespaces of this arena. */
+async function webhook(
+  { images }: Settings,
+  namespaces: readonly string[],
+): Promise<ReturnType<typeof createWebhookApp>> {
+  const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
+  await writeFile(join(policy, 'runtimeNamespaces'), namespaces.join('\n'));
+  await writeFile(join(policy, 'imagePrefixes'), 'localhost/uswarm/\nlocalhost/uswarm-test/\n');
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const config = await loadWebhookConfig({
+    SYNC_TOKEN: TOKEN,
+    POLICY_DIRECTORY: policy,
+    USWARM_CALL_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    SVC_AGENT_RUNTIME_IMAGE: imageOf(images, 'agent-runtime'),
+    SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',
+    SVC_MCP_ENDPOINT: 'http://search.invalid:8080/mcp',
+    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
+  });
+  await rm(policy, { recursive: true });
+  return createWebhookApp({ ...config, logger: silentLogger });
+}
+
+async function sumOf(registry: Registry, name: string, labels: Record<string, string> = {}): Promise<number> {
+  const values = (await registry.getSingleMetric(name)?.get())?.values ?? [];
+  const chosen = values.filter((value) =>
+    Object.entries(labels).every(([label, wanted]) => (value.labels as Record<string, unknown>)[label] === wanted),
+  );
+  return chosen.reduce((sum, { value }) => sum + value, 0);
+}
+
+function withoutResourceRules(value: unknown): unknown {
+  const schema = value as { properties?: { requests?: unknown; limits?: unknown } } | null;
+  if (schema?.properties?.requests === undefined || schema.properties.limits === undefined) return value;
+  return { ...schema, 'x-kubernetes-validations': undefined };
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Scenario, SCENARIOS } from '@uswarm/testkit';
+import { type Arena, openArena } from './arena.js';
+import { arenaWorld } from './arena-world.js';
+
+/** Pods that start at once on a small machine. */
+const AT_ONCE = 4;
+
+const calm = SCENARIOS.filter(({ needs }) => !needs.includes('hook faults'));
+const faulty = SCENARIOS.filter(({ needs }) => needs.includes('hook faults'));
+
+/** Runs them side by side, so that each test only waits for its own. */
+function runAll(scenarios: readonly Scenario[], run: (scenario: Scenario, at: number) => Promise<void>) {
+  const waiting = [...scenarios.entries()];
+  const results = new Map<Scenario, PromiseWithResolvers<void>>();
+  for (const scenario of scenarios) {
+    const result = Promise.withResolvers<void>();
+    // A failure is told by the test that waits for it, which may come later.
+    result.promise.catch(() => {});
+    results.set(scenario, result);
+  }
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [at, scenario] = next;
+      await run(scenario, at).then(results.get(scenario)?.resolve, results.get(scenario)?.reject);
+    }
+  };
+  for (let worker = 0; worker < AT_ONCE; worker += 1) void work();
+  return results;
+}
+
+describe('the controller with the webhook, on a real API server', () => {
+  let arena: Arena;
+  let results: ReturnType<typeof runAll>;
+
+  beforeAll(async () => {
+    arena = await openArena(calm.length);
+    await arena.start();
+    results = runAll(calm, (scenario, at) => {
+      const name = `workspace-calm-${at}-end`;
+      return scenario.run(arenaWorld(arena, name, arena.spareNamespaces[at] ?? ''), name);
+    });
+  });
+  afterAll(() => arena.close());
+
+  it.each(calm.map((scenario) => [scenario.name, scenario] as const))(
+    '%s',
+    async (_name, scenario) => {
+      await expect(results.get(scenario)?.promise).resolves.toBeUndefined();
+    },
+    600_000,
+  );
+});
+
+describe('the controller with a webhook that fails, on a real API server', () => {
+  let arena: Arena;
+
+  beforeAll(async () => {
+    arena = await openArena();
+    await arena.start();
+  });
+  afterAll(() => arena.close());
+
+  it.each(faulty.map((scenario, at) => [scenario.name, scenario, at] as const))(
+    '%s',
+    async (_name, scenario, at) => {
+      const name = `workspace-faulty-${at}-end`;
+      await expect(scenario.run(arenaWorld(arena, name, ''), name)).resolves.toBeUndefined();
+    },
+    240_000,
+  );
+});

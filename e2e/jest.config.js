@@ -1,0 +1,44 @@
+// Tests on a real cluster; `npm run e2e` sets the variables that they read. Three projects, run one
+// after the other: whoever brings a controller of their own must be done before the release comes.
+import { dirname } from 'node:path';
+import base from '../jest.config.js';
+
+const { displayName: _name, testMatch: _match, testPathIgnorePatterns: _ignored, ...shared } = base.projects[0];
+const { projects: _projects, ...global } = base;
+const rootDir = dirname(import.meta.dirname);
+
+const project = { ...shared, rootDir, roots: ['<rootDir>/e2e'] };
+const platform = {
+  ...project,
+  globalSetup: '<rootDir>/e2e/global-setup.mjs',
+  globalTeardown: '<rootDir>/e2e/global-teardown.mjs',
+};
+const serial = '\\.serial\\.e2e\\.test\\.ts$';
+
+export default {
+  ...global,
+  rootDir,
+  projects: [
+    // Needs the cluster alone.
+    {
+      ...project,
+      displayName: 'cluster',
+      testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/platform/'],
+    },
+    // Uses the installed release; files run side by side, each with its own objects.
+    {
+      ...platform,
+      displayName: 'platform',
+      testMatch: ['<rootDir>/e2e/platform/**/*.e2e.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', serial],
+    },
+    // Takes parts of the release down, so one at a time and only where that is allowed.
+    {
+      ...platform,
+      displayName: 'disruptive',
+      testMatch: ['<rootDir>/e2e/platform/**/*.serial.e2e.test.ts'],
+    },
+  ],
+  testTimeout: 120_000,
+};

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  childrenGone,
+  eventually,
+  messageOf,
+  NAMESPACE,
+  openSession,
+  type Session,
+  SHOWN_WITHIN_MS,
+} from '../src/index.js';
+
+const DOOMED_NAMESPACE = 'e2e-doomed';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 150_000);
+
+describe('a UserSwarm that is deleted', () => {
+  it('PHASE-005: is Deleting, and goes after its children and its pod', async () => {
+    const name = await session.create();
+    await session.ready(name);
+    await session.api.delete('UserSwarm', { name });
+    await session.shows(name, 'Deleting', 'Deleting');
+    await session.gone(name);
+    // At once: what was left when it went would be left for good.
+    const { deployment, pods, service, serviceAccount } = await session.children(name);
+    expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
+  }, 150_000);
+
+  it('CTRL-004: stays as long as a child does, says which, and goes with it', async () => {
+    const name = await session.create();
+    await session.ready(name);
+    const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
+    await session.api.merge('Service', place, { metadata: { finalizers: ['e2e.uswarm.dev/hold'] } });
+    const release = () => session.api.merge('Service', place, { metadata: { finalizers: null } });
+    try {
+      await session.api.delete('UserSwarm', { name });
+      const held = await session.swarms.until(
+        name,
+        'names the child that is left',
+        (swarm) => swarm?.status?.phase === 'Deleting' && /^(?!.*Deployment).*Service /.test(messageOf(swarm)),
+        60_000,
+      );
+      expect(messageOf(held.object!)).toContain(place.name);
+      expect(session.swarms.current(name)?.metadata.finalizers).toHaveLength(1);
+    } finally {
+      await release();
+    }
+    await session.gone(name);
+    await childrenGone(session.api, name);
+  }, 180_000);
+
+  it('comes anew under its name when it is made again at once', async () => {
+    const name = await session.create();
+    await session.ready(name);
+    const { uid } = session.swarms.current(name)!.metadata;
+    await session.api.delete('UserSwarm', { name });
+    await session.gone(name);
+    await session.create({}, name);
+    const again = await session.ready(name);
+    expect(again.metadata.uid).not.toBe(uid);
+    const { deployment } = await session.children(name);
+    expect(deployment?.metadata?.ownerReferences?.map((owner) => owner.uid)).toEqual([again.metadata.uid]);
+  }, 240_000);
+
+  it.each([0, 30, 100, 300, 700, 1500])(
+    'leaves nothing when it goes %i ms after it came',
+    async (afterMs) => {
+      const name = await session.create();
+      await sleep(afterMs);
+      await session.api.delete('UserSwarm', { name });
+      await session.gone(name);
+      expect(await childrenGone(session.api, name)).toBe(true);
+    },
+    120_000,
+  );
+});
+
+describe('a UserSwarm whose namespace goes first', () => {
+  it('shows it, and can be deleted all the same', async () => {
+    const before = await session.create({ placement: { runtimeNamespace: DOOMED_NAMESPACE } });
+    const during = await session.create({ placement: { runtimeNamespace: DOOMED_NAMESPACE } });
+    await Promise.all([session.ready(before), session.ready(during)]);
+    await session.api.delete('Namespace', { name: DOOMED_NAMESPACE });
+    await session.api.delete('UserSwarm', { name: during });
+    await session.gone(during);
+    await session.swarms.until(
+      before,
+      'shows NamespaceMissing',
+      (swarm) => messageOf(swarm!).includes(DOOMED_NAMESPACE),
+      SHOWN_WITHIN_MS,
+    );
+    await eventually('namespace gone', { withinMs: 60_000 }, async () =>
+      (await session.api.find('Namespace', { name: DOOMED_NAMESPACE })) === undefined ? true : undefined,
+    );
+    const missing = await session.shows(before, 'Progressing', 'NamespaceMissing');
+    expect(messageOf(missing)).toContain(DOOMED_NAMESPACE);
+    await session.api.delete('UserSwarm', { name: before });
+    await session.gone(before);
+  }, 240_000);
+});

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { MessageData, Workspace } from '@uswarm/contract';
+import { userSwarmName } from '@uswarm/contract/userswarm';
+import type { Mobile } from '../../services/local/test/mobile.js';
+import { eventually, IDLE_SUSPEND_AFTER_S, openSession, phasesSeen, type Session } from '../src/index.js';
+import { signUp } from '../test/mobile-outside.js';
+
+let session: Session;
+let mobile: Mobile;
+let name: string;
+beforeAll(async () => {
+  session = await openSession();
+  mobile = await signUp(session);
+  name = userSwarmName(mobile.workspaceId);
+}, 120_000);
+afterAll(() => session?.close(), 60_000);
+
+const runtimeOf = async (): Promise<Workspace['runtime']> => {
+  const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}`);
+  return (body as { data: Workspace }).data.runtime;
+};
+
+it('an idle runtime is suspended, and a message wakes it and is answered', async () => {
+  await session.ready(name);
+  const first = await mobile.ask('Please repeat: first');
+  expect(first.done.payload).toMatchObject({ status: 'delivered' });
+
+  await session.shows(name, 'Suspended', 'Suspended', (IDLE_SUSPEND_AFTER_S + 60) * 1000);
+  expect(session.swarms.current(name)?.spec.suspend).toBe(true);
+  await eventually('no pod left', { withinMs: 30_000 }, async () =>
+    (await session.children(name)).pods.length === 0 ? true : undefined,
+  );
+  await eventually('shown as offline', { withinMs: 20_000 }, async () => {
+    const { phase, status } = await runtimeOf();
+    if (status !== 'offline' || phase !== 'Pending') throw new Error(`shown as ${status}, ${phase}`);
+    return true;
+  });
+
+  const seen = session.swarms.history(name).length;
+  const { answer, done } = await mobile.ask('Please repeat: second');
+  expect(done.payload).toMatchObject({ status: 'delivered' });
+  expect(answer.content).toMatchObject({ type: 'text', text: expect.stringContaining('second') });
+  expect(phasesSeen(session.swarms.history(name).slice(seen)).slice(-2)).toEqual(['Progressing', 'Ready']);
+  const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
+  const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };
+  expect(data.map(({ role }) => role)).toEqual(['agent', 'user', 'agent', 'user']);
+}, 300_000);

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import {
+  CHART,
+  eventually,
+  forwardPort,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  RELEASE,
+  releaseValues,
+  type Session,
+} from '../src/index.js';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close());
+
+const ours = (pods: readonly Kinds['Pod'][]): Kinds['Pod'][] =>
+  pods.filter(({ metadata }) => metadata?.labels?.['app.kubernetes.io/part-of'] === 'uswarm');
+
+describe('the installed release', () => {
+  it('has every Deployment available', async () => {
+    const deployments = await session.api.list('Deployment', { namespace: NAMESPACE.release });
+    expect(deployments.map(({ metadata }) => metadata?.name).toSorted()).toEqual([
+      'searxng',
+      'uswarm-controller',
+      'uswarm-orchestrator',
+      'uswarm-postgres',
+      'uswarm-realtime-gateway',
+      'uswarm-searxng-client',
+      'uswarm-valkey',
+      'uswarm-webhook',
+    ]);
+    for (const { metadata, spec, status } of deployments) {
+      expect([metadata?.name, status?.availableReplicas]).toEqual([metadata?.name, spec?.replicas]);
+    }
+  });
+
+  it('passes its own helm test', async () => {
+    const { stdout } = await session.tools.helm(['test', RELEASE, '-n', NAMESPACE.release, '--timeout', '2m'], {
+      timeoutMs: 130_000,
+    });
+    expect(stdout).toMatch(/Phase:\s+Succeeded/);
+  }, 140_000);
+
+  it('came up without any container being started twice', async () => {
+    const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
+    const restarted = pods
+      .flatMap(({ status }) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
+      .filter(({ restartCount }) => restartCount > 0);
+    expect(restarted.map(({ name, lastState }) => ({ name, lastState }))).toEqual([]);
+  });
+
+  it.each([NAMESPACE.release, NAMESPACE.runtime])(
+    'runs nothing in %s that Pod Security "restricted" would refuse',
+    async (namespace) => {
+      // The API server warns of each pod that is there and would not be admitted.
+      const label = 'pod-security.kubernetes.io/enforce=restricted';
+      const { stderr } = await session.tools.kubectl([
+        'label',
+        '--overwrite',
+        '--dry-run=server',
+        'ns',
+        namespace,
+        label,
+      ]);
+      expect(stderr).toBe('');
+    },
+  );
+
+  it('enforces Pod Security "restricted" where runtimes run', async () => {
+    const { metadata } = await session.api.get('Namespace', { name: NAMESPACE.runtime });
+    expect(metadata?.labels?.['pod-security.kubernetes.io/enforce']).toBe('restricted');
+    const root = {
+      metadata: { name: 'root', namespace: NAMESPACE.runtime },
+      spec: { containers: [{ name: 'a', image: 'b' }] },
+    };
+    await expect(session.api.create('Pod', root)).rejects.toThrow(/violates PodSecurity "restricted/);
+  });
+
+  it('hands no pod the addresses of Services, and the API token only to those who use it', async () => {
+    const pods = ours(await session.api.list('Pod', { namespace: NAMESPACE.release }));
+    expect(pods.length).toBeGreaterThanOrEqual(8);
+    expect(pods.filter(({ spec }) => spec?.enableServiceLinks !== false)).toEqual([]);
+    const withToken = pods.filter(({ spec }) => spec?.automountServiceAccountToken !== false);
+    const components = withToken.map(({ metadata }) => metadata?.labels?.['app.kubernetes.io/component']);
+    expect(components.filter((name) => name !== 'test').toSorted()).toEqual(['controller', 'orchestrator']);
+  });
+});
+
+describe('the search service', () => {
+  it('SEARX-001: keeps nothing and has an address inside the cluster alone', async () => {
+    const place = { name: 'searxng', namespace: NAMESPACE.release };
+    const service = await session.api.get('Service', place);
+    expect(service.spec).toMatchObject({ type: 'ClusterIP', ports: [{ port: 8080 }] });
+    const { spec } = await session.api.get('Deployment', place);
+    const kinds = (spec?.template.spec?.volumes ?? []).map(({ name: _name, ...source }) => Object.keys(source)[0]);
+    expect(new Set(kinds)).toEqual(new Set(['configMap', 'emptyDir']));
+    const ingress = await session.api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
+    const backends = ingress.spec?.rules?.flatMap(({ http }) =>
+      http?.paths.map(({ backend }) => backend.service?.name),
+    );
+    expect(backends).toEqual(['uswarm-orchestrator', 'uswarm-realtime-gateway']);
+  });
+
+  it('SEARX-005: runs as one replica that requests 50m CPU and 128Mi memory', async () => {
+    const { spec } = await session.api.get('Deployment', { name: 'searxng', namespace: NAMESPACE.release });
+    expect(spec?.replicas).toBe(1);
+    expect(spec?.template.spec?.containers.map(({ resources }) => resources?.requests)).toEqual([
+      { cpu: '50m', memory: '128Mi' },
+    ]);
+  });
+
+  it('SEARX-002: has five general engines, an encyclopedia and a knowledge base when nothing else is said', async () => {
+    const port = await startDefaultSearxng(session);
+    const config = await eventually('the configuration of SearXNG', { withinMs: 30_000 }, async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/config`);
+      return response.ok ? ((await response.json()) as { engines: SearxngEngine[] }) : undefined;
+    });
+    const engines = config.engines.filter(({ enabled, categories }) => enabled && categories.includes('general'));
+    expect(engines.map(({ name }) => name).toSorted()).toEqual(
+      ['bing', 'duckduckgo', 'mojeek', 'mwmbl', 'wikidata', 'wikipedia', 'yahoo'].toSorted(),
+    );
+    expect(config.engines.length).toBe(7);
+  }, 150_000);
+});
+
+interface SearxngEngine {
+  name: string;
+  enabled: boolean;
+  categories: string[];
+}
+
+/** A second SearXNG with the engines that the chart has by default; the one of the release has those of the test. */
+async function startDefaultSearxng({ api, onClose, settings, tools }: Session): Promise<number> {
+  const namespace = NAMESPACE.search;
+  const secret = 'default-searxng';
+  const { searxng, ...values } = releaseValues(settings.images) as { searxng: { engines?: object } };
+  delete searxng.engines;
+  await api.delete('Secret', { name: secret, namespace });
+  await api.create('Secret', {
+    metadata: { name: secret, namespace },
+    stringData: { 'searxng-secret': crypto.randomUUID() },
+  });
+  const templates = ['-s', 'templates/searxng/deployment.yaml', '-s', 'templates/searxng/service.yaml'];
+  const rendered = await tools.helm(['template', RELEASE, CHART, '-n', namespace, '-f', '-', ...templates], {
+    input: JSON.stringify({ ...values, searxng, secrets: { searxng: { existingSecret: secret } } }),
+  });
+  expect(parseAllDocuments(rendered.stdout).length).toBeGreaterThanOrEqual(4);
+  await tools.kubectl(['apply', '-n', namespace, '-f', '-'], { input: rendered.stdout });
+  onClose(() => tools.kubectl(['delete', '-n', namespace, '--wait=false', '-f', '-'], { input: rendered.stdout }));
+  await tools.kubectl(['rollout', 'status', '-n', namespace, 'deployment/searxng', '--timeout=90s'], {
+    timeoutMs: 100_000,
+  });
+  const forwarded = await forwardPort(tools, namespace, 'deployment/searxng', 8080);
+  onClose(() => forwarded.close());
+  return forwarded.port;
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { MessageData, Workspace } from '@uswarm/contract';
+import { HttpMethod } from '@kubernetes/client-node';
+import { userSwarmName } from '@uswarm/contract/userswarm';
+import type { Mobile } from '../../services/local/test/mobile.js';
+import { childrenGone, forwardPort, NAMESPACE, openSession, type Session } from '../src/index.js';
+import { signUp } from '../test/mobile-outside.js';
+
+const QUESTION = 'Search the web for the history of green tea and answer with sources';
+
+let session: Session;
+let mobile: Mobile;
+let name: string;
+// Nobody could know these titles and addresses from elsewhere.
+const results = [1, 2, 3].map((number) => {
+  const nonce = randomUUID();
+  return { title: `Finding ${number} ${nonce}`, url: `https://example.com/${nonce}`, content: `Excerpt of ${nonce}` };
+});
+
+beforeAll(async () => {
+  session = await openSession();
+  const forwarded = await forwardPort(session.tools, NAMESPACE.search, 'deployment/upstream', 8080);
+  session.onClose(() => forwarded.close());
+  const answer = await fetch(`http://127.0.0.1:${forwarded.port}/results?q=${encodeURIComponent('green tea')}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(results),
+  });
+  if (!answer.ok) throw new Error(`the search upstream says ${answer.status}`);
+  mobile = await signUp(session);
+  name = userSwarmName(mobile.workspaceId);
+}, 120_000);
+afterAll(() => session?.close(), 60_000);
+
+const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
+
+describe('somebody who signs up, asks and leaves', () => {
+  it('CRD-013: gets a UserSwarm that becomes Ready', async () => {
+    const ready = await session.ready(name);
+    expect(ready.metadata.labels?.['app.kubernetes.io/managed-by']).toBe('uswarm-orchestrator');
+    expect(ready.spec.suspend).toBe(false);
+    const { pods } = await session.children(name);
+    expect(pods).toHaveLength(1);
+  }, 120_000);
+
+  it('is answered by the pod, in pieces, with what the search engine in the cluster returned', async () => {
+    const { answer, done, streamed } = await mobile.ask(QUESTION);
+    const text = textOf(answer);
+    expect(done.payload).toMatchObject({ status: 'delivered' });
+    for (const { title, url } of results) {
+      expect(text).toContain(title);
+      expect(text).toContain(url);
+    }
+    expect(streamed).toBe(text);
+    expect(mobile.events.filter(({ name: event }) => event === 'message.chunk').length).toBeGreaterThan(1);
+    const tools = mobile.events.filter(({ name: event }) => event === 'agent.tool').map(({ payload }) => payload);
+    expect(tools).toMatchObject([
+      { tool: 'web_search_tool', status: 'running' },
+      { tool: 'web_search_tool', status: 'done', outcome: 'completed' },
+    ]);
+  }, 150_000);
+
+  it('sees the runtime as ready and verified', async () => {
+    const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}`);
+    const { data } = body as { data: Workspace };
+    expect(data.runtime).toMatchObject({ status: 'ready', phase: 'Ready', verified: true });
+  });
+
+  it('is reached by nothing but the documented paths', async () => {
+    const { status, body } = await mobile.api('GET', '/v1/health');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ data: { online: true } });
+  });
+
+  it('reads the answer from another connection as it was streamed', async () => {
+    const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
+    const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };
+    expect(data.map(({ content }) => content.type)).toEqual(['tool_status', 'text', 'text']);
+  });
+
+  it('leaves no UserSwarm, no children and no pod behind after the account is deleted', async () => {
+    const { status } = await mobile.api('DELETE', '/v1/auth/delete');
+    expect(status).toBe(204);
+    await session.gone(name, 90_000);
+    await childrenGone(session.api, name);
+  }, 150_000);
+});
+
+describe('what the runtime writes down', () => {
+  it('holds no text of messages and no token', async () => {
+    const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
+    for (const { metadata } of pods.filter(
+      ({ metadata: its }) => its?.labels?.['app.kubernetes.io/component'] === 'orchestrator',
+    )) {
+      const path = `/api/v1/namespaces/${NAMESPACE.release}/pods/${metadata?.name}/log`;
+      const log = await (await session.api.request(HttpMethod.GET, path)).text();
+      expect(log).not.toContain('green tea');
+      expect(log).not.toContain(mobile.token);
+    }
+  });
+});

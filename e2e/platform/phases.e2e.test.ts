@@ -1,0 +1,148 @@
+import { HttpMethod } from '@kubernetes/client-node';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  childrenGone,
+  conditionOf,
+  eventually,
+  NAMESPACE,
+  openSession,
+  pathOf,
+  phasesSeen,
+  readyCondition,
+  type Session,
+  shows,
+} from '../src/index.js';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 150_000);
+
+const phasesOf = (name: string, from = 0): string[] => phasesSeen(session.swarms.history(name).slice(from));
+
+const podsOf = async (name: string) => (await session.children(name)).pods;
+
+describe('a UserSwarm that is made and changed', () => {
+  let name: string;
+  beforeAll(async () => {
+    name = await session.create();
+    await session.ready(name);
+  }, 120_000);
+
+  it('PHASE-001 PHASE-002: is Progressing while its children are made, then Ready', () => {
+    expect(phasesOf(name)).toEqual(['Progressing', 'Ready']);
+  });
+
+  it('PHASE-002: is Ready while its Deployment has a ready replica and every condition says so', async () => {
+    const { metadata, status } = session.swarms.current(name)!;
+    const { deployment } = await session.children(name);
+    expect(deployment?.status?.readyReplicas).toBe(1);
+    expect(status?.observedGeneration).toBe(metadata.generation);
+    const summary = (status?.conditions ?? []).map(({ type, status: state, observedGeneration }) => [
+      type,
+      state,
+      observedGeneration,
+    ]);
+    expect(summary).toEqual([
+      ['Ready', 'True', metadata.generation],
+      ['ConfigValid', 'True', metadata.generation],
+      ['DependenciesReachable', 'True', metadata.generation],
+      ['RuntimeAvailable', 'True', metadata.generation],
+      ['Suspended', 'False', metadata.generation],
+      ['Synced', 'True', metadata.generation],
+    ]);
+  });
+
+  it('PHASE-001: is Progressing again while a change is rolled out', async () => {
+    const seen = session.swarms.history(name).length;
+    await session.patch(name, { runtime: { resources: { requests: { cpu: '60m' } } } });
+    await session.ready(name);
+    expect(phasesOf(name, seen).filter((phase) => phase !== 'Ready')).toEqual(['Progressing']);
+  }, 120_000);
+
+  it('goes back to Progressing when its pod is lost, and is Ready again with another', async () => {
+    const [lost] = await podsOf(name);
+    const seen = session.swarms.history(name).length;
+    await session.api.delete('Pod', { name: lost!.metadata!.name!, namespace: NAMESPACE.runtime });
+    await session.shows(name, 'Progressing');
+    await session.ready(name);
+    expect(phasesOf(name, seen).slice(-2)).toEqual(['Progressing', 'Ready']);
+    const alive = (await podsOf(name)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
+    expect(alive.map(({ metadata }) => metadata?.uid)).not.toContain(lost!.metadata!.uid);
+  }, 120_000);
+
+  it('PHASE-002: has a status that somebody wrote over put right', async () => {
+    const path = `${pathOf('UserSwarm', { name })}/status`;
+    const conditions = [{ ...readyCondition(session.swarms.current(name)!)!, status: 'False', reason: 'Tampered' }];
+    const body = { status: { phase: 'Error', conditions } };
+    await session.api.request(HttpMethod.PATCH, path, { body, contentType: 'application/merge-patch+json' });
+    await session.swarms.until(name, 'tampered with', shows('Error', 'Tampered'), 10_000);
+    const restored = await session.shows(name, 'Ready', 'Available', 40_000);
+    expect(restored.status?.conditions).toHaveLength(6);
+  }, 60_000);
+});
+
+describe('a UserSwarm that is suspended', () => {
+  it('CRD-012 PHASE-003: has no pod and shows Suspended; resumed, it is Ready again', async () => {
+    const name = await session.create();
+    await session.ready(name);
+    await session.patch(name, { suspend: true });
+    const suspended = await session.shows(name, 'Suspended', 'Suspended');
+    expect(conditionOf(suspended, 'Suspended')?.status).toBe('True');
+    expect(conditionOf(suspended, 'Ready')?.status).toBe('False');
+    await eventually('no pod left', { withinMs: 30_000 }, async () =>
+      (await podsOf(name)).length === 0 ? true : undefined,
+    );
+    const { deployment, service, serviceAccount } = await session.children(name);
+    expect(deployment?.spec?.replicas).toBe(0);
+    expect([service?.metadata?.name, serviceAccount?.metadata?.name]).toEqual([
+      `agent-runtime-${name}`,
+      `agent-runtime-${name}`,
+    ]);
+
+    const seen = session.swarms.history(name).length;
+    await session.patch(name, { suspend: false });
+    await session.ready(name);
+    expect(phasesOf(name, seen).slice(-2)).toEqual(['Progressing', 'Ready']);
+    expect(await podsOf(name)).toHaveLength(1);
+  }, 180_000);
+
+  it('PHASE-003: never has a pod when it was made so', async () => {
+    const name = await session.create({ suspend: true });
+    await session.shows(name, 'Suspended', 'Suspended', 20_000);
+    const { deployment } = await session.children(name);
+    expect(deployment?.spec?.replicas).toBe(0);
+    expect(
+      session.pods.all().filter(({ metadata }) => metadata?.labels?.['app.kubernetes.io/instance'] === name),
+    ).toEqual([]);
+  });
+});
+
+describe('CTRL-001: the framework', () => {
+  it('keeps one runtime for each UserSwarm, whatever is taken away from it', async () => {
+    const names = await Promise.all(Array.from({ length: 3 }, () => session.create()));
+    await Promise.all(names.map((name) => session.ready(name)));
+    const [first = ''] = names;
+    const place = { name: `agent-runtime-${first}`, namespace: NAMESPACE.runtime };
+    const before = await session.children(first);
+    await session.api.delete('Service', place);
+    await session.api.delete('Deployment', place, 'Foreground');
+    await eventually('children made anew', { withinMs: 60_000 }, async () => {
+      const { deployment, service } = await session.children(first);
+      const anew = [deployment, service].every(
+        (child) => child !== undefined && child.metadata?.deletionTimestamp === undefined,
+      );
+      return anew && deployment?.metadata?.uid !== before.deployment?.metadata?.uid ? true : undefined;
+    });
+    await session.ready(first);
+    for (const name of names) {
+      const alive = (await podsOf(name)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
+      expect(alive).toHaveLength(1);
+    }
+    await session.api.delete('UserSwarm', { name: first });
+    await session.gone(first);
+    await childrenGone(session.api, first);
+    expect(session.swarms.current(names[1]!)?.status?.phase).toBe('Ready');
+  }, 240_000);
+});

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  conditionOf,
+  fixtureObjects,
+  imageOf,
+  NAMESPACE,
+  openSession,
+  type Session,
+  SHOWN_WITHIN_MS,
+  upgradeRelease,
+} from '../src/index.js';
+
+// A database for runtimes, beside the platform's own.
+const DATABASE = { name: 'runtime-database', namespace: NAMESPACE.edge };
+const PASSWORD = randomUUID();
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 300_000);
+
+async function scaleDatabase(replicas: number): Promise<void> {
+  const { kubectl } = session.tools;
+  const deployment = `deployment/${DATABASE.name}`;
+  await kubectl(['scale', '-n', DATABASE.namespace, deployment, `--replicas=${replicas}`]);
+  const until =
+    replicas === 0
+      ? ['wait', '--for=delete', 'pod', '-n', DATABASE.namespace, `--selector=app=${DATABASE.name}`, '--timeout=60s']
+      : ['rollout', 'status', '-n', DATABASE.namespace, deployment, '--timeout=60s'];
+  await kubectl(until, { timeoutMs: 70_000 });
+}
+
+async function startDatabase(): Promise<void> {
+  const env = { POSTGRES_USER: 'runtime', POSTGRES_PASSWORD: PASSWORD, POSTGRES_DB: 'runtime', PGDATA: '/tmp/data' };
+  const items = fixtureObjects({ ...DATABASE, image: imageOf(session.settings.images, 'postgres'), port: 5432, env });
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  await session.tools.kubectl(['apply', '-f', '-'], { input });
+  session.onClose(() => session.tools.kubectl(['delete', '-f', '-'], { input }));
+  await scaleDatabase(1);
+}
+
+/** The stores as a platform engineer hands them to runtimes: settings as values, secrets by name. */
+async function handOnDatabase(): Promise<void> {
+  const stores = { SVC_DATABASE_PASSWORD: PASSWORD };
+  for (const place of [
+    { name: 'e2e-stores', namespace: NAMESPACE.release },
+    { name: 'uswarm-runtime-stores', namespace: NAMESPACE.runtime },
+  ]) {
+    await session.api.delete('Secret', place);
+    await session.api.create('Secret', { metadata: place, stringData: stores });
+    session.onClose(() => session.api.delete('Secret', place));
+  }
+  session.onClose(() => upgradeRelease(session, {}));
+  const host = `${DATABASE.name}.${DATABASE.namespace}.svc.cluster.local`;
+  const database = { host, port: 5432, name: 'runtime', user: 'runtime', sslMode: 'disable' };
+  await upgradeRelease(session, { runtime: { stores: { existingSecret: 'e2e-stores', database } } });
+}
+
+describe('with a database that is handed on to runtimes', () => {
+  let running: string;
+  beforeAll(async () => {
+    await startDatabase();
+    await handOnDatabase();
+    running = await session.create();
+    await session.ready(running);
+  }, 400_000);
+
+  it('hands on its settings, and its password by reference alone', async () => {
+    const { deployment } = await session.children(running);
+    const { env = [] } = deployment!.spec!.template.spec!.containers[0]!;
+    const own = env.filter(({ name }) => name.startsWith('SVC_DATABASE_'));
+    expect(own.map(({ name }) => name).toSorted()).toEqual(
+      ['HOST', 'NAME', 'PASSWORD', 'PORT', 'SSLMODE', 'USER'].map((part) => `SVC_DATABASE_${part}`).toSorted(),
+    );
+    expect(own.find(({ name }) => name === 'SVC_DATABASE_PASSWORD')).toEqual({
+      name: 'SVC_DATABASE_PASSWORD',
+      valueFrom: { secretKeyRef: { name: 'uswarm-runtime-stores', key: 'SVC_DATABASE_PASSWORD' } },
+    });
+    expect(JSON.stringify(deployment)).not.toContain(PASSWORD);
+  });
+
+  it('CTRL-003: DatabaseUnreachable while it is away, only on what is not Ready yet', async () => {
+    await scaleDatabase(0);
+    // Runs and never answers gRPC: a runtime that starts and shows no reason of its own.
+    const starting = await session.create({ runtime: { image: imageOf(session.settings.images, 'search-upstream') } });
+    const away = await session.shows(starting, 'Progressing', 'DatabaseUnreachable', 2 * SHOWN_WITHIN_MS);
+    expect(conditionOf(away, 'DependenciesReachable')).toMatchObject({
+      status: 'False',
+      reason: 'DatabaseUnreachable',
+    });
+    expect(session.swarms.current(running)?.status?.phase).toBe('Ready');
+    await scaleDatabase(1);
+    await session.swarms.until(
+      starting,
+      'DependenciesReachable again',
+      (swarm) => swarm !== undefined && conditionOf(swarm, 'DependenciesReachable')?.status === 'True',
+      SHOWN_WITHIN_MS,
+    );
+    await session.patch(starting, { runtime: { image: '' } });
+    await session.ready(starting);
+  }, 300_000);
+});

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { messageOf, openSession, type Session } from '../src/index.js';
+import { holdPodsOf } from '../test/pod-gate.js';
+
+const NAMESPACE_OF_THIS_FILE = 'e2e-deadline';
+/** `progressDeadlineSeconds` of the Deployment. */
+const START_DEADLINE_MS = 300_000;
+const DEADLINE_PASSED = '--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=ProgressDeadlineExceeded';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 150_000);
+
+it('CTRL-003: StartDeadlineExceeded when nothing says why a pod does not start, until it does', async () => {
+  // As a queue for pods does it: admitted, and not handed to the scheduler.
+  const gate = await holdPodsOf(session, NAMESPACE_OF_THIS_FILE);
+  const name = await session.create({ placement: { runtimeNamespace: NAMESPACE_OF_THIS_FILE } });
+  const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE_OF_THIS_FILE };
+  const { object: pod } = await session.pod(name, 'held', ({ spec }) => (spec?.schedulingGates ?? []).length > 0);
+  await session.shows(name, 'Progressing', 'Starting');
+  await session.tools.kubectl(
+    [
+      'wait',
+      '-n',
+      place.namespace,
+      `deployment/${place.name}`,
+      DEADLINE_PASSED,
+      `--timeout=${START_DEADLINE_MS / 1000 + 60}s`,
+    ],
+    { timeoutMs: START_DEADLINE_MS + 70_000 },
+  );
+  const late = await session.shows(name, 'Progressing', 'StartDeadlineExceeded');
+  expect(messageOf(late)).toMatch(/did not become ready in time/);
+  await gate.open();
+  await session.api.merge(
+    'Pod',
+    { name: pod!.metadata!.name!, namespace: place.namespace },
+    { spec: { schedulingGates: null } },
+  );
+  await session.ready(name);
+}, 600_000);

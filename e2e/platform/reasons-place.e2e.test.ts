@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { messageOf, NAMESPACE, openSession, readyCondition, type Session, SHOWN_WITHIN_MS } from '../src/index.js';
+
+const QUOTA_NAMESPACE = 'e2e-quota';
+const VANISHING_NAMESPACE = 'e2e-vanishing';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 150_000);
+
+async function withQuota(hard: Record<string, string>): Promise<() => Promise<unknown>> {
+  const place = { name: 'e2e', namespace: QUOTA_NAMESPACE };
+  await session.api.delete('ResourceQuota', place);
+  await session.api.create('ResourceQuota', { metadata: place, spec: { hard } });
+  // Quotas count only once the controller manager has looked at them.
+  await session.tools.kubectl([
+    'wait',
+    '-n',
+    QUOTA_NAMESPACE,
+    'resourcequota/e2e',
+    '--timeout=30s',
+    `--for=jsonpath={.status.hard.${Object.keys(hard)[0]!.replaceAll('.', String.raw`\.`)}}`,
+  ]);
+  return () => session.api.delete('ResourceQuota', place);
+}
+
+it.each([
+  ['Deployments', { 'count/deployments.apps': '0' }],
+  ['pods', { pods: '0' }],
+])(
+  'CTRL-003: QuotaExceeded when there may be no %s, until there may',
+  async (_what, hard) => {
+    const lift = await withQuota(hard as unknown as Record<string, string>);
+    const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
+    const refused = await session.shows(name, 'Progressing', 'QuotaExceeded');
+    expect(messageOf(refused)).toContain('exceeded quota');
+    await lift();
+    await session.ready(name);
+    await session.api.delete('UserSwarm', { name });
+    await session.gone(name);
+  },
+  150_000,
+);
+
+it('NameConflict when somebody else’s object has the name of a child, until it is gone', async () => {
+  const name = session.newName();
+  const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
+  const foreign = { metadata: { ...place, labels: { owner: 'somebody-else' } }, spec: { ports: [{ port: 80 }] } };
+  const { metadata } = await session.api.create('Service', foreign);
+  await session.create({}, name);
+  const conflicting = await session.shows(name, 'Progressing', 'NameConflict');
+  expect(messageOf(conflicting)).toContain(place.name);
+  const untouched = await session.api.get('Service', place);
+  expect(untouched.metadata).toEqual(metadata);
+  await session.api.delete('Service', place);
+  await session.ready(name);
+}, 150_000);
+
+it('NameConflict: what is somebody else’s outlives the UserSwarm', async () => {
+  const name = session.newName();
+  const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
+  await session.api.create('ServiceAccount', { metadata: place });
+  session.onClose(() => session.api.delete('ServiceAccount', place));
+  await session.create({}, name);
+  await session.shows(name, 'Progressing', 'NameConflict');
+  await session.api.delete('UserSwarm', { name });
+  await session.gone(name);
+  expect(await session.api.find('ServiceAccount', place)).toBeDefined();
+}, 120_000);
+
+it('NamespaceMissing when the namespace has gone, until it and its rights are back', async () => {
+  const name = await session.create({ placement: { runtimeNamespace: VANISHING_NAMESPACE } });
+  await session.ready(name);
+  const roles = await session.api.list('Role', { namespace: VANISHING_NAMESPACE });
+  const bindings = await session.api.list('RoleBinding', { namespace: VANISHING_NAMESPACE });
+  const { metadata: namespace } = await session.api.get('Namespace', { name: VANISHING_NAMESPACE });
+  await session.api.delete('Namespace', { name: VANISHING_NAMESPACE });
+  const missing = await session.shows(name, 'Progressing', 'NamespaceMissing');
+  expect(messageOf(missing)).toContain(VANISHING_NAMESPACE);
+  await session.tools.kubectl(['wait', '--for=delete', `namespace/${VANISHING_NAMESPACE}`, '--timeout=60s'], {
+    timeoutMs: 70_000,
+  });
+  await session.swarms.until(
+    name,
+    'still NamespaceMissing',
+    (swarm) => readyCondition(swarm!)?.message.includes('does not exist') ?? false,
+    SHOWN_WITHIN_MS,
+  );
+  await session.api.create('Namespace', { metadata: { name: VANISHING_NAMESPACE, labels: namespace?.labels } });
+  for (const [kind, objects] of [
+    ['Role', roles],
+    ['RoleBinding', bindings],
+  ] as const) {
+    for (const { metadata, ...rest } of objects) {
+      const { annotations, labels, name: own } = metadata!;
+      await session.api.create(kind, {
+        ...rest,
+        metadata: { name: own, namespace: VANISHING_NAMESPACE, labels, annotations },
+      });
+    }
+  }
+  await session.ready(name);
+}, 240_000);

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childrenGone, conditionOf, NAMESPACE, openSession, type Session } from '../src/index.js';
+
+const WEBHOOK = { name: 'uswarm-webhook', namespace: NAMESPACE.release };
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(async () => {
+  await session?.close();
+}, 180_000);
+
+async function scaleWebhook(replicas: number): Promise<void> {
+  const { kubectl } = session.tools;
+  await kubectl(['scale', '-n', WEBHOOK.namespace, `deployment/${WEBHOOK.name}`, `--replicas=${replicas}`]);
+  if (replicas > 0) {
+    await kubectl(['rollout', 'status', '-n', WEBHOOK.namespace, `deployment/${WEBHOOK.name}`, '--timeout=60s'], {
+      timeoutMs: 70_000,
+    });
+  } else {
+    const selector = `--selector=app.kubernetes.io/component=webhook`;
+    await kubectl(['wait', '--for=delete', 'pod', '-n', WEBHOOK.namespace, selector, '--timeout=60s'], {
+      timeoutMs: 70_000,
+    });
+  }
+}
+
+describe('with the webhook down', () => {
+  let running: string;
+  let leaving: string;
+  let coming: string;
+  let podsBefore: (string | undefined)[];
+  const podIds = async (name: string) => (await session.children(name)).pods.map(({ metadata }) => metadata?.uid);
+
+  beforeAll(async () => {
+    [running, leaving] = await Promise.all([session.create(), session.create()]);
+    await Promise.all([session.ready(running), session.ready(leaving)]);
+    podsBefore = await podIds(running);
+    await scaleWebhook(0);
+    session.onClose(() => scaleWebhook(1));
+    coming = await session.create();
+    await session.api.delete('UserSwarm', { name: leaving });
+  }, 240_000);
+
+  it('says so on what has to be done, and does nothing by halves', async () => {
+    for (const name of [coming, leaving]) {
+      const { object } = await session.swarms.until(
+        name,
+        'says that the webhook is not reached',
+        (swarm) => swarm !== undefined && conditionOf(swarm, 'Synced')?.reason === 'WebhookUnavailable',
+        20_000,
+      );
+      expect(conditionOf(object!, 'Synced')?.status).toBe('False');
+    }
+    const { deployment } = await session.children(leaving);
+    expect(deployment?.metadata?.deletionTimestamp).toBeUndefined();
+  }, 60_000);
+
+  it('leaves what runs alone, past a resync', async () => {
+    await sleep(35_000);
+    expect(session.swarms.current(running)?.status?.phase).toBe('Ready');
+    expect(await podIds(running)).toEqual(podsBefore);
+    expect(session.swarms.current(leaving)?.metadata.finalizers).toHaveLength(1);
+  }, 60_000);
+
+  it('PHASE-005 CTRL-004: goes on where it stood once the webhook is back', async () => {
+    await scaleWebhook(1);
+    await Promise.all([session.gone(leaving, 90_000), session.ready(coming)]);
+    await childrenGone(session.api, leaving);
+    await session.shows(running, 'Ready', 'Available', 60_000);
+    await session.swarms.until(
+      running,
+      'synced again',
+      (swarm) => swarm !== undefined && conditionOf(swarm, 'Synced')?.status === 'True',
+      60_000,
+    );
+    expect(await podIds(running)).toEqual(podsBefore);
+  }, 200_000);
+});

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { createCertificate } from './certificates.js';
+import { edgeConfig } from './edge-config.js';
+import { EDGE_PORT, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
+import type { KubeApi } from './kube-api.js';
+import { secretValue } from './secrets.js';
+import type { Tools } from './tools.js';
+
+interface EdgeDeps {
+  api: KubeApi;
+  tools: Tools;
+}
+
+const TLS_SECRET = 'uswarm-tls';
+const CA_SECRET = 'uswarm-e2e-ca';
+
+/** The Secret that the Ingress names, of an authority of this run; made once and kept. */
+export async function ensureCertificate({ api, tools }: EdgeDeps): Promise<void> {
+  if ((await api.find('Secret', { name: CA_SECRET, namespace: NAMESPACE.edge })) !== undefined) return;
+  const { ca, certificate, key } = await createCertificate(tools, HOST);
+  const tls = { 'tls.crt': certificate, 'tls.key': key };
+  for (const namespace of [NAMESPACE.edge, NAMESPACE.release]) {
+    await api.delete('Secret', { name: TLS_SECRET, namespace });
+    await api.create('Secret', {
+      metadata: { name: TLS_SECRET, namespace },
+      type: 'kubernetes.io/tls',
+      stringData: tls,
+    });
+  }
+  await api.create('Secret', {
+    metadata: { name: CA_SECRET, namespace: NAMESPACE.edge },
+    stringData: { 'ca.crt': ca },
+  });
+}
+
+/** The authority that clients of the edge have to trust, PEM. */
+export function edgeAuthority(api: Pick<KubeApi, 'get'>): Promise<string> {
+  return secretValue(api, { name: CA_SECRET, namespace: NAMESPACE.edge }, 'ca.crt');
+}
+
+/** nginx in the place of an ingress controller, with what the release's Ingress says. */
+export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promise<void> {
+  const ingress = await api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
+  const tlsSecret = ingress.spec?.tls?.[0]?.secretName;
+  if (tlsSecret !== TLS_SECRET) throw new Error(`the Ingress names the TLS secret ${tlsSecret}, not ${TLS_SECRET}`);
+  const config = edgeConfig({
+    ingress,
+    resolve: await resolver(api),
+    port: EDGE_PORT,
+    certificateFile: '/etc/edge-tls/tls.crt',
+    keyFile: '/etc/edge-tls/tls.key',
+  });
+  const configMap = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'edge', namespace: NAMESPACE.edge },
+    data: { 'nginx.conf': config },
+  };
+  const objects = fixtureObjects({
+    name: 'edge',
+    namespace: NAMESPACE.edge,
+    image,
+    port: EDGE_PORT,
+    nodePort: true,
+    command: ['nginx', '-c', '/etc/edge/nginx.conf', '-g', 'daemon off;'],
+    mounts: [
+      { path: '/etc/edge', configMap: 'edge' },
+      { path: '/etc/edge-tls', secret: TLS_SECRET },
+    ],
+    revision: createHash('sha256').update(config).digest('hex').slice(0, 16),
+  });
+  await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
+    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [configMap, ...objects] }),
+  });
+  await tools.kubectl(['rollout', 'status', '-n', NAMESPACE.edge, 'deployment/edge', '--timeout=60s'], {
+    timeoutMs: 90_000,
+  });
+}
+
+/** Pods of a Service, as an ingress controller addresses them to keep clients at one of them. */
+async function resolver(api: KubeApi): Promise<(service: string, port: string | number) => string[]> {
+  const slices = await api.list('EndpointSlice', { namespace: NAMESPACE.release });
+  const services = await api.list('Service', { namespace: NAMESPACE.release });
+  return (service, port) => {
+    const described = services.find(({ metadata }) => metadata?.name === service)?.spec?.ports ?? [];
+    const portName = described.find((entry) => entry.name === port || entry.port === port)?.name;
+    const found = slices
+      .filter(({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === service)
+      .flatMap(({ endpoints, ports }) => {
+        const target = ports?.find(({ name }) => (name ?? '') === (portName ?? ''))?.port;
+        return (endpoints ?? [])
+          .filter(({ conditions }) => conditions?.ready !== false)
+          .flatMap(({ addresses }) => addresses.map((address) => `${address}:${target}`));
+      });
+    if (found.length === 0) throw new Error(`nothing is ready behind the Service ${service} port ${port}`);
+    return found.toSorted();
+  };
+}

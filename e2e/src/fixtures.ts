@@ -1,0 +1,117 @@
+/** What stands around the platform in a run: an OIDC issuer, a search engine, and the edge. */
+export const NAMESPACE = {
+  release: 'backend',
+  runtime: 'userswarms',
+  oidc: 'e2e-oidc',
+  search: 'e2e-search',
+  edge: 'e2e-edge',
+} as const;
+
+/** Runtime namespaces beside the default one; each belongs to one test file. */
+export const EXTRA_RUNTIME_NAMESPACES = [
+  'e2e-other',
+  'e2e-quota',
+  'e2e-vanishing',
+  'e2e-doomed',
+  'e2e-deadline',
+] as const;
+
+export const RELEASE = 'uswarm';
+/** What the release makes up by itself in evaluation mode. */
+export const GENERATED_SECRET = { name: 'uswarm-evaluation', namespace: NAMESPACE.release };
+export const HOST = 'uswarm.e2e.test';
+export const OIDC_ISSUER = `http://oidc.${NAMESPACE.oidc}.svc.cluster.local:8080`;
+export const SEARCH_UPSTREAM = `http://upstream.${NAMESPACE.search}.svc.cluster.local:8080`;
+export const EDGE_PORT = 8443;
+const EDGE_NODE_PORT = 30_080;
+
+export interface FixtureOptions {
+  name: string;
+  namespace: string;
+  image: string;
+  port: number;
+  env?: Record<string, string>;
+  command?: string[];
+  /** Folders with the content of a ConfigMap or a Secret. */
+  mounts?: { path: string; configMap?: string; secret?: string }[];
+  /** A different one replaces the pod. */
+  revision?: string;
+  nodePort?: boolean;
+}
+
+/** A Deployment of one small program, and its Service. */
+export function fixtureObjects(options: FixtureOptions): object[] {
+  const { command, env = {}, image, mounts = [], name, namespace, nodePort = false, port, revision = '1' } = options;
+  const labels = { app: name };
+  const container = {
+    name,
+    image,
+    imagePullPolicy: 'IfNotPresent',
+    ...(command === undefined ? {} : { command }),
+    env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
+    ports: [{ containerPort: port }],
+    readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },
+    resources: { requests: { cpu: '10m', memory: '32Mi' } },
+    volumeMounts: [
+      { name: 'tmp', mountPath: '/tmp' },
+      ...mounts.map(({ path }, index) => ({ name: `mount-${index}`, mountPath: path, readOnly: true })),
+    ],
+    securityContext: {
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      runAsNonRoot: true,
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  };
+  const volumes = [
+    { name: 'tmp', emptyDir: {} },
+    ...mounts.map(({ configMap, secret }, index) => ({
+      name: `mount-${index}`,
+      ...(configMap === undefined ? { secret: { secretName: secret } } : { configMap: { name: configMap } }),
+    })),
+  ];
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        strategy: { type: 'Recreate' },
+        template: {
+          metadata: { labels, annotations: { 'e2e.uswarm.dev/revision': revision } },
+          spec: {
+            enableServiceLinks: false,
+            automountServiceAccountToken: false,
+            terminationGracePeriodSeconds: 1,
+            containers: [container],
+            volumes,
+          },
+        },
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace },
+      spec: {
+        selector: labels,
+        ...(nodePort ? { type: 'NodePort' } : {}),
+        ports: [{ port, targetPort: port, ...(nodePort ? { nodePort: EDGE_NODE_PORT } : {}) }],
+      },
+    },
+  ];
+}
+
+export const namespaceObject = (name: string, restricted = false): object => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: {
+    name,
+    ...(restricted ? { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } : {}),
+  },
+});

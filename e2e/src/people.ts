@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto';
+import { Agent as HttpsAgent } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, fetch } from 'undici';
+import { edgeAuthority } from './edge.js';
+import { GENERATED_SECRET, HOST, NAMESPACE } from './fixtures.js';
+import type { KubeApi } from './kube-api.js';
+import { forwardPort } from './port-forward.js';
+import { secretValue } from './secrets.js';
+import type { Settings } from './settings.js';
+import type { Tools } from './tools.js';
+
+/** What an app outside the cluster needs to reach the platform through the edge. */
+export interface Outside {
+  url: string;
+  fetch(url: string, init: { method: string; headers: Record<string, string>; body?: string }): Promise<Answer>;
+  /** For socket.io-client. */
+  socketOptions: { agent: never };
+  close(): Promise<void>;
+}
+interface Answer {
+  status: number;
+  text(): Promise<string>;
+}
+
+/** Everything goes to the edge on this machine, whatever its name, and trusts only the edge's authority. */
+export async function fromOutside(api: KubeApi, { edgePort }: Pick<Settings, 'edgePort'>): Promise<Outside> {
+  const ca = await edgeAuthority(api);
+  const lookup: LookupFunction = (name, options, callback) => {
+    const address = isIP(name) === 0 ? '127.0.0.1' : name;
+    if (options.all) callback(null, [{ address, family: 4 }]);
+    else callback(null, address, 4);
+  };
+  const dispatcher = new Agent({ connect: { ca, lookup } });
+  const agent = new HttpsAgent({ ca, lookup, keepAlive: true });
+  return {
+    url: `https://${HOST}:${edgePort}`,
+    fetch: (url, init) => fetch(url, { ...init, dispatcher }),
+    // The browser's type of this option knows only a switch; in Node it is an agent.
+    socketOptions: { agent: agent as never },
+    close: async () => {
+      agent.destroy();
+      await dispatcher.close();
+    },
+  };
+}
+
+/** A token of the issuer that runs in the cluster. */
+export async function issueToken(tools: Tools, email: string, name = 'Ada'): Promise<string> {
+  const forwarded = await forwardPort(tools, NAMESPACE.oidc, 'deployment/oidc', 8080);
+  try {
+    const response = await fetch(`http://127.0.0.1:${forwarded.port}/dev/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, name }),
+    });
+    const body = await response.text();
+    if (!response.ok) throw new Error(`the issuer says ${response.status}: ${body}`);
+    return (JSON.parse(body) as { id_token: string }).id_token;
+  } finally {
+    await forwarded.close();
+  }
+}
+
+/** What an app of this release sends along: the token, and the signature that goes with it. */
+export async function credentialsOf(api: KubeApi, token: string): Promise<() => Record<string, string>> {
+  const secret = await secretValue(api, GENERATED_SECRET, 'signature-secret');
+  return () => {
+    const timestamp = String(Date.now());
+    const signature = createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
+    return { 'x-token': token, 'x-timestamp': timestamp, 'x-signature': signature };
+  };
+}

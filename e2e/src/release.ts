@@ -1,0 +1,121 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { EXTRA_RUNTIME_NAMESPACES, HOST, NAMESPACE, OIDC_ISSUER, RELEASE, SEARCH_UPSTREAM } from './fixtures.js';
+import { imageOf, type Images, type Settings } from './settings.js';
+import type { Tools } from './tools.js';
+
+export const CHART = path.resolve(import.meta.dirname, '../../charts/uswarm');
+
+/** Seconds; short, so that a test sees a runtime fall asleep, and longer than anything between two messages. */
+export const IDLE_SUSPEND_AFTER_S = 25;
+
+/** Audience of the development issuer's tokens. */
+const AUDIENCE = 'uswarm-app';
+
+interface ImageValues {
+  registry: string;
+  repository: string;
+  tag: string;
+}
+
+/** `<registry>/<repository>:<tag>` as the chart wants it. */
+function imageValues(reference: string): ImageValues {
+  const match = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference);
+  if (match === null) throw new Error(`"${reference}" is not <registry>/<repository>:<tag>`);
+  const [, registry = '', repository = '', tag = ''] = match;
+  return { registry, repository, tag };
+}
+
+/** The values of the one release of a run: evaluation mode, local images, fixtures in place of the outside. */
+export function releaseValues(images: Images): object {
+  const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, name)) });
+  return {
+    evaluation: {
+      enabled: true,
+      postgres: { ...image('postgres'), persistence: { enabled: false }, podSecurityContext: unprivileged },
+      valkey: { ...image('valkey'), podSecurityContext: unprivileged },
+    },
+    oidc: { issuers: [{ issuer: OIDC_ISSUER, audience: AUDIENCE }] },
+    http: { trustedProxies: ['uniquelocal'] },
+    ingress: { enabled: true, host: HOST, tls: { secretName: 'uswarm-tls' } },
+    orchestrator: image('orchestrator'),
+    gateway: image('realtime-gateway'),
+    webhook: image('uswarm-webhook'),
+    controller: image('uswarm-controller'),
+    searxngClient: image('searxng-client'),
+    searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },
+    runtime: {
+      ...image('agent-runtime'),
+      // For the tests that want an image that is allowed and absent, or that is not a runtime at all.
+      imagePrefixes: ['localhost/uswarm/', 'localhost/uswarm-test/'],
+      extraNamespaces: EXTRA_RUNTIME_NAMESPACES,
+      defaultProvider: 'demo',
+      idleSuspendAfterSeconds: IDLE_SUSPEND_AFTER_S,
+    },
+  };
+}
+
+const unprivileged = { runAsUser: 65_532, runAsGroup: 65_532, fsGroup: 65_532 };
+
+/** A search engine whose results the tests choose. */
+const controlledEngine = {
+  name: 'controlled',
+  engine: 'json_engine',
+  shortcut: 'ctl',
+  categories: 'general',
+  enable_http: true,
+  search_url: `${SEARCH_UPSTREAM}/search?q={query}`,
+  results_query: 'results',
+  url_query: 'url',
+  title_query: 'title',
+  content_query: 'content',
+  timeout: 4,
+};
+
+interface ReleaseDeps {
+  tools: Tools;
+  settings: Pick<Settings, 'artifacts' | 'images'>;
+}
+
+const valuesFile = ({ artifacts }: Pick<Settings, 'artifacts'>): string => path.join(artifacts, 'values.json');
+
+/** Installs the chart, or brings the release of a former run to it. What helm says goes to the artifacts. */
+export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<void> {
+  await mkdir(settings.artifacts, { recursive: true });
+  const values = valuesFile(settings);
+  await writeFile(values, JSON.stringify(releaseValues(settings.images), undefined, 2));
+  const installed = (await tools.helm(['status', RELEASE, '-n', NAMESPACE.release], { mayFail: true })).code === 0;
+  const verb = installed ? 'upgrade' : 'install';
+  const started = performance.now();
+  const { stdout, stderr } = await tools.helm(
+    [verb, RELEASE, CHART, '-n', NAMESPACE.release, '--create-namespace', '-f', values, '--wait', '--timeout', '5m'],
+    { timeoutMs: 330_000 },
+  );
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const command = `$ helm ${verb} ${RELEASE} charts/uswarm -n ${NAMESPACE.release} --create-namespace -f values.json --wait`;
+  await writeFile(
+    path.join(settings.artifacts, `helm-${verb}.txt`),
+    `${command}\n${stdout}${stderr}\n(${seconds} s until everything was available)\n`,
+  );
+}
+
+/** Changes some values of the installed release, and waits until it is rolled out. */
+export async function upgradeRelease({ settings, tools }: ReleaseDeps, changes: object): Promise<void> {
+  await tools.helm(
+    [
+      'upgrade',
+      RELEASE,
+      CHART,
+      '-n',
+      NAMESPACE.release,
+      '-f',
+      valuesFile(settings),
+      '-f',
+      '-',
+      '--wait',
+      '--timeout',
+      '3m',
+    ],
+    { input: JSON.stringify(changes), timeoutMs: 200_000 },
+  );
+}

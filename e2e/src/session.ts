@@ -1,0 +1,194 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { HttpMethod } from '@kubernetes/client-node';
+import {
+  childName,
+  LABEL,
+  RUNTIME_COMPONENT,
+  type UserSwarm,
+  type UserSwarmPhase,
+  userSwarmName,
+} from '@uswarm/contract/userswarm';
+import { readyCondition, shows } from './conditions.js';
+import { eventually } from './eventually.js';
+import { NAMESPACE } from './fixtures.js';
+import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
+import type { Kinds } from './kinds.js';
+import { showUserSwarm } from './recorder.js';
+import { loadSettings, type Settings } from './settings.js';
+import { createTools, type Tools } from './tools.js';
+import { type ObjectWatch, type Seen, watchObjects } from './watch.js';
+
+/** Milliseconds in which phase and reason have to show what another object shows already. spec: design §4 */
+export const SHOWN_WITHIN_MS = 10_000;
+/** Milliseconds that a runtime may take to become Ready when many start at once on two cores. */
+export const READY_WITHIN_MS = 90_000;
+
+/** What a test says of a UserSwarm; the API server fills in the rest. */
+export interface SpecInput {
+  userId?: string;
+  placement?: { runtimeNamespace?: string };
+  runtime?: {
+    image?: string;
+    port?: number;
+    resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+  };
+  config?: { defaultProvider?: string; defaultModel?: string; envSecretRef?: { name: string } };
+  suspend?: boolean;
+}
+
+export interface UserSwarmInput {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+  spec: SpecInput;
+}
+
+/** What one test file works with; everything it made goes when it is closed. */
+export interface Session {
+  settings: Settings;
+  api: KubeApi;
+  tools: Tools;
+  swarms: ObjectWatch<UserSwarm>;
+  /** Runtime pods, in all namespaces. */
+  pods: ObjectWatch<Kinds['Pod']>;
+  /** A name that nobody else uses. */
+  newName(): string;
+  manifest(spec?: SpecInput, name?: string): UserSwarmInput;
+  /** Creates it and returns its name, once the watch has seen it. */
+  create(spec?: SpecInput, name?: string): Promise<string>;
+  /** Merges into the spec; done once the watch has seen it. */
+  patch(name: string, spec: SpecInput): Promise<UserSwarm>;
+  /** Waits for phase and reason of the present spec. */
+  shows(name: string, phase: UserSwarmPhase, reason?: string, withinMs?: number): Promise<UserSwarm>;
+  ready(name: string): Promise<UserSwarm>;
+  gone(name: string, withinMs?: number): Promise<void>;
+  children(name: string, namespace?: string): Promise<Children>;
+  /** Resolves with the first pod of the UserSwarm in this state. */
+  pod(name: string, what: string, fits: (pod: Kinds['Pod']) => boolean, withinMs?: number): Promise<Seen<Kinds['Pod']>>;
+  /** Runs when the session is closed, last one first. */
+  onClose(cleanUp: () => Promise<unknown>): void;
+  close(): Promise<void>;
+}
+
+export interface Children {
+  serviceAccount: Kinds['ServiceAccount'] | undefined;
+  service: Kinds['Service'] | undefined;
+  deployment: Kinds['Deployment'] | undefined;
+  pods: Kinds['Pod'][];
+}
+
+export async function openSession(): Promise<Session> {
+  const settings = loadSettings();
+  const api = createKubeApi(loadKubeConfig(settings));
+  const swarms = await watchObjects(api, 'UserSwarm', { show: showUserSwarm });
+  const pods = await watchObjects(api, 'Pod', { labelSelector: `${LABEL.component}=${RUNTIME_COMPONENT}` });
+  const made = new Set<string>();
+  const cleanUps: (() => Promise<unknown>)[] = [];
+
+  const until = async (name: string, phase: UserSwarmPhase, reason: string | undefined, withinMs: number) => {
+    const what = reason === undefined ? `in phase ${phase}` : `in phase ${phase} for ${reason}`;
+    const { object } = await swarms.until(name, what, shows(phase, reason), withinMs);
+    if (object === undefined) throw new Error(`${name} is gone`);
+    return object;
+  };
+  const session: Session = {
+    settings,
+    api,
+    tools: createTools(settings),
+    swarms,
+    pods,
+    newName: () => userSwarmName(randomUUID()),
+    manifest: (spec = {}, name = session.newName()) => ({
+      apiVersion: 'uswarm.dev/v1alpha1',
+      kind: 'UserSwarm',
+      metadata: { name },
+      spec: { userId: randomUUID(), ...spec },
+    }),
+    create: async (spec, name = session.newName()) => {
+      made.add(name);
+      await api.create('UserSwarm', session.manifest(spec, name));
+      // Else a wait for its end could be over before it began.
+      await swarms.until(name, 'seen', (swarm) => swarm !== undefined, 10_000);
+      return name;
+    },
+    patch: async (name, spec) => {
+      const patched = await api.merge('UserSwarm', { name }, { spec });
+      const { generation = 0 } = patched.metadata;
+      // Else the next wait could be content with the state before.
+      await swarms.until(
+        name,
+        `at generation ${generation}`,
+        (swarm) => (swarm?.metadata.generation ?? 0) >= generation,
+        10_000,
+      );
+      return patched;
+    },
+    shows: (name, phase, reason, withinMs = SHOWN_WITHIN_MS) => until(name, phase, reason, withinMs),
+    ready: (name) => until(name, 'Ready', 'Available', READY_WITHIN_MS),
+    gone: async (name, withinMs = 60_000) => {
+      await swarms.until(name, 'gone', (object) => object === undefined, withinMs);
+    },
+    children: (name, namespace) => readChildren(api, name, namespace),
+    pod: (name, what, fits, withinMs = 60_000) =>
+      pods.untilAny(
+        `of ${name} ${what}`,
+        (pod) => pod.metadata?.labels?.[LABEL.instance] === name && fits(pod),
+        withinMs,
+      ),
+    onClose: (cleanUp) => void cleanUps.push(cleanUp),
+    close: async () => {
+      await saveLogs(session, made);
+      for (const cleanUp of cleanUps.toReversed()) await cleanUp();
+      await Promise.all([...made].map((name) => api.delete('UserSwarm', { name })));
+      await Promise.all([...made].map((name) => session.gone(name, 120_000)));
+      swarms.stop();
+      pods.stop();
+    },
+  };
+  return session;
+}
+
+async function readChildren(api: KubeApi, name: string, namespace: string = NAMESPACE.runtime): Promise<Children> {
+  const place = { name: childName(name), namespace };
+  const [serviceAccount, service, deployment, pods] = await Promise.all([
+    api.find('ServiceAccount', place),
+    api.find('Service', place),
+    api.find('Deployment', place),
+    api.list('Pod', { namespace, labelSelector: `${LABEL.instance}=${name}` }),
+  ]);
+  return { serviceAccount, service, deployment, pods };
+}
+
+/** Waits until nothing of the UserSwarm is left. */
+export function childrenGone(api: KubeApi, name: string, namespace?: string): Promise<true> {
+  return eventually(`children of ${name} gone`, { withinMs: 30_000 }, async () => {
+    const { deployment, pods, service, serviceAccount } = await readChildren(api, name, namespace);
+    if (deployment ?? service ?? serviceAccount ?? pods[0]) throw new Error('some are still there');
+    return true as const;
+  });
+}
+
+/** A runtime's pod goes with its UserSwarm: what it said is kept with the artifacts of the run. */
+async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<string>): Promise<void> {
+  const folder = path.join(settings.artifacts, 'runtime-logs');
+  await mkdir(folder, { recursive: true });
+  const ours = pods.all().filter(({ metadata }) => names.has(metadata?.labels?.[LABEL.instance] ?? ''));
+  for (const { metadata } of ours) {
+    const url = `/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/log`;
+    for (const [query, suffix] of [
+      ['', ''],
+      ['?previous=true', '.previous'],
+    ] as const) {
+      const text = await api.request(HttpMethod.GET, url + query).then(
+        (response) => response.text(),
+        () => '',
+      );
+      if (text !== '') await writeFile(path.join(folder, `${metadata?.name}${suffix}.log`), text);
+    }
+  }
+}
+
+/** Message of the Ready condition, for assertions on what people read. */
+export const messageOf = (swarm: UserSwarm): string => readyCondition(swarm)?.message ?? '';

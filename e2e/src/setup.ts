@@ -1,0 +1,52 @@
+import { mkdir } from 'node:fs/promises';
+import { deployEdge, ensureCertificate } from './edge.js';
+import { EXTRA_RUNTIME_NAMESPACES, fixtureObjects, NAMESPACE, namespaceObject, OIDC_ISSUER } from './fixtures.js';
+import { createKubeApi, loadKubeConfig } from './kube-api.js';
+import { type Recorder, startRecorder } from './recorder.js';
+import { ensureRelease } from './release.js';
+import { imageOf, loadSettings, type Settings } from './settings.js';
+import { createTools, type Tools } from './tools.js';
+
+/** What the whole run stands on, made once: fixtures, the release, the edge; and the record of what happens. */
+export async function setUpPlatform(settings: Settings = loadSettings()): Promise<Recorder> {
+  const tools = createTools(settings);
+  const api = createKubeApi(loadKubeConfig(settings));
+  await mkdir(settings.artifacts, { recursive: true });
+  await applyFixtures(tools, settings);
+  await ensureCertificate({ api, tools });
+  await ensureRelease({ tools, settings });
+  const recorder = await startRecorder(api, tools, `${settings.artifacts}/cluster`);
+  await deployEdge({ api, tools }, imageOf(settings.images, 'edge'));
+  for (const [namespace, name] of [
+    [NAMESPACE.oidc, 'oidc'],
+    [NAMESPACE.search, 'upstream'],
+  ] as const) {
+    await tools.kubectl(['rollout', 'status', '-n', namespace, `deployment/${name}`, '--timeout=60s'], {
+      timeoutMs: 90_000,
+    });
+  }
+  return recorder;
+}
+
+async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> {
+  const items = [
+    ...[NAMESPACE.release, NAMESPACE.oidc, NAMESPACE.search, NAMESPACE.edge].map((name) => namespaceObject(name)),
+    ...EXTRA_RUNTIME_NAMESPACES.map((name) => namespaceObject(name, true)),
+    ...fixtureObjects({
+      name: 'oidc',
+      namespace: NAMESPACE.oidc,
+      image: imageOf(images, 'oidc'),
+      port: 8080,
+      env: { ISSUER_URL: OIDC_ISSUER },
+    }),
+    ...fixtureObjects({
+      name: 'upstream',
+      namespace: NAMESPACE.search,
+      image: imageOf(images, 'search-upstream'),
+      port: 8080,
+    }),
+  ];
+  await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
+    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  });
+}

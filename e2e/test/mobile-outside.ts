@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import { type Mobile, startMobile } from '../../services/local/test/mobile.js';
+import { credentialsOf, fromOutside, issueToken, type Session } from '../src/index.js';
+
+/** Somebody who has just signed up, with a token of the issuer in the cluster, through the edge. */
+export async function signUp({ api, onClose, settings, tools }: Session): Promise<Mobile> {
+  const outside = await fromOutside(api, settings);
+  onClose(() => outside.close());
+  const token = await issueToken(tools, `${randomUUID()}@example.com`);
+  const mobile = await startMobile({
+    restUrl: outside.url,
+    socketUrl: outside.url,
+    token,
+    credentials: await credentialsOf(api, token),
+    fetch: outside.fetch,
+    socketOptions: outside.socketOptions,
+    eventDeadlineMs: 120_000,
+  });
+  onClose(async () => {
+    // Nobody's runtime is left over for the next file; deleted already, it is unknown.
+    await mobile.api('DELETE', '/v1/auth/delete').catch(() => undefined);
+    mobile.close();
+  });
+  return mobile;
+}

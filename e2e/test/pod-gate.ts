@@ -1,0 +1,74 @@
+import { createCertificate, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
+
+const NAME = 'pod-gate';
+const PORT = 8443;
+const HOST = `${NAME}.${NAMESPACE.edge}.svc`;
+
+/** An admission webhook that gives every pod a scheduling gate; it runs in a container, so it is on its own. */
+const SERVER = `
+const { readFileSync } = require('node:fs');
+const patch = Buffer.from(JSON.stringify([
+  { op: 'add', path: '/spec/schedulingGates', value: [{ name: 'e2e.uswarm.dev/held' }] },
+])).toString('base64');
+require('node:https')
+  .createServer({ cert: readFileSync('/etc/tls/tls.crt'), key: readFileSync('/etc/tls/tls.key') }, async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    const { uid } = JSON.parse(body).request;
+    const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ ...review, response: { uid, allowed: true, patchType: 'JSONPatch', patch } }));
+  })
+  .listen(${PORT});
+`;
+
+/** Holds back every new pod of the namespace, as a queueing system does, until opened. */
+export async function holdPodsOf(
+  { api, onClose, settings, tools }: Session,
+  namespace: string,
+): Promise<{ open(): Promise<unknown> }> {
+  const { ca, certificate, key } = await createCertificate(tools, HOST);
+  const secret = { name: NAME, namespace: NAMESPACE.edge };
+  await api.delete('Secret', secret);
+  await api.create('Secret', { metadata: secret, stringData: { 'tls.crt': certificate, 'tls.key': key } });
+  const objects = fixtureObjects({
+    name: NAME,
+    namespace: NAMESPACE.edge,
+    image: imageOf(settings.images, 'agent-runtime'),
+    port: PORT,
+    command: ['node', '-e', SERVER],
+    mounts: [{ path: '/etc/tls', secret: NAME }],
+    revision: crypto.randomUUID(),
+  });
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name: 'e2e-pod-gate' },
+    webhooks: [
+      {
+        name: 'pod-gate.e2e.uswarm.dev',
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        clientConfig: {
+          service: { name: NAME, namespace: NAMESPACE.edge, port: PORT, path: '/' },
+          caBundle: Buffer.from(ca).toString('base64'),
+        },
+      },
+    ],
+  };
+  const list = (items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  await tools.kubectl(['apply', '-f', '-'], { input: list(objects) });
+  onClose(() =>
+    tools.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], {
+      input: list([...objects, configuration]),
+    }),
+  );
+  await tools.kubectl(['rollout', 'status', '-n', NAMESPACE.edge, `deployment/${NAME}`, '--timeout=60s'], {
+    timeoutMs: 70_000,
+  });
+  await tools.kubectl(['apply', '-f', '-'], { input: list([configuration]) });
+  return { open: () => tools.kubectl(['delete', '-f', '-'], { input: list([configuration]) }) };
+}

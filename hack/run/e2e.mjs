@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { compile } from './build.mjs';
+import { artifactsFolder } from './e2e/artifacts.mjs';
+import { provideCluster } from './e2e/cluster.mjs';
+import { interruption } from './e2e/commands.mjs';
+import { collectDiagnostics } from './e2e/diagnostics.mjs';
+import { buildImages, readImagesFile, writeImagesFile } from './e2e/images.mjs';
+import { readSettings } from './e2e/settings.mjs';
+import { PROJECTS, runProject, testVariables } from './e2e/tests.mjs';
+import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
+import { withLock } from './lock.mjs';
+import { tail } from './quiet.mjs';
+import { RunError } from './run-error.mjs';
+import { runSteps, summary } from './steps.mjs';
+
+const BUILD = 'build';
+const CLUSTER = 'cluster';
+const IMAGES = 'images';
+const LEDGER = 'requirement ledger';
+
+const artifactsRoot = join(repositoryRoot, '.e2e');
+
+/** `npm run e2e`: the tests on a real cluster, see the usage in e2e/settings.mjs. @returns exit code */
+export async function runE2e(args) {
+  const settings = readSettings(args);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interruption.abort());
+  const options = { file: join(repositoryRoot, '.cache/e2e.lock'), what: 'runs these tests' };
+  return withLock(() => runOnCluster(settings), options);
+}
+
+async function runOnCluster(settings) {
+  const artifacts = artifactsFolder(artifactsRoot);
+  /** What one step leaves for the next. */
+  const state = { settings, artifacts, ledger: join(artifacts, 'ledger.jsonl'), ran: 0, skipped: 0 };
+  try {
+    const results = await runSteps(steps(state).map(interruptible));
+    const ok = verdict(state, [...results.values()]);
+    if (!ok && state.provided) await explain(state);
+    await release(state);
+    console.log(summary(results, state.skipped));
+    return ok ? 0 : 1;
+  } catch (error) {
+    await release(state);
+    throw error;
+  }
+}
+
+function steps(state) {
+  const { settings } = state;
+  const projects = PROJECTS.map((project) => projectStep(project, state));
+  const partial = settings.patterns.length > 0;
+  const ledger = { name: LEDGER, needs: [IMAGES, ...projects.map(({ name }) => name)], run: () => judgeLedger(state) };
+  return [
+    { name: BUILD, run: buildAll },
+    { name: CLUSTER, needs: [BUILD], run: () => startCluster(state) },
+    { name: IMAGES, needs: [CLUSTER], run: () => makeImages(state) },
+    ...projects,
+    ...(partial ? [] : [ledger]),
+  ];
+}
+
+/** A message in place of a stack, and nothing new once somebody has ended the run. */
+function interruptible(step) {
+  const run = async () => {
+    if (interruption.signal.aborted) return { ok: false, output: 'The run was ended.' };
+    try {
+      return await step.run();
+    } catch (error) {
+      return { ok: false, output: error instanceof RunError ? error.message : String(error.stack) };
+    }
+  };
+  return { ...step, run };
+}
+
+async function buildAll() {
+  const { code, output } = await compile(['-b']);
+  return { ok: code === 0, output: tail(output) };
+}
+
+async function startCluster(state) {
+  // Built only now; not there yet when this file is loaded.
+  const { kubeTools } = await import('../../packages/testkit/dist/index.js');
+  state.tools = await kubeTools();
+  state.provided = await provideCluster({ settings: state.settings, tools: state.tools, folder: artifactsRoot });
+  return { ok: true };
+}
+
+async function makeImages(state) {
+  const { provided, artifacts } = state;
+  if (provided.load) {
+    const images = await buildImages({ local: provided.localImages });
+    await provided.load(Object.values(images));
+    state.imagesFile = writeImagesFile(images, artifacts);
+    return { ok: true };
+  }
+  const file = process.env.E2E_IMAGES_FILE;
+  if (!file)
+    throw new RunError('Images cannot be loaded into this cluster: name those it can pull by E2E_IMAGES_FILE.');
+  state.imagesFile = writeImagesFile(readImagesFile(file), artifacts);
+  return { ok: true };
+}
+
+function projectStep(project, state) {
+  const { settings, artifacts, ledger } = state;
+  const name = `${project.project} tests`;
+  const run = async () => {
+    if (project.project === 'disruptive' && !settings.disruptive) {
+      state.skipped += 1;
+      return { ok: true, output: '' };
+    }
+    const variables = testVariables({
+      ...state,
+      cluster: state.provided.cluster,
+      disruptive: settings.disruptive,
+      ledger,
+    });
+    const { ok, ran, skipped } = await runProject(project, { patterns: settings.patterns, variables, artifacts });
+    state.ran += ran;
+    state.skipped += skipped;
+    return { ok };
+  };
+  return { name, needs: [IMAGES], run };
+}
+
+async function judgeLedger({ ledger }) {
+  if (!existsSync(ledger)) return { ok: false, output: 'No test file ran.' };
+  const report = join(repositoryRoot, 'packages/testkit/dist/ledger/report.js');
+  const code = await runForeground(nodeBinary, [report, '--suite', 'e2e'], {
+    cwd: repositoryRoot,
+    env: { ...serviceEnvironment(), USWARM_LEDGER_FILE: ledger },
+    interactive: false,
+  });
+  return { ok: code === 0 };
+}
+
+function verdict({ settings, ran, skipped }, results) {
+  if (results.some((result) => result !== 'passed')) return false;
+  if (ran === 0) console.log('No test ran: no file has such a name.');
+  if (settings.ci && skipped > 0) console.log('Skipped tests count as failures here (CI=true).');
+  return ran > 0 && !(settings.ci && skipped > 0);
+}
+
+async function explain({ provided, tools, artifacts }) {
+  console.log('Collecting what the cluster knows…');
+  const folder = join(artifacts, 'cluster');
+  await collectDiagnostics({ cluster: provided.cluster, tools, folder });
+  console.log(`It is in ${relative(process.cwd(), folder)}.`);
+}
+
+async function release({ provided, settings, tools }) {
+  if (!provided) return;
+  await provided.release();
+  if (!settings.keep || settings.given) return;
+  const { kubeconfig } = provided.cluster;
+  const { DOCKER_HOST } = process.env;
+  console.log(`The cluster goes on running. To use it:
+  export KUBECONFIG=${kubeconfig} PATH=${join(tools.kubectl, '..')}:$PATH${DOCKER_HOST ? ` DOCKER_HOST=${DOCKER_HOST}` : ''}
+\`npm run e2e -- --keep\` uses it again; without --keep it is deleted at the end.`);
+}

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { repositoryRoot } from '../environment.mjs';
+import { RunError } from '../run-error.mjs';
+import { mustRun } from './commands.mjs';
+import { findDocker } from './docker.mjs';
+import { createKindCluster, givenCluster } from './kind.mjs';
+import { sayLines, builtNodeImage } from './node-image.mjs';
+import { kindProgram, publicNodeImage } from './public-kind.mjs';
+import { clusterName } from './settings.mjs';
+
+/**
+ * The cluster of a run, and how to put images into it and to be done with it.
+ *
+ * @typedef {object} Provided
+ * @property {import('./kind.mjs').Cluster} cluster
+ * @property {boolean} localImages whether images are built without a registry
+ * @property {((images: string[]) => Promise<void>) | undefined} load nothing where that is not ours to do
+ * @property {() => Promise<void>} release
+ */
+
+/** @returns {Promise<Provided>} @throws RunError */
+export async function provideCluster({ settings, tools, folder, say = console.log }) {
+  if (settings.given) return provideGiven(settings.given, tools);
+  const docker = await findDocker({ say });
+  try {
+    const { kind, image, built } = await chooseNode(settings.choice, { docker, tools, folder, say });
+    const name = clusterName(repositoryRoot);
+    const ours = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'cluster'), say });
+    const kept = settings.keep ? await ours.existing() : undefined;
+    if (kept) say(`  using the cluster ${name} that is there`);
+    const release = async () => {
+      if (!settings.keep) await ours.remove();
+      await docker.release();
+    };
+    const cluster = kept ?? (await createOrRelease(ours));
+    return { cluster, localImages: built, load: ours.load, release };
+  } catch (error) {
+    await docker.release();
+    throw error;
+  }
+}
+
+async function createOrRelease(ours) {
+  try {
+    return await ours.create();
+  } catch (error) {
+    await ours.remove();
+    throw error;
+  }
+}
+
+async function provideGiven(given, { kubectl, kind = 'kind' }) {
+  const cluster = await givenCluster(given, kubectl);
+  const load = cluster.node && loadBy(kind, given.context.slice('kind-'.length));
+  return { cluster, localImages: false, load, release: async () => {} };
+}
+
+function loadBy(kind, name) {
+  return (images) => mustRun(kind, ['load', 'docker-image', ...images, '--name', name], { limitS: 300 });
+}
+
+/** @returns {Promise<{ kind: string, image: string, built: boolean }>} */
+async function chooseNode(choice, { docker, tools, folder, say }) {
+  // Where we had to start Docker ourselves, nobody has set it up for a registry.
+  const tryPublic = choice === 'kind' || (choice === 'auto' && !docker.own);
+  const image = tryPublic ? await publicNodeImage({ say }) : undefined;
+  if (image) return { kind: await kindProgram(), image, built: false };
+  if (choice === 'kind') throw new RunError('The public node image of kind cannot be pulled.');
+  if (process.platform !== 'linux' || process.arch !== 'x64' || process.getuid() !== 0) {
+    throw new RunError(
+      'The public node image of kind cannot be pulled, and one is built from sources only by root on Linux on x64.',
+    );
+  }
+  const verify = (built) => verifyNode(built, { tools, folder, say });
+  return { ...(await builtNodeImage({ say, verify })), built: true };
+}
+
+/** A cluster of a node image that was just built does what tests rely on. @throws RunError */
+async function verifyNode({ kind, image, out }, { tools, folder, say }) {
+  const name = `uswarm-verify-${process.pid}`;
+  const trial = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'verify'), say });
+  const { kubeconfig, edgePort } = await trial.create();
+  try {
+    const programs = `${join(kind, '..')}:${join(tools.kubectl, '..')}:${process.env.PATH}`;
+    await mustRun(join(repositoryRoot, 'hack/cluster/verify.sh'), [], {
+      env: {
+        ...process.env,
+        PATH: programs,
+        KUBECONFIG: kubeconfig,
+        OUT: out,
+        CLUSTER_NAME: name,
+        NODE_PORT: edgePort,
+      },
+      limitS: 400,
+      failure: 'The node image that was built does not do what tests rely on',
+      onOutput: sayLines(say),
+    });
+  } finally {
+    await trial.remove();
+  }
+}

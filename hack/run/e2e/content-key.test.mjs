@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { contentKey } from './content-key.mjs';
+import { oldKeys, sayLines } from './node-image.mjs';
+
+describe('the cache of node images', () => {
+  let folder;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'uswarm-key-'));
+    mkdirSync(join(folder, 'go/kube'), { recursive: true });
+    writeFileSync(join(folder, 'go/kube/go.mod'), 'module kube');
+    writeFileSync(join(folder, 'env.sh'), 'A=1');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('has another key for other scripts, sums, configuration or machines', () => {
+    const keys = [contentKey(folder)];
+    keys.push(contentKey(folder, { config: 'audit' }), contentKey(folder, { arch: 'arm64' }));
+    writeFileSync(join(folder, 'go/kube/go.mod'), 'module kube2');
+    keys.push(contentKey(folder));
+    writeFileSync(join(folder, 'go/kube/go.sum'), '');
+    keys.push(contentKey(folder));
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys[0]).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it('keeps the key when only what is not in the node changes', () => {
+    const before = contentKey(folder);
+    writeFileSync(join(folder, 'README.md'), 'Read me.');
+    writeFileSync(join(folder, 'dockerd.sh'), 'exit 0');
+    expect(contentKey(folder)).toBe(before);
+  });
+
+  it('lets go of all but the key in use and the one used before it', () => {
+    const keys = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16));
+    for (const [age, key] of keys.entries()) {
+      mkdirSync(join(folder, key));
+      utimesSync(join(folder, key), 1_000 - age, 1_000 - age);
+    }
+    expect(oldKeys(folder, keys[2])).toEqual([keys[1], keys[3]]);
+  });
+
+  it('shows output a line at a time, however it arrives', () => {
+    const lines = [];
+    const take = sayLines((line) => lines.push(line));
+    for (const piece of ['ku', 'be 3 s\n\net', 'cd 4 s\nrest']) take(piece);
+    expect(lines).toEqual(['    kube 3 s', '    etcd 4 s']);
+  });
+});

@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { megabytes } from '../../images/docker.mjs';
+import { buildServiceImages } from '../../images/service-images.mjs';
+import { buildTestImages } from '../../images/test-images.mjs';
+import { repositoryRoot } from '../environment.mjs';
+import { withLock } from '../lock.mjs';
+
+/**
+ * Builds the images of services and tests. Their tags say what is in them, so that a node that has
+ * one need not get it again.
+ *
+ * @param {{ local: boolean, say?: (line: string) => void }} options `local`: on a base of Debian packages,
+ *   else on the public one if it can be had
+ * @returns {Promise<Record<string, string>>} name → reference
+ */
+export async function buildImages({ local, say = console.log }) {
+  const options = { registry: 'localhost', tag: 'content', mayFallBack: true, say, ...(local && { base: 'local' }) };
+  const built = await withLock(
+    async () => [...(await buildServiceImages(options)), ...(await buildTestImages({ say }))],
+    { file: join(repositoryRoot, '.cache/images.lock'), say },
+  );
+  for (const { ref, bytes } of built) say(`  ${ref} ${megabytes(bytes)}`);
+  return Object.fromEntries(built.map(({ name, ref }) => [name, ref]));
+}
+
+/** @returns the file that tells tests the references */
+export function writeImagesFile(images, artifacts) {
+  const file = join(artifacts, 'images.json');
+  writeFileSync(file, JSON.stringify(images, null, 2));
+  return file;
+}
+
+/** @returns {Record<string, string>} */
+export function readImagesFile(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { auditPolicy, kindConfig } from './kind-config.mjs';
+
+describe('the cluster for tests', () => {
+  const config = JSON.parse(kindConfig({ policyFolder: '/state/policy', logFolder: '/state/log' }));
+  const { apiServer } = JSON.parse(config.kubeadmConfigPatches[0]);
+
+  it('guards owner references', () => {
+    expect(apiServer.extraArgs['enable-admission-plugins'].split(',')).toEqual([
+      'NodeRestriction',
+      'OwnerReferencesPermissionEnforcement',
+    ]);
+  });
+
+  it('brings every audit path of the API server from this machine through the node', () => {
+    const [{ extraMounts }] = config.nodes;
+    const mounted = new Map(extraMounts.map(({ containerPath, hostPath }) => [containerPath, hostPath]));
+    const path = (argument) => apiServer.extraArgs[argument].split('/').slice(0, -1).join('/');
+    expect(mounted.get(path('audit-policy-file'))).toBe('/state/policy');
+    expect(mounted.get(path('audit-log-path'))).toBe('/state/log');
+    expect(apiServer.extraVolumes.map(({ mountPath }) => mountPath)).toEqual([...mounted.keys()]);
+  });
+
+  it('opens nothing beyond loopback', () => {
+    expect(config.networking.apiServerAddress).toBe('127.0.0.1');
+    expect(config.nodes).toHaveLength(1);
+    for (const { listenAddress } of config.nodes[0].extraPortMappings) expect(listenAddress).toBe('127.0.0.1');
+  });
+
+  it('never logs the content of a request', () => {
+    expect(new Set(auditPolicy.rules.map(({ level }) => level))).toEqual(new Set(['None', 'Metadata']));
+    expect(auditPolicy.rules.at(-1)).toEqual({ level: 'Metadata' });
+  });
+});

@@ -1,0 +1,118 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RunError } from '../run-error.mjs';
+import { mustRun, run } from './commands.mjs';
+import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
+
+/**
+ * A cluster that tests can use.
+ *
+ * @typedef {object} Cluster
+ * @property {string} kubeconfig
+ * @property {string} context
+ * @property {string | undefined} node name of its container, where it is one of Docker's
+ * @property {string | undefined} edgePort on this machine's loopback
+ * @property {string | undefined} auditLog file
+ */
+
+/**
+ * kind's clusters with what they need in `folder`.
+ *
+ * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, say?: (line: string) => void }} deps
+ */
+export function createKindCluster({ kind, kubectl, name, image, folder, say = console.log }) {
+  const kubeconfig = join(folder, 'kubeconfig');
+  const policyFolder = join(folder, 'audit-policy');
+  const logFolder = join(folder, 'audit-log');
+  const auditLog = join(logFolder, 'audit.log');
+  const made = join(folder, 'made.json');
+  const config = kindConfig({ policyFolder, logFolder });
+  const identity = JSON.stringify({ image, config, auditPolicy });
+  const env = { ...process.env, KUBECONFIG: kubeconfig };
+
+  /** @returns {Promise<Cluster>} */
+  async function describe() {
+    const node = `${name}-control-plane`;
+    return { kubeconfig, context: `kind-${name}`, node, auditLog, edgePort: await nodePort(node) };
+  }
+
+  /** @returns {Promise<Cluster | undefined>} the cluster of a former run, if it is what would be made now */
+  async function existing() {
+    if (!existsSync(made) || readFileSync(made, 'utf8') !== identity) return undefined;
+    const ready = await run(kubectl, ['get', '--raw', '/readyz', '--request-timeout=5s'], { env });
+    return ready.code === 0 ? describe() : undefined;
+  }
+
+  async function create() {
+    await remove();
+    mkdirSync(policyFolder, { recursive: true });
+    mkdirSync(logFolder, { recursive: true });
+    writeFileSync(join(policyFolder, 'policy.json'), JSON.stringify(auditPolicy));
+    // The API server goes on writing to a file that is there, so that we may read it.
+    writeFileSync(auditLog, '');
+    chmodSync(auditLog, 0o666);
+    writeFileSync(join(folder, 'kind.json'), config);
+    const args = ['create', 'cluster', '--name', name, '--image', image, '--config', join(folder, 'kind.json')];
+    await mustRun(kind, [...args, '--wait', '180s'], {
+      env,
+      limitS: 300,
+      failure: 'kind could not create the cluster',
+    });
+    await settled();
+    writeFileSync(made, identity);
+    return describe();
+  }
+
+  /** Names resolve and policies hold from here on, and a namespace gets its service account. */
+  async function settled() {
+    const wait = ['-n', 'kube-system', 'wait', 'pods', '--all', '--for=condition=Ready', '--timeout=120s'];
+    await mustRun(kubectl, wait, { env, limitS: 150, failure: "The cluster's own pods do not become Ready" });
+    const account = ['-n', 'default', 'wait', 'serviceaccount/default', '--for=create', '--timeout=60s'];
+    await mustRun(kubectl, account, { env, limitS: 90 });
+  }
+
+  async function remove() {
+    rmSync(made, { force: true });
+    await mustRun(kind, ['delete', 'cluster', '--name', name], {
+      env,
+      limitS: 120,
+      signal: undefined,
+      failure: 'The cluster could not be deleted',
+    });
+    // Written by root in the node; where we are not, the next cluster writes into it again.
+    rmSync(kubeconfig, { force: true });
+  }
+
+  async function load(images) {
+    say(`  loading ${images.length} images`);
+    await mustRun(kind, ['load', 'docker-image', ...images, '--name', name], {
+      env,
+      limitS: 300,
+      failure: 'The images could not be loaded into the node',
+    });
+  }
+
+  return { existing, create, remove, load };
+}
+
+/** @returns the port of this machine that leads to the edge, or undefined. */
+async function nodePort(node) {
+  const { code, output } = await run('docker', ['port', node, `${EDGE_NODE_PORT}/tcp`]);
+  return code === 0 ? /:(\d+)\s*$/m.exec(output)?.[1] : undefined;
+}
+
+/** A cluster that we were told of. @returns {Promise<Cluster>} @throws RunError */
+export async function givenCluster({ kubeconfig, context }, kubectl, env = process.env) {
+  const target = [`--kubeconfig=${kubeconfig}`, `--context=${context}`];
+  const { code, output } = await run(kubectl, [...target, 'get', '--raw', '/readyz', '--request-timeout=10s']);
+  if (code !== 0) throw new RunError(`${output.trim()}\n\nThe cluster "${context}" of ${kubeconfig} does not answer.`);
+  const node = await kindNode(context);
+  const edgePort = env.E2E_EDGE_PORT || (node && (await nodePort(node)));
+  return { kubeconfig, context, node, edgePort, auditLog: env.E2E_AUDIT_LOG };
+}
+
+async function kindNode(context) {
+  if (!context.startsWith('kind-')) return undefined;
+  const node = `${context.slice('kind-'.length)}-control-plane`;
+  return (await run('docker', ['inspect', '--type', 'container', node])).code === 0 ? node : undefined;
+}

@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { repositoryRoot, seconds } from '../environment.mjs';
+import { withLock } from '../lock.mjs';
+import { mustRun, run } from './commands.mjs';
+import { contentKey } from './content-key.mjs';
+import { auditPolicy, kindConfig } from './kind-config.mjs';
+import { cacheFolder } from './settings.mjs';
+
+const scripts = join(repositoryRoot, 'hack/cluster');
+const REPOSITORY = 'uswarm-node';
+/** Besides the newest: what another checkout, or the branch of a moment ago, uses. */
+const OTHERS_KEPT = 1;
+
+/**
+ * kind and a node image built from sources, once for each content of the scripts; then from the cache.
+ *
+ * @param {{ say?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) => Promise<void> }} options
+ *   `verify` tells by throwing that the image is not to be kept
+ * @returns {Promise<{ kind: string, image: string }>} @throws RunError
+ */
+export async function builtNodeImage({ say = console.log, verify }) {
+  await mustRun(join(scripts, 'packages.sh'), [], { limitS: 600, failure: 'Debian packages could not be installed' });
+  const root = join(cacheFolder(), 'cluster');
+  // How a cluster is configured is part of what was verified.
+  const config = JSON.stringify([auditPolicy, kindConfig({ policyFolder: '', logFolder: '' })]);
+  const key = contentKey(scripts, { config });
+  const folder = join(root, key);
+  const image = `${REPOSITORY}:${key}`;
+  await withLock(
+    async () => {
+      if (!existsSync(folder)) await buildInto(folder, { root, image, say, verify });
+      utimesSync(folder, new Date(), new Date());
+      await prune(root, key);
+      await loadUnlessThere(image, folder, say);
+    },
+    { file: join(root, 'lock'), say },
+  );
+  return { kind: join(folder, 'kind'), image };
+}
+
+async function loadUnlessThere(image, folder, say) {
+  if ((await run('docker', ['image', 'inspect', image])).code === 0) return;
+  const started = performance.now();
+  const pipe = 'set -o pipefail; zstd -dc --long=27 "$1" | docker load --quiet';
+  await mustRun('bash', ['-c', pipe, 'load', join(folder, 'node-image.tar.zst')], {
+    limitS: 180,
+    failure: 'The node image could not be loaded',
+  });
+  say(`  node image from the cache (${seconds(performance.now() - started)})`);
+}
+
+/** The folder appears under its name when all is in it. */
+async function buildInto(folder, { root, image, say, verify }) {
+  mkdirSync(root, { recursive: true });
+  say('Building a node image from sources; this takes about ten minutes, once…');
+  for (const name of readdirSync(root)) {
+    if (name.startsWith('building-')) rmSync(join(root, name), { recursive: true, force: true });
+  }
+  const out = mkdtempSync(join(root, 'building-'));
+  const draft = image.replace(':', ':draft-');
+  try {
+    const env = { ...process.env, OUT: out, NODE_IMAGE: draft };
+    for (const [script, limitS] of Object.entries({ programs: 1800, rootfs: 600, 'node-image': 300 })) {
+      const started = performance.now();
+      await mustRun(join(scripts, `${script}.sh`), [], {
+        env,
+        limitS,
+        failure: `hack/cluster/${script}.sh failed`,
+        // Its lines about time; what compilers have to say comes with the failure.
+        onOutput: sayLines((line) => script === 'programs' && /^ *\S+ \d+ s$/.test(line) && say(line)),
+      });
+      say(`  ${script} (${seconds(performance.now() - started)})`);
+    }
+    await verify({ kind: join(out, 'kind'), image: draft, out });
+    await mustRun('docker', ['tag', draft, image]);
+    await keep(out, image, folder);
+  } finally {
+    // Without the signal: it is an interrupted build that leaves the most behind.
+    await run('docker', ['rmi', draft], { signal: undefined });
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+async function keep(out, image, folder) {
+  const kept = join(out, 'kept');
+  mkdirSync(kept);
+  await copyFile(join(out, 'kind'), join(kept, 'kind'));
+  const pipe = 'set -o pipefail; docker save "$1" | zstd -q -T0 -9 --long=27 -o "$2"';
+  await mustRun('bash', ['-c', pipe, 'keep', image, join(kept, 'node-image.tar.zst')], { limitS: 300 });
+  renameSync(kept, folder);
+}
+
+/** Removes all but the newest keys, with their images. */
+async function prune(root, key) {
+  for (const old of oldKeys(root, key)) {
+    rmSync(join(root, old), { recursive: true, force: true });
+    await run('docker', ['rmi', `${REPOSITORY}:${old}`]);
+  }
+}
+
+/** @returns the names in `root` that are keys, without `key` and the ones used last */
+export function oldKeys(root, key, kept = OTHERS_KEPT) {
+  return readdirSync(root)
+    .filter((name) => /^[0-9a-f]{16}$/.test(name) && name !== key)
+    .map((name) => ({ name, used: statSync(join(root, name)).mtimeMs }))
+    .toSorted((a, b) => b.used - a.used)
+    .slice(kept)
+    .map(({ name }) => name);
+}
+
+/** Shows what comes in pieces a line at a time. */
+export function sayLines(say) {
+  let rest = '';
+  return (text) => {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop();
+    for (const line of lines) if (line.trim() !== '') say(`    ${line}`);
+  };
+}

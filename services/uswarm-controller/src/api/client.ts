@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { parseJson } from '@uswarm/service-kit';
+import { request } from 'undici';
+import type { Credentials } from './credentials.js';
+import { KubeError, type StatusAnswer } from './errors.js';
+import { type ObjectName, type Resource, resourcePath } from './resources.js';
+
+/** Everything that the controller asks of the API server, beside watching. */
+export interface KubeClient {
+  get(resource: Resource, name: ObjectName, signal?: AbortSignal): Promise<KubernetesObject>;
+  list(resource: Resource, options: ListOptions, signal?: AbortSignal): Promise<ObjectList>;
+  create(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
+  /** Server-side apply, by force: only for objects that are known to be ours. */
+  apply(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
+  mergePatch(resource: Resource, name: ObjectName, patch: object, signal?: AbortSignal): Promise<KubernetesObject>;
+  jsonPatch(resource: Resource, name: ObjectName, patch: object[], signal?: AbortSignal): Promise<KubernetesObject>;
+  /** A replacement of the object, or of its status. */
+  replace(
+    resource: Resource,
+    object: KubernetesObject,
+    subresource?: 'status',
+    signal?: AbortSignal,
+  ): Promise<KubernetesObject>;
+  /** @returns the object if it is still there, as one is that is deleted in the foreground. */
+  delete(
+    resource: Resource,
+    name: ObjectName,
+    options: DeleteOptions,
+    signal?: AbortSignal,
+  ): Promise<KubernetesObject | undefined>;
+}
+
+export interface ListOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  limit?: number | undefined;
+  continueToken?: string | undefined;
+}
+
+export interface ObjectList {
+  items: KubernetesObject[];
+  resourceVersion: string;
+  continueToken: string | undefined;
+}
+
+export interface DeleteOptions {
+  uid: string;
+  propagation: 'Background' | 'Foreground';
+}
+
+export interface KubeClientDeps {
+  credentials: Credentials;
+  fieldManager: string;
+  /** Milliseconds until an answer has to be there. */
+  timeoutMs?: number;
+  /** Told of each write that was sent. */
+  onWrite?: (verb: string, resource: Resource) => void;
+}
+
+interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Record<string, string | undefined>;
+  body?: object;
+  contentType?: string;
+}
+
+/** Times that a request is sent again because the server says it is busy, and the longest wait for it, in ms. */
+const BUSY_RETRIES = 3;
+const BUSY_WAIT_MS = 5_000;
+
+/** Requests of one JSON object each. @throws KubeError for a refusal, else what the connection says. */
+export function createKubeClient(deps: KubeClientDeps): KubeClient {
+  const { fieldManager, onWrite = () => {} } = deps;
+  const send = (call: Call, signal?: AbortSignal): Promise<unknown> => sendPatiently(deps, call, signal);
+  const object = async (call: Call, signal?: AbortSignal): Promise<KubernetesObject> =>
+    (await send(call, signal)) as KubernetesObject;
+  const write = (verb: string, resource: Resource, call: Call, signal?: AbortSignal): Promise<KubernetesObject> => {
+    onWrite(verb, resource);
+    return object(call, signal);
+  };
+  const patch =
+    (verb: string, contentType: string) =>
+    (resource: Resource, name: ObjectName, body: object, query: Call['query'], signal?: AbortSignal) =>
+      write(
+        verb,
+        resource,
+        {
+          method: 'PATCH',
+          path: resourcePath(resource, name.namespace, name.name),
+          query: { fieldManager, ...query },
+          contentType,
+          body,
+        },
+        signal,
+      );
+  const apply = patch('apply', 'application/apply-patch+yaml');
+  const merge = patch('patch', 'application/merge-patch+json');
+  const json = patch('patch', 'application/json-patch+json');
+  return {
+    get: (resource, { name, namespace }, signal) =>
+      object({ method: 'GET', path: resourcePath(resource, namespace, name) }, signal),
+    list: async (resource, options, signal) => readList(await send(listCall(resource, options), signal)),
+    create: (resource, body, signal) => {
+      const path = resourcePath(resource, body.metadata.namespace);
+      return write('create', resource, { method: 'POST', path, query: { fieldManager }, body }, signal);
+    },
+    apply: (resource, body, signal) => apply(resource, body.metadata, body, { force: 'true' }, signal),
+    mergePatch: (resource, name, body, signal) => merge(resource, name, body, {}, signal),
+    jsonPatch: (resource, name, body, signal) => json(resource, name, body, {}, signal),
+    replace: (resource, body, subresource, signal) => {
+      const path = resourcePath(resource, body.metadata.namespace, body.metadata.name, subresource);
+      return write('update', resource, { method: 'PUT', path, query: { fieldManager }, body }, signal);
+    },
+    delete: async (resource, { name, namespace }, { uid, propagation }, signal) => {
+      const path = resourcePath(resource, namespace, name);
+      const body = { preconditions: { uid }, propagationPolicy: propagation };
+      const answer = await write('delete', resource, { method: 'DELETE', path, body }, signal);
+      return answer.kind === 'Status' ? undefined : answer;
+    },
+  };
+}
+
+function listCall(resource: Resource, { namespace, labelSelector, limit, continueToken }: ListOptions): Call {
+  return {
+    method: 'GET',
+    path: resourcePath(resource, namespace),
+    query: { labelSelector, limit: limit?.toString(), continue: continueToken },
+  };
+}
+
+function readList(answer: unknown): ObjectList {
+  const list = answer as {
+    apiVersion?: string;
+    kind?: string;
+    metadata?: { resourceVersion?: string; continue?: string };
+    items?: KubernetesObject[] | null;
+  };
+  const { resourceVersion, continue: next } = list.metadata ?? {};
+  if (resourceVersion === undefined) throw new Error('the list has no resourceVersion');
+  const kind = list.kind?.replace(/List$/, '');
+  // Items of a list carry neither apiVersion nor kind where the kind is built in.
+  const items = (list.items ?? []).map((item) => ({ ...item, apiVersion: list.apiVersion, kind }) as KubernetesObject);
+  return { items, resourceVersion, continueToken: next === '' ? undefined : next };
+}
+
+async function sendPatiently(deps: KubeClientDeps, call: Call, signal?: AbortSignal): Promise<unknown> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await sendOnce(deps, call, signal);
+    } catch (error) {
+      const wait = error instanceof KubeError && error.status === 429 ? error.retryAfter : undefined;
+      if (wait === undefined || tries >= BUSY_RETRIES) throw error;
+      await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, signal === undefined ? {} : { signal });
+    }
+  }
+}
+
+async function sendOnce(deps: KubeClientDeps, call: Call, signal?: AbortSignal): Promise<unknown> {
+  const { credentials, timeoutMs = 30_000 } = deps;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const { statusCode, headers, body } = await request(callUrl(credentials.server, call), {
+    dispatcher: credentials.dispatcher,
+    method: call.method,
+    headers: {
+      accept: 'application/json',
+      ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+      ...(await credentials.headers()),
+    },
+    body: call.body === undefined ? null : JSON.stringify(call.body),
+    signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+  });
+  const text = await body.text();
+  const answer = parseJson(text);
+  if (statusCode >= 200 && statusCode < 300) {
+    if (typeof answer !== 'object' || answer === null) throw new Error('the API server did not answer with an object');
+    return answer;
+  }
+  throw new KubeError(statusCode, (answer ?? {}) as StatusAnswer, retryAfter(headers['retry-after']));
+}
+
+export function callUrl(server: string, { path, query = {} }: Pick<Call, 'path' | 'query'>): string {
+  const url = new URL(server + path);
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
+  return url.toString();
+}
+
+function retryAfter(header: string | string[] | undefined): number | undefined {
+  const seconds = Number(Array.isArray(header) ? header[0] : header);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+}

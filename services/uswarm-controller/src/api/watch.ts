@@ -1,0 +1,94 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { parseJson } from '@uswarm/service-kit';
+import { errors, request } from 'undici';
+import { callUrl } from './client.js';
+import type { Credentials } from './credentials.js';
+import { KubeError, type StatusAnswer } from './errors.js';
+import { type Resource, resourcePath } from './resources.js';
+
+/** The stream said something that is no event: what it meant is lost, so everything has to be listed anew. */
+export class WatchGarbage extends Error {
+  override name = 'WatchGarbage';
+}
+
+/** Nothing came for longer than a watch may last: the connection is dead, though nobody closed it. */
+export class WatchSilence extends Error {
+  override name = 'WatchSilence';
+}
+
+export interface WatchEvent {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  object: KubernetesObject;
+}
+
+export interface WatchOptions {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  /** What has been seen: events after it are wanted. */
+  resourceVersion: string;
+  /** Seconds after which the server ends the watch. */
+  lastsS: number;
+  /** Milliseconds without a byte after which the connection counts as dead; more than the watch lasts. */
+  silenceMs: number;
+}
+
+/** One watch. It ends when the server ends it. @throws KubeError, WatchGarbage, WatchSilence, or what the connection says. */
+export type Watch = (
+  resource: Resource,
+  options: WatchOptions,
+  onEvent: (event: WatchEvent) => void,
+  signal: AbortSignal,
+) => Promise<void>;
+
+export function createWatch(credentials: Credentials): Watch {
+  return async (resource, options, onEvent, signal) => {
+    const { namespace, labelSelector, resourceVersion, lastsS, silenceMs } = options;
+    const url = callUrl(credentials.server, {
+      path: resourcePath(resource, namespace),
+      query: {
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        timeoutSeconds: `${lastsS}`,
+        labelSelector,
+        resourceVersion,
+      },
+    });
+    try {
+      const { statusCode, body } = await request(url, {
+        dispatcher: credentials.dispatcher,
+        headers: { accept: 'application/json', ...(await credentials.headers()) },
+        headersTimeout: silenceMs,
+        bodyTimeout: silenceMs,
+        signal,
+      });
+      if (statusCode !== 200) throw new KubeError(statusCode, (parseJson(await body.text()) ?? {}) as StatusAnswer);
+      for await (const line of lines(body)) onEvent(readEvent(line));
+    } catch (error) {
+      throw error instanceof errors.BodyTimeoutError || error instanceof errors.HeadersTimeoutError
+        ? new WatchSilence('the API server said nothing for too long', { cause: error })
+        : error;
+    }
+  };
+}
+
+/** What follows the last line break was cut off, and is no line. */
+async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) if (part.trim() !== '') yield part;
+  }
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+
+function readEvent(line: string): WatchEvent {
+  const event = parseJson(line) as { type?: string; object?: KubernetesObject & StatusAnswer } | undefined;
+  if (event?.type === 'ERROR') throw new KubeError(event.object?.code ?? 500, event.object ?? {});
+  if (!TYPES.has(event?.type) || typeof event?.object?.metadata?.resourceVersion !== 'string') {
+    throw new WatchGarbage('a line of the watch is no event');
+  }
+  return event as WatchEvent;
+}

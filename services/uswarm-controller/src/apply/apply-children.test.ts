@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChildGroup, KubernetesObject } from '@uswarm/contract/userswarm';
+import { KubeError } from '../api/errors.js';
+import { createStore } from '../informer/store.js';
+import type { Observed } from '../sync/request.js';
+import { type AppliedViews, applyChildren, type ChildStep, planChildren } from './apply-children.js';
+import type { ChildWriter } from './child-writer.js';
+import { desiredChild, ownerReferenceTo } from './desired.js';
+
+const OWNER = ownerReferenceTo({ apiVersion: 'a/v1', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } });
+const NONE: Observed = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
+const never = new AbortController().signal;
+
+const child = (kind: string, spec: object = {}): KubernetesObject => {
+  const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1';
+  return desiredChild({ apiVersion, kind, metadata: { name: 'x', namespace: 'ns' }, spec }, OWNER);
+};
+const seen = (object: KubernetesObject, metadata: object = {}): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, uid: `uid-${object.kind}`, ...metadata },
+});
+const observe = (...objects: KubernetesObject[]): Observed => {
+  const observed: Observed = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
+  for (const object of objects) observed[`${object.kind}.${object.apiVersion}` as ChildGroup]['ns/x'] = object;
+  return observed;
+};
+const names = (steps: readonly ChildStep[]): string[] => steps.map(({ verb, object }) => `${verb} ${object.kind}`);
+const [account, service, deployment] = ['ServiceAccount', 'Service', 'Deployment'].map((kind) => child(kind)) as [
+  KubernetesObject,
+  KubernetesObject,
+  KubernetesObject,
+];
+const all = [account, service, deployment];
+
+describe('the plan', () => {
+  it('makes what is missing', () => {
+    expect(names(planChildren(all, NONE, new Map()))).toEqual([
+      'create ServiceAccount',
+      'create Service',
+      'create Deployment',
+    ]);
+  });
+
+  it('is empty where everything is as it should be', () => {
+    expect(planChildren(all, observe(...all.map((object) => seen(object))), new Map())).toEqual([]);
+  });
+
+  it('writes what differs and deletes what is not wanted', () => {
+    const observed = observe(seen(account), seen(service), seen(child('Deployment', { replicas: 3 })));
+    expect(names(planChildren([deployment], observed, new Map()))).toEqual([
+      'delete ServiceAccount',
+      'delete Service',
+      'update Deployment',
+    ]);
+  });
+
+  it('lets go what is being deleted already, wanted or not', () => {
+    const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };
+    const observed = observe(seen(service, dying), seen(child('Deployment', { replicas: 3 }), dying));
+    expect(planChildren([deployment], observed, new Map())).toEqual([]);
+  });
+});
+
+describe('carrying out the plan', () => {
+  const run = async (steps: ChildStep[], faults: Record<string, Error> = {}, applied: AppliedViews = new Map()) => {
+    const log: string[] = [];
+    const act = async (object: KubernetesObject, verb: string): Promise<KubernetesObject> => {
+      log.push(`> ${verb} ${object.kind}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const fault = faults[object.kind];
+      if (fault !== undefined) throw fault;
+      log.push(`< ${verb} ${object.kind}`);
+      return seen(object);
+    };
+    const writer: ChildWriter = {
+      create: (_target, object) => act(object, 'create'),
+      update: (_target, object) => act(object, 'update'),
+      remove: async (_target, object) => void (await act(object, 'delete')),
+    };
+    const stores = {
+      'ServiceAccount.v1': createStore(),
+      'Service.v1': createStore(),
+      'Deployment.apps/v1': createStore(),
+    };
+    const written: string[] = [];
+    const onWritten = ({ verb, object }: ChildStep): void => void written.push(`${verb} ${object.kind}`);
+    const error = await applyChildren({ writer, stores, onWritten }, steps, applied, never).catch(
+      (cause: unknown) => cause,
+    );
+    return { log, written, error };
+  };
+
+  it('makes the Deployment after the ServiceAccount, all else at once', async () => {
+    const { log, error } = await run(planChildren(all, NONE, new Map()));
+    expect(error).toBeUndefined();
+    expect(log.slice(0, 2)).toEqual(['> create ServiceAccount', '> create Service']);
+    expect(log.indexOf('> create Deployment')).toBeGreaterThan(log.indexOf('< create ServiceAccount'));
+  });
+
+  it('makes no Deployment whose ServiceAccount is not there, and does the rest', async () => {
+    const quota = new KubeError(403, { reason: 'Forbidden', message: 'exceeded quota: q' });
+    const { written, error } = await run(planChildren(all, NONE, new Map()), { ServiceAccount: quota });
+    expect(written).toEqual(['create Service']);
+    expect(error).toMatchObject({ reason: 'QuotaExceeded' });
+  });
+
+  it('shows what people can do something about, rather than what may pass', async () => {
+    const faults = {
+      ServiceAccount: new Error('ECONNRESET'),
+      Service: new KubeError(403, { reason: 'Forbidden', message: 'no' }),
+    };
+    expect((await run(planChildren(all, NONE, new Map()), faults)).error).toMatchObject({ reason: 'Forbidden' });
+  });
+
+  it('remembers what was written, so that it is not written again', async () => {
+    const applied: AppliedViews = new Map();
+    await run(planChildren(all, NONE, applied), {}, applied);
+    expect(applied.size).toBe(3);
+    expect(planChildren(all, observe(...all.map((object) => seen(object))), applied)).toEqual([]);
+  });
+});

@@ -1,0 +1,106 @@
+import { CHILD_GROUPS, type ChildGroup, type KubernetesObject } from '@uswarm/contract/userswarm';
+import { CHILD_RESOURCES } from '../api/resources.js';
+import { groupOf } from '../hook/validate-answer.js';
+import { keyOf, type Store } from '../informer/store.js';
+import type { Observed } from '../sync/request.js';
+import type { ChildTarget, ChildWriter } from './child-writer.js';
+import { type AppliedView, needsWrite, viewAfter } from './drift.js';
+import { ApplyError, classify, type TryAgain } from './failure.js';
+
+export type ChildVerb = 'create' | 'update' | 'delete';
+
+export interface ChildStep {
+  verb: ChildVerb;
+  group: ChildGroup;
+  object: KubernetesObject;
+  observed?: KubernetesObject;
+}
+
+/** By group and key: what was applied last to the children of one UserSwarm. */
+export type AppliedViews = Map<string, AppliedView>;
+
+const viewKey = (group: string, object: KubernetesObject): string => `${group} ${keyOf(object)}`;
+
+/**
+ * What has to be written so that the children are `desired`; nothing where they are. What is being
+ * deleted already is left to go; if it is still wanted, it is made anew once it is gone.
+ */
+export function planChildren(
+  desired: readonly KubernetesObject[],
+  observed: Observed,
+  applied: AppliedViews,
+): ChildStep[] {
+  const wanted = new Set(desired.map((child) => viewKey(groupOf(child), child)));
+  const writes = desired.flatMap((object): ChildStep[] => {
+    const group = groupOf(object) as ChildGroup;
+    const known = observed[group][keyOf(object)];
+    if (known === undefined) return [{ verb: 'create', group, object }];
+    if (known.metadata.deletionTimestamp !== undefined) return [];
+    const changed = needsWrite(object, known, applied.get(viewKey(group, object)));
+    return changed ? [{ verb: 'update', group, object, observed: known }] : [];
+  });
+  const deletions = CHILD_GROUPS.flatMap((group) =>
+    Object.values(observed[group])
+      .filter((child) => !wanted.has(viewKey(group, child)) && child.metadata.deletionTimestamp === undefined)
+      .map((object): ChildStep => ({ verb: 'delete', group, object })),
+  );
+  return [...deletions, ...writes];
+}
+
+export interface ApplyDeps {
+  writer: ChildWriter;
+  stores: Readonly<Record<ChildGroup, Store>>;
+  onWritten: (step: ChildStep) => void;
+}
+
+/** Carries the plan out as far as it goes, then throws the first failure. @throws ApplyError, TryAgain */
+export async function applyChildren(
+  { writer, stores, onWritten }: ApplyDeps,
+  steps: readonly ChildStep[],
+  applied: AppliedViews,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures: (ApplyError | TryAgain)[] = [];
+  const run = async (step: ChildStep): Promise<void> => {
+    try {
+      await carryOut(
+        writer,
+        { resource: CHILD_RESOURCES[step.group], store: stores[step.group] },
+        step,
+        applied,
+        signal,
+      );
+      onWritten(step);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { metadata, kind } = step.object;
+      failures.push(classify(error, `${kind} ${metadata.name}`, metadata.namespace ?? ''));
+    }
+  };
+  // A pod cannot be made before its ServiceAccount is there; all else need not wait for each other.
+  const late = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === 'Deployment.apps/v1';
+  await Promise.all(steps.filter((step) => !late(step)).map(run));
+  if (failures.length === 0) await Promise.all(steps.filter(late).map(run));
+  const failure = failures.find((error) => error instanceof ApplyError) ?? failures[0];
+  if (failure !== undefined) throw failure;
+}
+
+async function carryOut(
+  writer: ChildWriter,
+  target: ChildTarget,
+  { verb, group, object, observed }: ChildStep,
+  applied: AppliedViews,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = viewKey(group, object);
+  if (verb === 'delete') {
+    applied.delete(key);
+    await writer.remove(target, object, signal);
+    return;
+  }
+  const stored =
+    verb === 'create'
+      ? await writer.create(target, object, signal)
+      : await writer.update(target, object, observed?.metadata.uid ?? '', signal);
+  applied.set(key, viewAfter(object, stored));
+}

@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { KubeError } from '../api/errors.js';
+import { CHILD_RESOURCES } from '../api/resources.js';
+import { createStore } from '../informer/store.js';
+import { createChildWriter } from './child-writer.js';
+import { ApplyError, TryAgain } from './failure.js';
+
+const never = new AbortController().signal;
+const refuse = (status: number, reason: string): never => {
+  throw new KubeError(status, { reason, message: reason });
+};
+const deployment = (owner: string, metadata: object = {}): KubernetesObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {
+    name: 'd',
+    namespace: 'ns',
+    ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'w', uid: owner, controller: true }],
+    ...metadata,
+  } as KubernetesObject['metadata'],
+});
+
+describe('the writes of a child', () => {
+  let live: KubernetesObject | undefined;
+  let calls: [string, unknown][];
+  let store: ReturnType<typeof createStore>;
+
+  const answer = (fields: object = {}): KubernetesObject => {
+    live = deployment('u1', { uid: 'd1', resourceVersion: '9', ...fields });
+    return live;
+  };
+  const writer = createChildWriter(
+    {
+      get: async () => live ?? refuse(404, 'NotFound'),
+      create: async (_resource, object) => {
+        calls.push(['create', object]);
+        return live === undefined ? answer() : refuse(409, 'AlreadyExists');
+      },
+      apply: async (_resource, object) => {
+        calls.push(['apply', object]);
+        return answer();
+      },
+      jsonPatch: async (_resource, _name, patch) => {
+        calls.push(['jsonPatch', patch]);
+        return live ?? refuse(404, 'NotFound');
+      },
+      delete: async (_resource, _name, options) => {
+        calls.push(['delete', options]);
+        if (live === undefined) return refuse(404, 'NotFound');
+        if (live.metadata.uid !== options.uid) return refuse(409, 'Conflict');
+        return options.propagation === 'Foreground'
+          ? answer({ deletionTimestamp: '2030-01-01T00:00:00Z', resourceVersion: '10' })
+          : undefined;
+      },
+    },
+    'uswarm-controller',
+  );
+  const target = () => ({ resource: CHILD_RESOURCES['Deployment.apps/v1'], store });
+  const verbs = (): string[] => calls.map(([verb]) => verb);
+
+  beforeEach(() => {
+    live = undefined;
+    calls = [];
+    store = createStore();
+  });
+
+  it('the first is a create, and what came back is seen at once', async () => {
+    await writer.create(target(), deployment('u1'), never);
+    expect(verbs()).toEqual(['create']);
+    expect(store.get('ns/d')?.metadata.uid).toBe('d1');
+  });
+
+  it("somebody else's object of that name is a conflict, and stays as it is", async () => {
+    live = deployment('another', { uid: 'x' });
+    const attempt = writer.create(target(), deployment('u1'), never);
+    await expect(attempt).rejects.toMatchObject({ reason: 'NameConflict' });
+    await expect(attempt).rejects.toBeInstanceOf(ApplyError);
+    expect(verbs()).toEqual(['create']);
+    expect(store.list()).toEqual([]);
+  });
+
+  it('an object without an owner is nobody’s to adopt', async () => {
+    live = {
+      ...deployment('x'),
+      metadata: { name: 'd', namespace: 'ns', uid: 'x', labels: { 'controller-uid': 'u1' } },
+    };
+    await expect(writer.create(target(), deployment('u1'), never)).rejects.toMatchObject({ reason: 'NameConflict' });
+    expect(verbs()).toEqual(['create']);
+  });
+
+  it('an object of ours that the cache did not have is applied', async () => {
+    live = deployment('u1', { uid: 'd1' });
+    await writer.create(target(), deployment('u1'), never);
+    expect(verbs()).toEqual(['create', 'apply']);
+    expect(calls[1]?.[1]).toMatchObject({ metadata: { uid: 'd1' } });
+  });
+
+  it('an object of ours that is on its way out is waited for', async () => {
+    live = deployment('u1', { uid: 'd1', deletionTimestamp: '2030-01-01T00:00:00Z' });
+    await expect(writer.create(target(), deployment('u1'), never)).rejects.toMatchObject({ reason: 'ApplyFailed' });
+    expect(verbs()).toEqual(['create']);
+  });
+
+  it('later ones are applies of that very object', async () => {
+    live = deployment('u1', { uid: 'd1', managedFields: [{ manager: 'uswarm-controller', operation: 'Apply' }] });
+    await writer.update(target(), deployment('u1'), 'd1', never);
+    expect(verbs()).toEqual(['apply']);
+    expect(calls[0]?.[1]).toMatchObject({ metadata: { uid: 'd1' } });
+    expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
+  });
+
+  it('before the first apply the fields that the create set are handed over to it', async () => {
+    const status = { manager: 'uswarm-controller', operation: 'Update', subresource: 'status' };
+    const other = { manager: 'kube-controller-manager', operation: 'Update' };
+    const created = { manager: 'uswarm-controller', operation: 'Update', fieldsV1: { 'f:spec': {} } };
+    live = deployment('u1', { uid: 'd1', resourceVersion: '5', managedFields: [other, created, status] });
+    await writer.update(target(), deployment('u1'), 'd1', never);
+    expect(verbs()).toEqual(['jsonPatch', 'apply']);
+    expect(calls[0]?.[1]).toEqual([
+      { op: 'replace', path: '/metadata/resourceVersion', value: '5' },
+      { op: 'replace', path: '/metadata/managedFields', value: [other, { ...created, operation: 'Apply' }, status] },
+    ]);
+  });
+
+  it.each([
+    ['has become another object', deployment('u1', { uid: 'd2' })],
+    ['has been given to another owner', deployment('u2', { uid: 'd1' })],
+  ])('an object that %s is not touched', async (_what, now) => {
+    live = now;
+    await expect(writer.update(target(), deployment('u1'), 'd1', never)).rejects.toBeInstanceOf(TryAgain);
+    expect(calls).toEqual([]);
+  });
+
+  it('a Deployment is deleted in the foreground, and stays in sight until it is gone', async () => {
+    live = deployment('u1', { uid: 'd1' });
+    store.put(live);
+    await writer.remove(target(), live, never);
+    expect(calls).toEqual([['delete', { uid: 'd1', propagation: 'Foreground' }]]);
+    expect(store.get('ns/d')?.metadata.deletionTimestamp).toBe('2030-01-01T00:00:00Z');
+  });
+
+  it('everything else is deleted in the background, and is out of sight at once', async () => {
+    live = { ...deployment('u1', { uid: 'd1', resourceVersion: '3' }), kind: 'Service' };
+    store.put(live);
+    await writer.remove({ ...target(), resource: CHILD_RESOURCES['Service.v1'] }, live, never);
+    expect(calls).toEqual([['delete', { uid: 'd1', propagation: 'Background' }]]);
+    expect(store.list()).toEqual([]);
+    store.put({ ...live, metadata: { ...live.metadata, resourceVersion: '4' } });
+    expect(store.list()).toEqual([]);
+  });
+
+  it.each([
+    ['is gone already', undefined],
+    ['was replaced', deployment('u9', { uid: 'd9' })],
+  ])('what %s need not be deleted', async (_what, now) => {
+    live = now;
+    const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
+    store.put(seen);
+    await writer.remove(target(), seen, never);
+    expect(store.list()).toEqual([]);
+  });
+});

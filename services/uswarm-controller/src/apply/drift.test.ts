@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import fc from 'fast-check';
+import { canonical } from '../canonical.js';
+import { APPLIED_ANNOTATION, desiredChild, ownerReferenceTo } from './desired.js';
+import { needsWrite, viewAfter } from './drift.js';
+
+const OWNER = ownerReferenceTo({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', uid: 'u1' },
+});
+
+const rendered = (fields: object = {}): KubernetesObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'd', namespace: 'ns', labels: { app: 'x' } },
+  spec: {
+    replicas: 1,
+    template: { spec: { containers: [{ name: 'c', resources: { limits: { memory: '1024Mi' } } }] } },
+  },
+  ...fields,
+});
+const desired = (fields: object = {}): KubernetesObject => desiredChild(rendered(fields), OWNER);
+
+/** What the API server keeps of it: defaults beside it, amounts rewritten, a status. */
+function stored(object: KubernetesObject, fields: object = {}): KubernetesObject {
+  const text = JSON.stringify(object).replace('"1024Mi"', '"1Gi"');
+  const kept = JSON.parse(text) as KubernetesObject;
+  kept.metadata = { ...kept.metadata, uid: 'd1', resourceVersion: '7', generation: 1 };
+  return {
+    ...kept,
+    spec: { ...(kept['spec'] as object), progressDeadlineSeconds: 600 },
+    status: { replicas: 1 },
+    ...fields,
+  };
+}
+
+describe('what is written for a child', () => {
+  it('has our owner reference and label, and nothing that a server sets', () => {
+    const child = desiredChild(
+      {
+        ...rendered({ status: { replicas: 3 } }),
+        metadata: {
+          name: 'd',
+          namespace: 'ns',
+          uid: 'x',
+          resourceVersion: '3',
+          finalizers: ['f'],
+          annotations: { note: 'n', [APPLIED_ANNOTATION]: 'echoed' },
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'foreign' }],
+        },
+      },
+      OWNER,
+    );
+    expect(child).not.toHaveProperty('status');
+    expect(child.metadata).toEqual({
+      name: 'd',
+      namespace: 'ns',
+      labels: { 'controller-uid': 'u1' },
+      annotations: { note: 'n', [APPLIED_ANNOTATION]: expect.stringMatching(/^[\w-]{22}$/) },
+      ownerReferences: [
+        {
+          apiVersion: 'uswarm.dev/v1alpha1',
+          kind: 'UserSwarm',
+          name: 'workspace-a',
+          uid: 'u1',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    });
+  });
+
+  it('is the same, whatever the order of the fields and whether nulls are in it', () => {
+    const turned = JSON.parse(
+      '{"spec":{"b":2,"a":null},"kind":"Service","metadata":{"namespace":"n","name":"s"},"apiVersion":"v1"}',
+    );
+    const straight = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'n' }, spec: { b: 2 } };
+    const [a, b] = [desiredChild(turned, OWNER), desiredChild(straight, OWNER)];
+    expect(a).toEqual(b);
+    expect(a).toEqual(desiredChild(a, OWNER));
+  });
+});
+
+describe('whether a child has to be written', () => {
+  const object = desired();
+  const applied = viewAfter(object, stored(object));
+
+  it('not while nothing differs, however the API server writes it', () => {
+    expect(needsWrite(object, stored(object), applied)).toBe(false);
+    expect(needsWrite(object, stored(object, { status: { replicas: 9 } }), applied)).toBe(false);
+    const seen = stored(object);
+    seen.metadata.annotations!['deployment.kubernetes.io/revision'] = '2';
+    seen.metadata.resourceVersion = '99';
+    expect(needsWrite(object, seen, applied)).toBe(false);
+  });
+
+  it('when something else is wanted', () => {
+    expect(needsWrite(desired({ spec: { replicas: 0 } }), stored(object), applied)).toBe(true);
+    // Less is something else too: a field that is left out has to go.
+    const without = desired({ spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } } });
+    expect(needsWrite(without, stored(object), applied)).toBe(true);
+    expect(needsWrite(without, stored(object), undefined)).toBe(true);
+  });
+
+  it.each<[string, (seen: KubernetesObject) => void]>([
+    ['a field of the spec', (seen) => void ((seen['spec'] as { replicas: number }).replicas = 3)],
+    ['a label', (seen) => void (seen.metadata.labels!['app'] = 'y')],
+    ['the absence of a label', (seen) => void delete seen.metadata.labels!['app']],
+    ['the label that we watch by', (seen) => void delete seen.metadata.labels!['controller-uid']],
+    ['the annotation with the hash', (seen) => void delete seen.metadata.annotations![APPLIED_ANNOTATION]],
+    ['the owner reference', (seen) => void (seen.metadata.ownerReferences![0]!.blockOwnerDeletion = false)],
+    ['one more owner', (seen) => void seen.metadata.ownerReferences!.push({ ...OWNER, uid: 'u2', controller: false })],
+  ])('when somebody changed %s', (_what, change) => {
+    const seen = stored(object);
+    change(seen);
+    expect(needsWrite(object, seen, applied)).toBe(true);
+    const plain = desired({ spec: { replicas: 1 } });
+    const other = stored(plain);
+    change(other);
+    expect(needsWrite(plain, other, undefined)).toBe(true);
+  });
+
+  it('not after a restart, if all that we set is there as we set it', () => {
+    const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
+    expect(needsWrite(plain, stored(plain), undefined)).toBe(false);
+  });
+
+  it('once after a restart, if the API server writes it otherwise', () => {
+    expect(needsWrite(object, stored(object), undefined)).toBe(true);
+    expect(needsWrite(object, stored(object), viewAfter(object, stored(object)))).toBe(false);
+  });
+
+  it('what is known of another object of the same name does not count', () => {
+    const plain = desired({ spec: { replicas: 1 } });
+    expect(needsWrite(plain, stored(plain), { uid: 'another', view: 'anything' })).toBe(false);
+  });
+
+  it('never directly after a write, whatever the server made of it', () => {
+    const value = fc.jsonValue();
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), value), fc.dictionary(fc.string(), value), (wanted, made) => {
+        const child = desired({ spec: wanted });
+        const seen: KubernetesObject = { ...stored(child), spec: { ...wanted, ...made } };
+        expect(needsWrite(child, seen, viewAfter(child, seen))).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('the canonical text', () => {
+  it('is the same for equal values and another for others', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        const turned = (value: unknown): unknown => {
+          if (Array.isArray(value)) return value.map(turned);
+          if (typeof value !== 'object' || value === null) return value;
+          return Object.fromEntries(
+            Object.entries(value)
+              .toReversed()
+              .map(([name, field]) => [name, turned(field)]),
+          );
+        };
+        expect(canonical(turned(a))).toBe(canonical(a));
+        const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+        expect(canonical(a) === canonical(b)).toBe(same);
+      }),
+    );
+  });
+});
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return fields
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, field]) => [name, sorted(field)])
+    .concat([['{}', 0]]);
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { KubeError } from '../api/errors.js';
+import { ApplyError, classify, TryAgain } from './failure.js';
+
+const kube = (status: number, reason: string, message: string, details: object = {}): KubeError =>
+  new KubeError(status, { reason, message, details });
+
+describe('what an error of a write means', () => {
+  it.each([
+    ['QuotaExceeded', kube(403, 'Forbidden', 'deployments.apps "d" is forbidden: exceeded quota: q, requested: …')],
+    ['NamespaceMissing', kube(404, 'NotFound', 'namespaces "ns" not found', { kind: 'namespaces' })],
+    ['NamespaceMissing', kube(403, 'Forbidden', 'being terminated', { causes: [{ reason: 'NamespaceTerminating' }] })],
+    ['Forbidden', kube(403, 'Forbidden', 'User "x" cannot create resource "services"')],
+    ['ApplyFailed', kube(422, 'Invalid', 'spec.selector: field is immutable')],
+    ['ApplyFailed', kube(500, 'InternalError', 'failed calling webhook')],
+  ])('%s', (reason, error) => {
+    const found = classify(error, 'Service s', 'ns');
+    expect(found).toBeInstanceOf(ApplyError);
+    expect(found).toMatchObject({ reason });
+  });
+
+  it.each([
+    ['somebody else wrote', kube(409, 'Conflict', 'the object has been modified')],
+    ['it is gone', kube(404, 'NotFound', 'services "s" not found', { kind: 'services' })],
+    ['nobody answers', new Error('ECONNREFUSED')],
+  ])('is worth another try: %s', (_what, error) => {
+    expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(TryAgain);
+  });
+
+  it('keeps what is already said', () => {
+    const conflict = new ApplyError('NameConflict', 'taken');
+    expect(classify(conflict, 'Service s', 'ns')).toBe(conflict);
+  });
+
+  it('names the object and what the server said', () => {
+    const error = kube(422, 'Invalid', 'spec.selector: field is immutable');
+    expect(classify(error, 'Service s', 'ns').message).toBe('Service s: spec.selector: field is immutable');
+  });
+});

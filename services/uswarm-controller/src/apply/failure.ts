@@ -1,0 +1,36 @@
+import type { SyncFailure } from '@uswarm/contract/userswarm';
+import { isConflict, isNotFound, KubeError } from '../api/errors.js';
+
+/** Why the children are not as they should be, as `Synced: False` says it. */
+export class ApplyError extends Error {
+  override name = 'ApplyError';
+  readonly reason: SyncFailure;
+
+  constructor(reason: SyncFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** What we acted on was no longer so, or nobody answered: trying again is all there is to do. */
+export class TryAgain extends Error {
+  override name = 'TryAgain';
+}
+
+/** What an error of a write means for the UserSwarm. */
+export function classify(error: unknown, what: string, namespace: string): ApplyError | TryAgain {
+  if (error instanceof ApplyError || error instanceof TryAgain) return error;
+  if (!(error instanceof KubeError)) return new TryAgain(`${what} could not be written`, { cause: error });
+  if (isNamespaceMissing(error)) {
+    return new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist or is being deleted`, error);
+  }
+  if (isConflict(error) || isNotFound(error)) return new TryAgain(`${what} changed meanwhile`, { cause: error });
+  const message = `${what}: ${error.message}`;
+  if (error.status === 403 && error.message.includes('exceeded quota')) {
+    return new ApplyError('QuotaExceeded', message, error);
+  }
+  return new ApplyError(error.status === 403 ? 'Forbidden' : 'ApplyFailed', message, error);
+}
+
+const isNamespaceMissing = (error: KubeError): boolean =>
+  (isNotFound(error) && error.kind === 'namespaces') || error.causes.includes('NamespaceTerminating');

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadControllerConfig } from './config.js';
+
+const ENV = {
+  SYNC_URL: 'http://uswarm-webhook:8080/sync',
+  SYNC_TOKEN: 'x'.repeat(32),
+  RUNTIME_NAMESPACES: 'userswarms, other,,userswarms',
+  LEASE_NAMESPACE: 'backend',
+  POD_NAME: 'pod-1',
+};
+
+describe('the settings', () => {
+  it('have defaults for all that need not be said', () => {
+    expect(loadControllerConfig(ENV)).toEqual({
+      SYNC_URL: ENV.SYNC_URL,
+      SYNC_TOKEN: ENV.SYNC_TOKEN,
+      SYNC_TIMEOUT_MS: 10_000,
+      RUNTIME_NAMESPACES: ['userswarms', 'other'],
+      RESYNC_S: 30,
+      WORKERS: 16,
+      LEADER_ELECTION: true,
+      LEASE_NAMESPACE: 'backend',
+      LEASE_NAME: 'uswarm-controller',
+      POD_NAME: 'pod-1',
+      EVENTS_NAMESPACE: 'default',
+      OPS_PORT: 8081,
+    });
+  });
+
+  it.each([
+    ['SYNC_URL', { SYNC_URL: '' }],
+    ['SYNC_URL', { SYNC_URL: 'ftp://webhook/sync' }],
+    ['SYNC_TOKEN', { SYNC_TOKEN: 'short' }],
+    ['RUNTIME_NAMESPACES', { RUNTIME_NAMESPACES: ' , ' }],
+    ['RUNTIME_NAMESPACES', { RUNTIME_NAMESPACES: 'Not_A_Name' }],
+    ['RESYNC_S', { RESYNC_S: '0' }],
+    ['WORKERS', { WORKERS: 'many' }],
+    ['LEASE_NAMESPACE', { LEASE_NAMESPACE: '' }],
+    ['POD_NAME', { POD_NAME: '' }],
+  ])('a bad %s is named', (name, change) => {
+    expect(() => loadControllerConfig({ ...ENV, ...change })).toThrow(name);
+  });
+
+  it('need no lease where nobody else leads', () => {
+    const alone = { ...ENV, LEADER_ELECTION: 'false', LEASE_NAMESPACE: '', POD_NAME: '' };
+    expect(loadControllerConfig(alone).LEADER_ELECTION).toBe(false);
+  });
+
+  it('never print a value', () => {
+    expect(() => loadControllerConfig({ ...ENV, SYNC_TOKEN: 'hunter2' })).not.toThrow('hunter2');
+  });
+});

@@ -1,0 +1,40 @@
+import { flag, loadConfig, port } from '@uswarm/service-kit';
+import { z } from 'zod';
+import { HOOK_TIMEOUT_MS, RESYNC_S, WORKERS } from './controller.js';
+
+const namespaces = z
+  .string()
+  .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
+  .pipe(
+    z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'needs names of namespaces, comma-separated')).min(1),
+  );
+
+const schema = z.object({
+  SYNC_URL: z.url({ protocol: /^https?$/ }),
+  SYNC_TOKEN: z.string().min(32),
+  SYNC_TIMEOUT_MS: z.coerce.number().int().min(100).default(HOOK_TIMEOUT_MS),
+  RUNTIME_NAMESPACES: namespaces,
+  RESYNC_S: z.coerce.number().int().min(1).default(RESYNC_S),
+  WORKERS: z.coerce.number().int().min(1).max(256).default(WORKERS),
+  LEADER_ELECTION: flag.default(true),
+  LEASE_NAMESPACE: z.string().optional(),
+  LEASE_NAME: z.string().default('uswarm-controller'),
+  POD_NAME: z.string().optional(),
+  EVENTS_NAMESPACE: z.string().default('default'),
+  /** `/livez`, `/readyz`, `/metrics`. */
+  OPS_PORT: port.default(8081),
+});
+
+const checked = schema.superRefine((settings, context) => {
+  for (const name of ['LEASE_NAMESPACE', 'POD_NAME'] as const) {
+    if (settings.LEADER_ELECTION && settings[name] === undefined) {
+      context.addIssue({ code: 'custom', path: [name], message: 'needed for LEADER_ELECTION' });
+    }
+  }
+});
+
+export type ControllerConfig = z.output<typeof schema>;
+
+/** The settings of the controller. @throws ConfigError */
+export const loadControllerConfig = (env: Record<string, string | undefined>): ControllerConfig =>
+  loadConfig(checked, env);

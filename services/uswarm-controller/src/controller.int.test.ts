@@ -1,0 +1,260 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type KubernetesObject, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { generateCallKeys, listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { eventually } from '../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { loadControllerConfig } from './config.js';
+import { type Controller, type ControllerOptions, createController } from './controller.js';
+import { FINALIZER } from './sync/finalizer.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const IN = '/api/v1/namespaces/userswarms';
+const ACCOUNTS = `${IN}/serviceaccounts`;
+const SERVICES = `${IN}/services`;
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+const NAME = 'workspace-a';
+const CHILD = 'agent-runtime-workspace-a';
+const TOKEN = 'token-'.repeat(8);
+/** What the chart gives it, and no more: the rest is as it is by default. */
+const DEFAULTS = loadControllerConfig({
+  SYNC_URL: 'http://webhook/sync',
+  SYNC_TOKEN: TOKEN,
+  RUNTIME_NAMESPACES: 'userswarms',
+  LEASE_NAMESPACE: 'backend',
+  POD_NAME: 'pod-1',
+});
+
+const swarm = (name = NAME, spec: object = {}): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name },
+  spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
+});
+
+describe('the controller with the webhook', () => {
+  let api: ScriptedApi;
+  let webhook: RunningServer;
+  let asked: SyncRequest[];
+  let controller: Controller;
+  let registry: Registry;
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    asked = [];
+    const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.once('end', () => asked.push(JSON.parse(Buffer.concat(chunks).toString()) as SyncRequest));
+      app(request, response);
+    });
+    webhook = await listen(server, { host: '127.0.0.1', port: 0 });
+    registry = new Registry();
+  });
+  afterEach(async () => {
+    await controller.stop();
+    await webhook.close(10);
+    await api.close();
+  });
+
+  const start = async (overrides: Partial<ControllerOptions> = {}): Promise<void> => {
+    controller = await createController({
+      kubeConfig: api.config,
+      hook: { url: `${webhook.url}/sync`, token: TOKEN, timeoutMs: DEFAULTS.SYNC_TIMEOUT_MS },
+      runtimeNamespaces: DEFAULTS.RUNTIME_NAMESPACES,
+      resyncS: DEFAULTS.RESYNC_S,
+      workers: DEFAULTS.WORKERS,
+      identity: 'pod-1',
+      logger: silentLogger,
+      registry,
+      ...overrides,
+    });
+  };
+  const status = (name = NAME): Record<string, unknown> =>
+    (api.get(SWARMS, name)?.['status'] ?? {}) as Record<string, unknown>;
+  const phase = (name?: string): unknown => status(name)['phase'];
+  const children = (): (KubernetesObject | undefined)[] =>
+    [ACCOUNTS, SERVICES, DEPLOYMENTS].map((collection) => api.get(collection, CHILD));
+  const allMade = (): boolean => children().every((child) => child !== undefined);
+  /** As the Deployment's own controller does once the pod answers. */
+  const becomeAvailable = (): void => {
+    const conditions = [{ type: 'Available', status: 'True' }];
+    const counts = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, observedGeneration: 1 };
+    api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, CHILD)!, status: { ...counts, conditions } });
+  };
+  /** Until nothing has been asked or written for a while. */
+  const rest = async (): Promise<void> => {
+    let before = -1;
+    while (before !== asked.length + api.requests.length) {
+      before = asked.length + api.requests.length;
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+  };
+
+  it('HOOK-005 asks when a UserSwarm is made or changed', async () => {
+    await start();
+    api.put(SWARMS, swarm());
+    await eventually(() => asked.length > 0);
+    expect(asked[0]).toMatchObject({
+      controller: { kind: 'CompositeController' },
+      parent: { metadata: { name: NAME, finalizers: [FINALIZER] } },
+      children: { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} },
+      related: { 'Namespace.v1': { userswarms: {} } },
+      finalizing: false,
+    });
+    await rest();
+    const before = asked.length;
+    const now = api.get(SWARMS, NAME)!;
+    const spec = { ...(now['spec'] as object), suspend: true };
+    api.put(SWARMS, { ...now, metadata: { ...now.metadata, generation: 2 }, spec });
+    await eventually(() => asked.length > before && phase() === 'Suspended');
+    expect(asked.at(-1)?.parent.spec.suspend).toBe(true);
+  });
+
+  it('HOOK-007 makes, changes and deletes until the children are those that are wanted, then writes nothing', async () => {
+    await start();
+    api.put(SWARMS, swarm());
+    await eventually(allMade);
+    for (const child of children()) {
+      expect(child?.metadata.ownerReferences).toEqual([
+        expect.objectContaining({
+          kind: 'UserSwarm',
+          name: NAME,
+          uid: api.get(SWARMS, NAME)?.metadata.uid,
+          controller: true,
+        }),
+      ]);
+    }
+    becomeAvailable();
+    await eventually(() => phase() === 'Ready');
+
+    const service = api.get(SERVICES, CHILD)!;
+    api.put(SERVICES, { ...service, spec: { ...(service['spec'] as object), selector: { stolen: 'yes' } } });
+    await eventually(() =>
+      api.writes().some(({ path, method }) => method === 'PATCH' && path === `${SERVICES}/${CHILD}`),
+    );
+
+    const stray = { ...service, metadata: { ...service.metadata, name: 'stray', uid: 'stray-1' } };
+    api.put(SERVICES, stray);
+    await eventually(() => api.get(SERVICES, 'stray') === undefined);
+
+    api.remove(ACCOUNTS, CHILD);
+    await eventually(allMade);
+    await rest();
+    const written = api.writes().length;
+    api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
+    becomeAvailable();
+    await eventually(() => asked.length > 0);
+    await rest();
+    expect(api.writes().slice(written)).toEqual([]);
+  });
+
+  it('HOOK-009 HOOK-010 HOOK-011 finalizes: asks so, deletes all children, and lets the UserSwarm go when they are gone', async () => {
+    await start();
+    api.put(SWARMS, swarm());
+    await eventually(allMade);
+    await rest();
+    const before = asked.length;
+    const now = api.get(SWARMS, NAME)!;
+    api.put(SWARMS, { ...now, metadata: { ...now.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
+    await eventually(() => phase() === 'Deleting' && api.get(SERVICES, CHILD) === undefined);
+    expect(asked.slice(before).every(({ finalizing }) => finalizing)).toBe(true);
+    expect(api.get(ACCOUNTS, CHILD)).toBeUndefined();
+
+    // In the foreground the Deployment is there until its pods are gone.
+    await rest();
+    expect(api.get(DEPLOYMENTS, CHILD)?.metadata.deletionTimestamp).toBeDefined();
+    expect(api.get(SWARMS, NAME)?.metadata.finalizers).toEqual([FINALIZER]);
+    api.remove(DEPLOYMENTS, CHILD);
+    await eventually(() => api.get(SWARMS, NAME) === undefined);
+  });
+
+  it('CTRL-005 HOOK-008 asks again every 30 s, and the status is refreshed', async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `workspace-${at}`);
+    const calls = new Map<string, number>();
+    let image = 'before';
+    const hook = await listen(
+      createServer((request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => chunks.push(chunk));
+        request.once('end', () => {
+          const { parent } = JSON.parse(Buffer.concat(chunks).toString()) as SyncRequest;
+          calls.set(parent.metadata.name, (calls.get(parent.metadata.name) ?? 0) + 1);
+          const { conditions } = parent.status ?? {};
+          response.end(JSON.stringify({ status: { image, conditions }, children: [] }));
+        });
+      }),
+      { host: '127.0.0.1', port: 0 },
+    );
+    for (const name of names) api.put(SWARMS, swarm(name));
+    await start({ hook: { url: hook.url } });
+    const show = (wanted: string): boolean => names.every((name) => status(name)['image'] === wanted);
+    await eventually(() => show('before'));
+    await rest();
+    calls.clear();
+    // No event tells of it: only asking again can.
+    image = 'after';
+    await eventually(() => show('after'), 33_000);
+    await hook.close(10);
+    for (const name of names) expect(calls.get(name)).toBeLessThanOrEqual(2);
+    expect(DEFAULTS.RESYNC_S).toBe(30);
+  });
+
+  it('leads one at a time: another takes over when the first one stops', async () => {
+    const lease = { namespace: 'backend', name: 'c', durationS: 2, timing: { everyMs: 50, deadlineMs: 1_000 } };
+    await start({ lease, identity: 'first' });
+    await eventually(() => controller.leading());
+    const first = controller;
+    await start({ lease, identity: 'second', registry: new Registry() });
+    await eventually(() => controller.ready());
+    expect(controller.leading()).toBe(false);
+    await first.stop();
+    await eventually(() => controller.leading());
+    api.put(SWARMS, swarm());
+    await eventually(allMade);
+  });
+
+  it('tells of itself in metrics', async () => {
+    await start();
+    await eventually(() => controller.ready());
+    api.put(SWARMS, swarm());
+    await eventually(allMade);
+    becomeAvailable();
+    await eventually(() => phase() === 'Ready');
+    await eventually(async () => (await registry.metrics()).includes('uswarm_userswarms{phase="Ready"} 1'));
+    const text = await registry.metrics();
+    for (const line of [
+      'uswarm_controller_leader 1',
+      'uswarm_controller_queue_depth',
+      'uswarm_controller_sync_duration_seconds_count{outcome="synced"}',
+      'uswarm_controller_hook_duration_seconds_count{outcome="ok"}',
+      'uswarm_controller_time_to_ready_seconds_count{from="create"} 1',
+      'uswarm_controller_api_writes_total{verb="create",resource="deployments"} 1',
+      'uswarm_controller_watches_total{resource="userswarms"}',
+    ]) {
+      expect(text).toContain(line);
+    }
+  });
+});
+
+async function webhookConfig(): ReturnType<typeof loadWebhookConfig> {
+  const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
+  await writeFile(join(policy, 'runtimeNamespaces'), 'userswarms\n');
+  const config = await loadWebhookConfig({
+    SYNC_TOKEN: TOKEN,
+    POLICY_DIRECTORY: policy,
+    USWARM_CALL_PUBLIC_KEY: generateCallKeys().publicKey,
+    SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
+    SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator:8082',
+    SVC_MCP_ENDPOINT: 'http://search:8080/mcp',
+    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
+  });
+  await rm(policy, { recursive: true });
+  return config;
+}

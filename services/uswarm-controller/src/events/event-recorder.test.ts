@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { silentLogger } from '@uswarm/service-kit';
+import { KubeError } from '../api/errors.js';
+import { createEventRecorder, type EventRecorder } from './event-recorder.js';
+import { childEvent, statusEvents } from './occasions.js';
+
+const swarm: KubernetesObject = {
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', uid: 'u1', resourceVersion: '4' },
+};
+const READY = { type: 'Normal', reason: 'Ready', message: 'fine' } as const;
+
+describe('the recorder of Events', () => {
+  let created: KubernetesObject[];
+  let patched: [string, unknown][];
+  let now: number;
+  let fault: Error | undefined;
+  let recorder: EventRecorder;
+  let dropped: number;
+
+  beforeEach(() => {
+    created = [];
+    patched = [];
+    now = Date.parse('2030-01-01T00:00:00Z');
+    fault = undefined;
+    dropped = 0;
+    recorder = createEventRecorder({
+      client: {
+        create: async (_resource, object) => {
+          if (fault !== undefined) throw fault;
+          created.push(object);
+          return object;
+        },
+        mergePatch: async (_resource, { name }, patch) => {
+          if (fault !== undefined) throw fault;
+          patched.push([name, patch]);
+          return swarm;
+        },
+      },
+      namespace: 'default',
+      component: 'uswarm-controller',
+      instance: 'pod-1',
+      clock: { now: () => new Date(now) },
+      logger: silentLogger,
+      onDropped: () => (dropped += 1),
+    });
+  });
+  const record = async (event: Parameters<EventRecorder['record']>[1], about = swarm): Promise<void> => {
+    recorder.record(about, event);
+    await recorder.close();
+  };
+
+  it('writes an Event about the UserSwarm, as kubectl describe shows them', async () => {
+    await record(READY);
+    expect(created).toEqual([
+      {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { namespace: 'default', name: expect.stringMatching(/^workspace-a\.[0-9a-f]{16}$/) },
+        involvedObject: {
+          apiVersion: 'uswarm.dev/v1alpha1',
+          kind: 'UserSwarm',
+          name: 'workspace-a',
+          uid: 'u1',
+          resourceVersion: '4',
+        },
+        type: 'Normal',
+        reason: 'Ready',
+        message: 'fine',
+        count: 1,
+        firstTimestamp: '2030-01-01T00:00:00Z',
+        lastTimestamp: '2030-01-01T00:00:00Z',
+        source: { component: 'uswarm-controller' },
+        reportingComponent: 'uswarm-controller',
+        reportingInstance: 'pod-1',
+      },
+    ]);
+  });
+
+  it('counts the same one up within ten minutes, and writes another after', async () => {
+    await record(READY);
+    now += 60_000;
+    await record(READY);
+    now += 9 * 60_000;
+    await record(READY);
+    expect(created).toHaveLength(1);
+    const name = created[0]?.metadata.name;
+    expect(patched).toEqual([
+      [name, { count: 2, lastTimestamp: '2030-01-01T00:01:00Z' }],
+      [name, { count: 3, lastTimestamp: '2030-01-01T00:10:00Z' }],
+    ]);
+    now += 11 * 60_000;
+    await record(READY);
+    expect(created).toHaveLength(2);
+  });
+
+  it('tells apart objects, reasons and messages', async () => {
+    await record(READY);
+    await record({ ...READY, message: 'still' });
+    await record(READY, { ...swarm, metadata: { ...swarm.metadata, uid: 'u2' } });
+    expect(created).toHaveLength(3);
+  });
+
+  it('writes it anew if the one to count up has run out', async () => {
+    await record(READY);
+    fault = new KubeError(404, { reason: 'NotFound' });
+    await record(READY);
+    fault = undefined;
+    await record(READY);
+    expect(created.length + patched.length).toBe(2);
+  });
+
+  it('goes on after one that could not be written', async () => {
+    fault = new Error('no');
+    await record(READY);
+    fault = undefined;
+    await record({ ...READY, reason: 'Suspended' });
+    expect(created.map(({ reason }) => reason)).toEqual(['Suspended']);
+  });
+
+  it('drops what is too much, and says how much', async () => {
+    for (let at = 0; at < 1_100; at += 1) recorder.record(swarm, { ...READY, message: `${at}` });
+    expect(dropped).toBeGreaterThan(90);
+    await recorder.close();
+    expect(created).toHaveLength(1_100 - dropped);
+  });
+});
+
+describe('what is worth an Event', () => {
+  const status = (phase: string, synced?: object): Record<string, unknown> => ({
+    phase,
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'Available', message: 'It answers.' },
+      ...(synced === undefined ? [] : [{ type: 'Synced', reason: 'Synced', message: '', ...synced }]),
+    ],
+  });
+  const conflict = { status: 'False', reason: 'NameConflict', message: 'taken' };
+
+  it.each([
+    [undefined, status('Progressing'), ['Normal Progressing Progressing: It answers.']],
+    [status('Progressing'), status('Ready'), ['Normal Ready Progressing → Ready: It answers.']],
+    [status('Ready'), status('Error'), ['Warning Error Ready → Error: It answers.']],
+    [status('Ready'), status('Ready'), []],
+    [status('Ready'), status('Ready', conflict), ['Warning NameConflict taken']],
+    [status('Ready', conflict), status('Ready', conflict), []],
+    [status('Ready', conflict), status('Ready', { status: 'True', message: 'Done.' }), ['Normal Synced Done.']],
+    [status('Ready'), status('Ready', { status: 'True' }), []],
+  ])('%#', (before, after, expected) => {
+    const told = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+    expect(told).toEqual(expected);
+  });
+
+  it('children that were made, changed and deleted', () => {
+    const object = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'ns' } };
+    const told = (['create', 'update', 'delete'] as const).map((verb) =>
+      childEvent({ verb, group: 'Service.v1', object }),
+    );
+    expect(told.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+      'ChildCreated: Created Service ns/s',
+      'ChildUpdated: Updated Service ns/s',
+      'ChildDeleted: Deleted Service ns/s',
+    ]);
+  });
+});

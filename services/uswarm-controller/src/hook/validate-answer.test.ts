@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { validateAnswer } from './validate-answer.js';
+
+const child = (fields: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'a', namespace: 'ns' },
+  ...fields,
+});
+const problem = (...children: object[]): unknown => validateAnswer({ status: {}, children });
+
+describe('what an answer has to be', () => {
+  it('takes the three kinds, each name once', () => {
+    const answer = {
+      status: { phase: 'Ready' },
+      resyncAfterSeconds: 2.5,
+      finalized: false,
+      children: [
+        child(),
+        child({ kind: 'ServiceAccount' }),
+        child({ apiVersion: 'apps/v1', kind: 'Deployment' }),
+        child({ metadata: { name: 'a', namespace: 'other' } }),
+      ],
+    };
+    expect(validateAnswer(answer)).toEqual({ answer });
+  });
+
+  it.each([
+    ['kind', [child({ apiVersion: 'v1', kind: 'Secret' })]],
+    ['version of a kind', [child({ apiVersion: 'apps/v1beta1', kind: 'Deployment' })]],
+    ['group', [child({ apiVersion: 'evil.example/v1' })]],
+    ['missing namespace', [child({ metadata: { name: 'a' } })]],
+    ['missing name', [child({ metadata: { namespace: 'ns' } })]],
+    ['name given twice', [child(), child()]],
+    ['child that is no object', [null as unknown as object]],
+  ])('does not take a wrong %s', (_what, children) => {
+    expect(problem(...children)).toEqual({ problem: expect.any(String) });
+  });
+
+  it.each([
+    { resyncAfterSeconds: -1 },
+    { resyncAfterSeconds: 'soon' },
+    { finalized: 'yes' },
+    { status: null },
+    { status: 'fine' },
+  ])('does not take %j', (fields) => {
+    expect(validateAnswer({ status: {}, children: [], ...fields })).toEqual({ problem: expect.any(String) });
+  });
+});

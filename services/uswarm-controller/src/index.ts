@@ -1,0 +1,1 @@
+export { createController, type Controller, type ControllerOptions } from './controller.js';

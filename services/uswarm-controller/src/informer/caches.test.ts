@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
+import { createKubeClient } from '../api/client.js';
+import { createCredentials, type Credentials } from '../api/credentials.js';
+import { createWatch } from '../api/watch.js';
+import { USERSWARMS } from '../controller.js';
+import { type Caches, runtimeNamespaceOf, startCaches } from './caches.js';
+import { startInformer } from './informer.js';
+
+const NAMESPACES = '/api/v1/namespaces';
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+const serviceOf = (place: string, uid: string): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    name: 's',
+    namespace: place,
+    labels: { 'controller-uid': uid },
+    ownerReferences: [{ apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', name: 'w', uid, controller: true }],
+  },
+});
+
+describe('the caches', () => {
+  let api: ScriptedApi;
+  let credentials: Credentials;
+  let caches: Caches;
+  let touched: string[];
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    credentials = await createCredentials(api.config);
+    touched = [];
+  });
+  afterEach(async () => {
+    await caches.stop();
+    await credentials.close();
+    await api.close();
+  });
+
+  const start = (...runtimeNamespaces: string[]): void => {
+    const client = createKubeClient({ credentials, fieldManager: 'test' });
+    caches = startCaches({
+      resource: USERSWARMS,
+      runtimeNamespaces,
+      start: (options) =>
+        startInformer({
+          ...options,
+          client,
+          watch: createWatch(credentials),
+          logger: silentLogger,
+          timing: { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } },
+        }),
+      onParent: () => {},
+      onChild: ({ before, after }) => touched.push(`child ${(after ?? before)?.metadata.name}`),
+      onPod: () => {},
+      onNamespace: (name) => touched.push(name),
+    });
+  };
+  const state = (name: string): string | undefined => caches.scope(name)?.state();
+  const becomes = (name: string, wanted: string): Promise<void> => eventually(() => state(name) === wanted);
+
+  it('one namespace that may not be read does not hold up the others', async () => {
+    for (const name of ['good', 'bad']) api.put(NAMESPACES, namespace(name));
+    api.put('/api/v1/namespaces/good/services', serviceOf('good', 'u1'));
+    api.script(({ path }, response) => {
+      if (!path.startsWith('/api/v1/namespaces/bad/')) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    start('good', 'bad');
+    await becomes('good', 'ready');
+    await becomes('bad', 'denied');
+    expect(caches.synced()).toBe(true);
+    expect(caches.scope('good')?.children['Service.v1'].indexed('u1')).toHaveLength(1);
+    expect(touched).toEqual(expect.arrayContaining(['good', 'bad']));
+  });
+
+  it('a namespace that does not exist has nothing in it, and is not asked about', async () => {
+    start('missing');
+    await becomes('missing', 'absent');
+    expect(api.requests.filter(({ path }) => path.includes('/missing/'))).toEqual([]);
+    api.put(NAMESPACES, namespace('missing'));
+    api.put('/api/v1/namespaces/missing/services', serviceOf('missing', 'u1'));
+    await becomes('missing', 'ready');
+    expect(caches.scope('missing')?.children['Service.v1'].list()).toHaveLength(1);
+  });
+
+  it('what was in a namespace goes with it, also when nobody may look there any more', async () => {
+    api.put(NAMESPACES, namespace('doomed'));
+    api.put('/api/v1/namespaces/doomed/services', serviceOf('doomed', 'u1'));
+    start('doomed');
+    await becomes('doomed', 'ready');
+    api.script(({ path }, response) => {
+      if (!path.startsWith('/api/v1/namespaces/doomed/')) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    api.endWatches('cut');
+    await becomes('doomed', 'denied');
+    touched.length = 0;
+    api.remove(NAMESPACES, 'doomed');
+    await becomes('doomed', 'absent');
+    expect(caches.scope('doomed')?.children['Service.v1'].list()).toEqual([]);
+    expect(touched).toEqual(expect.arrayContaining(['doomed', 'child s']));
+  });
+
+  it('is not filled while Namespaces or UserSwarms are unknown', async () => {
+    let silent = true;
+    api.script(({ path }) => (silent && path === SWARMS ? true : undefined));
+    start('good');
+    await becomes('good', 'absent');
+    expect(caches.synced()).toBe(false);
+    silent = false;
+    await caches.stop();
+    start('good');
+    await eventually(() => caches.synced());
+  });
+
+  it('reads the runtime namespace, and the default one where none is said', () => {
+    const swarm = (spec: object): KubernetesObject => ({ apiVersion: 'a', kind: 'b', metadata: { name: 'w' }, spec });
+    expect(runtimeNamespaceOf(swarm({ placement: { runtimeNamespace: 'x' } }))).toBe('x');
+    expect(runtimeNamespaceOf(swarm({}))).toBe('userswarms');
+  });
+});

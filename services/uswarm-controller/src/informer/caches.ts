@@ -1,0 +1,71 @@
+import { DEFAULT_RUNTIME_NAMESPACE, type KubernetesObject, type UserSwarm } from '@uswarm/contract/userswarm';
+import { NAMESPACES, type Resource } from '../api/resources.js';
+import type { Informer } from './informer.js';
+import { createNamespaceScope, type NamespaceScope, type StartOptions } from './namespace-scope.js';
+import { type Change, createStore, type Store } from './store.js';
+
+/** Everything that is watched. */
+export interface Caches {
+  readonly parents: Store;
+  readonly namespaces: Store;
+  /** Undefined for a namespace that we do not look after. */
+  scope(namespace: string): NamespaceScope | undefined;
+  /** Whether UserSwarms and Namespaces are known; single runtime namespaces may lag or be out of reach. */
+  synced(): boolean;
+  stop(): Promise<void>;
+}
+
+export interface CachesDeps {
+  resource: Resource;
+  runtimeNamespaces: readonly string[];
+  start: (options: Omit<StartOptions, 'namespace' | 'labelSelector'> & Partial<StartOptions>) => Informer;
+  onParent: (change: Change) => void;
+  onChild: (change: Change) => void;
+  onPod: (change: Change) => void;
+  /** The namespace came, went, changed, or what is in it became known or unknown. */
+  onNamespace: (name: string) => void;
+}
+
+/** The namespace that the children of a UserSwarm belong into; also of one that no schema has filled in. */
+export const runtimeNamespaceOf = (parent: KubernetesObject): string => {
+  const { placement } = (parent['spec'] ?? {}) as Partial<UserSwarm['spec']>;
+  return placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;
+};
+
+export function startCaches(deps: CachesDeps): Caches {
+  const { resource, start, onParent, onChild, onPod, onNamespace } = deps;
+  const scopes = new Map(
+    deps.runtimeNamespaces.map((name) => {
+      const onState = (): void => onNamespace(name);
+      return [name, createNamespaceScope({ name, start, onChild, onPod, onState })] as const;
+    }),
+  );
+  const parents = createStore({ indexBy: runtimeNamespaceOf, onChange: onParent });
+  const namespaces = createStore({
+    onChange: ({ before, after }) => {
+      const name = (after ?? before)?.metadata.name ?? '';
+      updatePresence(name);
+      if (before === undefined || after === undefined || phaseOf(before) !== phaseOf(after)) onNamespace(name);
+    },
+  });
+  const updatePresence = (name: string): void => {
+    if (namespaceInformer.state() !== 'loading') scopes.get(name)?.setPresence(namespaces.get(name) !== undefined);
+  };
+  const onState = (): void => {
+    for (const name of scopes.keys()) updatePresence(name);
+  };
+  const namespaceInformer: Informer = start({ resource: NAMESPACES, store: namespaces, onState });
+  const parentInformer = start({ resource, store: parents, onState: () => {} });
+  return {
+    parents,
+    namespaces,
+    scope: (namespace) => scopes.get(namespace),
+    synced: () => namespaceInformer.state() !== 'loading' && parentInformer.state() !== 'loading',
+    async stop() {
+      await Promise.all([namespaceInformer, parentInformer, ...scopes.values()].map((part) => part.stop()));
+    },
+  };
+}
+
+const phaseOf = (namespace: KubernetesObject): unknown =>
+  (namespace['status'] as { phase?: unknown } | undefined)?.phase;

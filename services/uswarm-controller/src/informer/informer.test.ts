@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
+import { createKubeClient } from '../api/client.js';
+import { createCredentials, type Credentials } from '../api/credentials.js';
+import { CHILD_RESOURCES } from '../api/resources.js';
+import { createWatch } from '../api/watch.js';
+import { type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
+import { createStore, type Store } from './store.js';
+
+const SERVICES = '/api/v1/namespaces/ns/services';
+const FAST: InformerTiming = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } };
+
+const service = (name: string): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'ns', labels: { 'controller-uid': 'x' } },
+});
+
+describe('the informer', () => {
+  let api: ScriptedApi;
+  let credentials: Credentials;
+  let store: Store;
+  let faults: InformerFault[];
+  let informer: Informer;
+
+  const start = (timing: Partial<InformerTiming> = {}): void => {
+    informer = startInformer({
+      client: createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 500 }),
+      watch: createWatch(credentials),
+      resource: CHILD_RESOURCES['Service.v1'],
+      namespace: 'ns',
+      labelSelector: 'controller-uid',
+      store,
+      timing: { ...FAST, ...timing },
+      logger: silentLogger,
+      onFault: (fault) => faults.push(fault),
+    });
+  };
+  const names = (): string[] =>
+    store
+      .list()
+      .map(({ metadata }) => metadata.name)
+      .toSorted();
+  const sees = (...expected: string[]): Promise<void> =>
+    eventually(() => JSON.stringify(names()) === JSON.stringify(expected));
+  const lists = (): number =>
+    api.requests.filter(({ method, path, query }) => method === 'GET' && path === SERVICES && !query.has('watch'))
+      .length;
+  /** A watch that runs has seen everything up to now. */
+  const watching = (): Promise<void> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    credentials = await createCredentials(api.config);
+    store = createStore();
+    faults = [];
+  });
+  afterEach(async () => {
+    await informer.stop();
+    await credentials.close();
+    await api.close();
+  });
+
+  it('lists, then follows what happens', async () => {
+    api.put(SERVICES, service('a'));
+    start();
+    await sees('a');
+    await watching();
+    api.put(SERVICES, service('b'));
+    await sees('a', 'b');
+    api.remove(SERVICES, 'a');
+    await sees('b');
+    expect(store.list()[0]).toMatchObject({ apiVersion: 'v1', kind: 'Service' });
+    expect({ lists: lists(), faults }).toEqual({ lists: 1, faults: [] });
+  });
+
+  it('lists in pages', async () => {
+    const page = (name: string, next?: string): string =>
+      JSON.stringify({
+        kind: 'ServiceList',
+        metadata: { resourceVersion: '7', continue: next },
+        items: [service(name)],
+      });
+    api.script(({ path, query }, response) => {
+      if (path !== SERVICES || query.has('watch')) return undefined;
+      expect(query.get('limit')).toBe('500');
+      response.end(query.get('continue') === 'more' ? page('b') : page('a', 'more'));
+      return true;
+    });
+    start();
+    await sees('a', 'b');
+  });
+
+  it.each(['end', 'cut'] as const)('goes on where it was when its watch ends (%s)', async (how) => {
+    start();
+    await watching();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    api.endWatches(how);
+    api.put(SERVICES, service('b'));
+    await sees('a', 'b');
+    expect(lists()).toBe(1);
+  });
+
+  it('lists anew when what it has seen is too old for a watch (410 in the stream)', async () => {
+    api.put(SERVICES, service('a'));
+    start();
+    await watching();
+    api.endWatches('cut');
+    api.remove(SERVICES, 'a');
+    api.put(SERVICES, service('b'));
+    api.compact();
+    await sees('b');
+    expect(faults).toContain('gone');
+  });
+
+  it('lists anew when the watch itself is answered with 410', async () => {
+    start();
+    await watching();
+    const heal = api.script(({ query }, response) => {
+      if (!query.has('watch')) return undefined;
+      response.writeHead(410).end('{"code":410,"reason":"Gone"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => faults.includes('gone'));
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(lists()).toBeGreaterThan(1);
+  });
+
+  it.each(['<html>', '{"type":"ADDED"}', '{"type":"WHAT","object":{"metadata":{"resourceVersion":"9"}}}'])(
+    'lists anew when the stream has something in it that is no event: %s',
+    async (text) => {
+      start();
+      await watching();
+      // What the broken line stood for is lost to the watch.
+      api.say(SERVICES, text);
+      await eventually(() => lists() > 1);
+      api.put(SERVICES, service('a'));
+      await sees('a');
+      expect(faults).toEqual(['garbage']);
+    },
+  );
+
+  it('drops a connection that says nothing, and goes on by another', async () => {
+    let swallowed = 0;
+    const heal = api.script(({ query }, response) => {
+      if (!query.has('watch') || swallowed > 0) return undefined;
+      swallowed += 1;
+      response.writeHead(200).flushHeaders();
+      return true;
+    });
+    start({ silenceMs: 100 });
+    await eventually(() => faults.includes('silence'));
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(lists()).toBe(1);
+  });
+
+  it('does not wait for ever for a list', async () => {
+    let swallowed = 0;
+    api.script(({ query }) => {
+      if (query.has('watch') || swallowed > 0) return undefined;
+      swallowed += 1;
+      return true;
+    });
+    api.put(SERVICES, service('a'));
+    start();
+    await sees('a');
+    expect(faults).toEqual(['connection']);
+  });
+
+  it('outlives a restart of the API server', async () => {
+    start();
+    await watching();
+    await api.restart(60);
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(faults).toContain('connection');
+  });
+
+  it('says that it is refused, and works once it is not', async () => {
+    const heal = api.script(({ path }, response) => {
+      if (path !== SERVICES) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    start();
+    await eventually(() => informer.state() === 'denied');
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(informer.state()).toBe('ready');
+  });
+
+  it('lists anew when the server will not let it watch from where it was', async () => {
+    start();
+    await watching();
+    const heal = api.script(({ query }, response) => {
+      if (!query.has('watch')) return undefined;
+      response.writeHead(504).end('{"code":504,"reason":"Timeout","message":"Too large resource version"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => lists() > 1);
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(faults).toContain('refused');
+  });
+
+  it('forgets what was there when the history of the server begins anew', async () => {
+    for (const name of ['a', 'b', 'c']) api.put(SERVICES, service(name));
+    start();
+    await sees('a', 'b', 'c');
+    const old = { kind: 'ServiceList', metadata: { resourceVersion: '5' }, items: [] };
+    api.script(({ path, query }, response) => {
+      if (path !== SERVICES || query.has('watch')) return undefined;
+      response.end(JSON.stringify(old));
+      return true;
+    });
+    api.compact();
+    api.endWatches('end');
+    await sees();
+    expect(faults).toContain('gone');
+  });
+
+  it('does not come back after it was stopped, wherever it was', async () => {
+    for (const pause of [0, 1, 5, 20, 50]) {
+      start();
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      await informer.stop();
+      // What was on its way arrives.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await eventually(() => api.watches() === 0);
+      const asked = api.requests.length;
+      api.put(SERVICES, service(`after-${pause}`));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      expect(api.requests.length).toBe(asked);
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { type Backoff, backoffDelay, type Logger } from '@uswarm/service-kit';
+import type { KubeClient } from '../api/client.js';
+import { isDenied, isGone, KubeError } from '../api/errors.js';
+import type { Resource } from '../api/resources.js';
+import { type Watch, WatchGarbage, WatchSilence } from '../api/watch.js';
+import { isNewer } from './resource-version.js';
+import type { Store } from './store.js';
+
+/** Why a watch or a list ended other than by the server's regular end. */
+export type InformerFault = 'gone' | 'garbage' | 'silence' | 'denied' | 'refused' | 'connection';
+
+export interface InformerTiming {
+  /** Seconds after which the server ends each watch. */
+  watchS: number;
+  /** Milliseconds that the connection may be silent; more than `watchS`. */
+  silenceMs: number;
+  backoff: Backoff;
+}
+
+/** A server that ends a watch every 25 s tells a quiet one from a dead one: nothing for 30 s is dead. */
+export const DEFAULT_TIMING: InformerTiming = {
+  watchS: 25,
+  silenceMs: 30_000,
+  backoff: { initialMs: 200, maxMs: 10_000 },
+};
+
+export interface InformerDeps {
+  client: Pick<KubeClient, 'list'>;
+  watch: Watch;
+  resource: Resource;
+  namespace?: string;
+  labelSelector?: string;
+  store: Store;
+  timing?: InformerTiming;
+  logger: Pick<Logger, 'warn'>;
+  /** Told of each fault, and of each start of a watch. */
+  onFault?: (fault: InformerFault) => void;
+  onWatch?: () => void;
+  /** Told when `state` changes. */
+  onState?: () => void;
+}
+
+/**
+ * `loading` until the first list is there; `denied` while the server refuses us, and so also what
+ * was seen before may be old; `ready` otherwise, also while the server cannot be reached.
+ */
+export type InformerState = 'loading' | 'ready' | 'denied';
+
+export interface Informer {
+  state(): InformerState;
+  stop(): Promise<void>;
+}
+
+const PAGE = 500;
+/** A watch that ends sooner than this without an event, in ms, was a failure. */
+const SHORT_MS = 1_000;
+/** Watches that fail one after the other before everything is listed again. */
+const FAILED_WATCHES = 3;
+
+/** Keeps `store` like what the server has, from now until it is stopped. */
+export function startInformer(deps: InformerDeps): Informer {
+  const { timing = DEFAULT_TIMING, logger, onFault = () => {}, onState = () => {} } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let state: InformerState = 'loading';
+  const enter = (next: InformerState): void => {
+    if (state === next) return;
+    state = next;
+    onState();
+  };
+
+  const run = async (): Promise<void> => {
+    const seen: Seen = { version: undefined, listed: undefined };
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        if (seen.version === undefined) await list(deps, seen, signal);
+        enter('ready');
+        if (await watchOnce(deps, timing, seen, signal)) failures = 0;
+        else failures += 1;
+      } catch (error) {
+        if (signal.aborted) return;
+        const fault = faultOf(error);
+        onFault(fault);
+        logger.warn({ err: error, fault, resource: deps.resource.plural, namespace: deps.namespace }, 'watch failed');
+        if (fault === 'denied') enter('denied');
+        failures += 1;
+        if (mustList(fault) || failures % FAILED_WATCHES === 0) seen.version = undefined;
+      }
+      if (failures > 0) await sleep(backoffDelay(timing.backoff, failures - 1), undefined, { signal }).catch(() => {});
+    }
+  };
+  const running = run();
+  return {
+    state: () => state,
+    stop: () => {
+      stopping.abort();
+      return running;
+    },
+  };
+}
+
+/** `version` is where the next watch begins; `listed` the last one that a list or a watch of ours came to. */
+interface Seen {
+  version: string | undefined;
+  listed: string | undefined;
+}
+
+async function list(
+  { client, resource, namespace, labelSelector, store }: InformerDeps,
+  seen: Seen,
+  signal: AbortSignal,
+) {
+  const items: KubernetesObject[] = [];
+  let continueToken: string | undefined;
+  let resourceVersion: string;
+  do {
+    const options = { namespace, labelSelector, limit: PAGE, continueToken };
+    const page = await client.list(resource, options, signal);
+    items.push(...page.items);
+    ({ resourceVersion, continueToken } = page);
+  } while (continueToken !== undefined);
+  // A server that was restored from a backup counts from an earlier version again.
+  const reset = seen.listed !== undefined && isNewer(seen.listed, resourceVersion);
+  store.replace(items, resourceVersion, reset);
+  seen.version = resourceVersion;
+  seen.listed = resourceVersion;
+}
+
+/** @returns whether it went well: an event came, or it lasted. */
+async function watchOnce(
+  { watch, resource, namespace, labelSelector, store, onWatch = () => {} }: InformerDeps,
+  { watchS, silenceMs }: InformerTiming,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const start = performance.now();
+  let events = 0;
+  const options = { namespace, labelSelector, resourceVersion: seen.version ?? '', lastsS: watchS, silenceMs };
+  onWatch();
+  await watch(
+    resource,
+    options,
+    ({ type, object }) => {
+      events += 1;
+      if (type === 'DELETED') store.remove(object);
+      else if (type !== 'BOOKMARK') store.put(object);
+      seen.version = object.metadata.resourceVersion;
+      seen.listed = seen.version;
+    },
+    signal,
+  );
+  return events > 0 || performance.now() - start >= SHORT_MS;
+}
+
+function faultOf(error: unknown): InformerFault {
+  if (isGone(error)) return 'gone';
+  if (isDenied(error)) return 'denied';
+  if (error instanceof WatchGarbage) return 'garbage';
+  if (error instanceof WatchSilence) return 'silence';
+  return error instanceof KubeError ? 'refused' : 'connection';
+}
+
+/** After a lost connection or a busy server the watch goes on where it was; after all else we may have missed something. */
+function mustList(fault: InformerFault): boolean {
+  return fault === 'gone' || fault === 'garbage' || fault === 'denied';
+}

@@ -1,0 +1,98 @@
+import {
+  CHILD_GROUPS,
+  type ChildGroup,
+  type KubernetesObject,
+  LABEL,
+  RUNTIME_COMPONENT,
+} from '@uswarm/contract/userswarm';
+import { CHILD_RESOURCES, PODS, type Resource } from '../api/resources.js';
+import type { Informer } from './informer.js';
+import { type Change, createStore, type Store } from './store.js';
+
+/**
+ * `absent`: the cluster has no such namespace, so nothing is in it. `denied`: we may not look into
+ * it, so what is in it is not known.
+ */
+export type ScopeState = 'loading' | 'ready' | 'denied' | 'absent';
+
+/** What is in one runtime namespace. Trouble with one does not touch the others. */
+export interface NamespaceScope {
+  readonly name: string;
+  readonly children: Readonly<Record<ChildGroup, Store>>;
+  readonly pods: Store;
+  state(): ScopeState;
+  /** The namespace is there, is not there, or that is not known yet. */
+  setPresence(present: boolean | undefined): void;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  resource: Resource;
+  namespace: string;
+  labelSelector: string;
+  store: Store;
+  onState: () => void;
+}
+
+export interface NamespaceScopeDeps {
+  name: string;
+  start: (options: StartOptions) => Informer;
+  onChild: (change: Change) => void;
+  onPod: (change: Change) => void;
+  /** `state` may have changed. */
+  onState: () => void;
+}
+
+const SELECTED = { children: LABEL.controllerUid, pods: `${LABEL.name}=${RUNTIME_COMPONENT}` };
+
+/** The uid of the object that controls this one. */
+export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+
+export function createNamespaceScope({ name, start, onChild, onPod, onState }: NamespaceScopeDeps): NamespaceScope {
+  const childStore = (): Store => createStore({ indexBy: ownerUid, onChange: onChild });
+  const children = Object.fromEntries(CHILD_GROUPS.map((group) => [group, childStore()])) as Record<ChildGroup, Store>;
+  const pods = createStore({ indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance], onChange: onPod });
+  let presence: boolean | undefined;
+  let informers: Informer[] = [];
+  let stopping: Promise<unknown> = Promise.resolve();
+
+  const stop = (): void => {
+    const stopped = informers.map((informer) => informer.stop());
+    informers = [];
+    stopping = Promise.all([stopping, ...stopped]);
+  };
+  const open = (): void => {
+    const begin = (resource: Resource, labelSelector: string, store: Store): Informer =>
+      start({ resource, namespace: name, labelSelector, store, onState });
+    informers = [
+      ...CHILD_GROUPS.map((group) => begin(CHILD_RESOURCES[group], SELECTED.children, children[group])),
+      begin(PODS, SELECTED.pods, pods),
+    ];
+  };
+  return {
+    name,
+    children,
+    pods,
+    state() {
+      if (presence === false) return 'absent';
+      const states = informers.map((informer) => informer.state());
+      if (states.includes('denied')) return 'denied';
+      return informers.length === 0 || states.includes('loading') ? 'loading' : 'ready';
+    },
+    setPresence(present) {
+      if (present === presence || present === undefined) return;
+      presence = present;
+      if (present) open();
+      else {
+        stop();
+        for (const store of [...Object.values(children), pods]) store.clear();
+      }
+      onState();
+    },
+    async stop() {
+      stop();
+      await stopping;
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import fc from 'fast-check';
+import { isNewer } from './resource-version.js';
+import { type Change, createStore } from './store.js';
+
+const object = (name: string, version: number, uid = `uid-${name}`): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'ns', uid, resourceVersion: `${version}`, labels: { team: uid } },
+});
+
+describe('versions', () => {
+  it.each([
+    ['9', '10', false],
+    ['10', '9', true],
+    ['10', '10', false],
+    ['99999999999999999999', '100000000000000000000', false],
+    [undefined, '1', true],
+    ['1', undefined, true],
+    ['b', 'a', true],
+  ])('%s after %s: %s', (a, b, newer) => expect(isNewer(a, b)).toBe(newer));
+});
+
+interface Step {
+  kind: 'write' | 'delete' | 'own write' | 'own delete' | 'deliver' | 'list';
+  name: string;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom('write', 'delete', 'own write', 'own delete', 'deliver', 'deliver', 'list'),
+  name: fc.constantFrom('a', 'b'),
+});
+
+/** A server whose events arrive late, and a list that may be on its way while things happen. */
+function createServer() {
+  const objects = new Map<string, KubernetesObject>();
+  let version = 0;
+  let born = 0;
+  const events: { type: 'put' | 'remove'; object: KubernetesObject }[] = [];
+  return {
+    objects,
+    events,
+    write(name: string): KubernetesObject {
+      version += 1;
+      born += objects.has(name) ? 0 : 1;
+      const uid = objects.get(name)?.metadata.uid ?? `uid-${name}-${born}`;
+      const written = object(name, version, uid);
+      objects.set(name, written);
+      events.push({ type: 'put', object: written });
+      return written;
+    },
+    delete(name: string): KubernetesObject | undefined {
+      const found = objects.get(name);
+      if (found === undefined) return undefined;
+      version += 1;
+      objects.delete(name);
+      events.push({ type: 'remove', object: object(name, version, found.metadata.uid) });
+      return found;
+    },
+    snapshot: () => ({ items: [...objects.values()], resourceVersion: `${version}` }),
+  };
+}
+
+describe('the store', () => {
+  it('is never older than our own writes, and in the end what the server has', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const server = createServer();
+        const store = createStore();
+        const stale: string[] = [];
+        let listing: ReturnType<typeof server.snapshot> | undefined;
+        const deliver = (): void => {
+          const event = server.events.shift();
+          if (event?.type === 'put') store.put(event.object);
+          else if (event !== undefined) store.remove(event.object);
+        };
+        for (const { kind, name } of steps) {
+          if (kind === 'write') server.write(name);
+          else if (kind === 'delete') server.delete(name);
+          // While a list is on its way, no watch runs.
+          else if (kind === 'deliver' && listing === undefined) deliver();
+          else if (kind === 'own write') {
+            const written = server.write(name);
+            store.written(written);
+            const { resourceVersion } = store.get(`ns/${name}`)?.metadata ?? {};
+            if (resourceVersion !== written.metadata.resourceVersion) stale.push(name);
+          } else if (kind === 'own delete') {
+            const found = store.get(`ns/${name}`);
+            if (found === undefined || server.objects.get(name)?.metadata.uid !== found.metadata.uid) continue;
+            server.delete(name);
+            store.deleted(found);
+            if (store.get(`ns/${name}`) !== undefined) stale.push(name);
+          } else if (kind === 'list' && listing === undefined) {
+            // A watch that is lost ends with a list; its events are not delivered any more.
+            server.events.length = 0;
+            listing = server.snapshot();
+          } else if (kind === 'list' && listing !== undefined) {
+            store.replace(listing.items, listing.resourceVersion);
+            listing = undefined;
+          }
+        }
+        expect(stale).toEqual([]);
+        if (listing !== undefined) store.replace(listing.items, listing.resourceVersion);
+        while (server.events.length > 0) deliver();
+        const versions = (objects: KubernetesObject[]): unknown[] =>
+          objects.map(({ metadata }) => [metadata.name, metadata.resourceVersion]).toSorted();
+        expect(versions(store.list())).toEqual(versions([...server.objects.values()]));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('tells of what a watch or a list changed, and not of what we wrote', () => {
+    const changes: string[] = [];
+    const name = ({ before, after }: Change): string =>
+      `${before?.metadata.resourceVersion ?? '-'}→${after?.metadata.resourceVersion ?? '-'}`;
+    const store = createStore({ onChange: (change) => changes.push(name(change)) });
+    store.put(object('a', 1));
+    store.written(object('a', 2));
+    store.put(object('a', 2));
+    store.put(object('a', 3));
+    store.replace([], '9');
+    expect(changes).toEqual(['-→1', '2→3', '3→-']);
+  });
+
+  it('keeps what we wrote while a list was on its way', () => {
+    const store = createStore();
+    store.written(object('a', 12));
+    store.replace([object('b', 3)], '10');
+    expect(store.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  });
+
+  it('takes a list as it is when the server counts from an earlier version again', () => {
+    const store = createStore();
+    store.put(object('a', 500));
+    store.put(object('b', 501));
+    store.replace([object('a', 7)], '10', true);
+    expect(store.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion])).toEqual([['a', '7']]);
+  });
+
+  it('finds by its index what is there now', () => {
+    const store = createStore({ indexBy: ({ metadata }) => metadata.labels?.['team'] });
+    store.put(object('a', 1, 'red'));
+    store.put(object('b', 2, 'red'));
+    store.put({ ...object('a', 3, 'red'), metadata: { ...object('a', 3, 'red').metadata, labels: { team: 'blue' } } });
+    expect(store.indexed('red').map(({ metadata }) => metadata.name)).toEqual(['b']);
+    expect(store.indexed('blue').map(({ metadata }) => metadata.name)).toEqual(['a']);
+    store.clear();
+    expect(store.indexed('red')).toEqual([]);
+  });
+
+  it('keeps no managed fields', () => {
+    const store = createStore();
+    const full = object('a', 1);
+    store.put({ ...full, metadata: { ...full.metadata, managedFields: [{ manager: 'x' }] } } as KubernetesObject);
+    expect(store.get('ns/a')?.metadata).not.toHaveProperty('managedFields');
+  });
+});

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@uswarm/service-kit';
+import type { Lease } from './lease.js';
+
+export interface CampaignTiming {
+  /** Milliseconds between two attempts to get the lease or to renew it. */
+  everyMs: number;
+  /** Milliseconds without a renewal after which leading ends; less than the lease lasts. */
+  deadlineMs: number;
+}
+
+export const LEASE_DURATION_S = 15;
+export const DEFAULT_CAMPAIGN: CampaignTiming = { everyMs: 2_000, deadlineMs: 10_000 };
+
+export interface CampaignDeps {
+  lease: Lease;
+  timing?: CampaignTiming;
+  /** Leads until aborted; the lease is given back only after it has ended. */
+  lead: (signal: AbortSignal) => Promise<void>;
+  logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+type Hold = 'held' | 'lost' | 'unknown';
+
+/** Stands by for the lease, leads while it holds it, and stands by again if it is lost, until aborted. */
+export async function campaign(deps: CampaignDeps, signal: AbortSignal): Promise<void> {
+  const { lease, timing = DEFAULT_CAMPAIGN, lead, logger } = deps;
+  const hold = async (timeoutMs: number): Promise<Hold> => {
+    try {
+      return (await lease.tryHold(AbortSignal.timeout(timeoutMs))) ? 'held' : 'lost';
+    } catch (error) {
+      logger.warn({ err: error }, 'the lease can be neither read nor renewed');
+      return 'unknown';
+    }
+  };
+  while (!signal.aborted) {
+    if ((await hold(timing.deadlineMs)) === 'held') {
+      logger.info({}, 'leading');
+      const lost = new AbortController();
+      const leading = lead(AbortSignal.any([signal, lost.signal]));
+      await renewUntilLost(hold, timing, signal);
+      lost.abort(new Error('the lease is lost'));
+      await leading;
+      if (!signal.aborted) logger.warn({}, 'the lease is lost: standing by');
+    }
+    await pause(timing.everyMs, signal);
+  }
+  await lease.release(AbortSignal.timeout(timing.everyMs)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'the lease could not be released and has to run out');
+  });
+}
+
+/** Ends when another holds it, or when for the whole deadline nobody could say. */
+async function renewUntilLost(
+  hold: (timeoutMs: number) => Promise<Hold>,
+  { everyMs, deadlineMs }: CampaignTiming,
+  signal: AbortSignal,
+): Promise<void> {
+  let renewedAt = performance.now();
+  const left = (): number => deadlineMs - (performance.now() - renewedAt);
+  while (left() > 0) {
+    await pause(Math.min(everyMs, left()), signal);
+    if (signal.aborted) return;
+    const asked = performance.now();
+    const answer = await hold(Math.max(1, Math.min(everyMs * 2, left())));
+    if (answer === 'held') renewedAt = asked;
+    if (answer === 'lost') return;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { silentLogger, systemClock } from '@uswarm/service-kit';
+import { eventually } from '../../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
+import { createKubeClient } from '../api/client.js';
+import { createCredentials, type Credentials } from '../api/credentials.js';
+import { campaign } from './campaign.js';
+import { createLease, type Lease } from './lease.js';
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
+const never = new AbortController().signal;
+
+describe('the lease', () => {
+  let api: ScriptedApi;
+  let credentials: Credentials;
+  let elapsed: number;
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    credentials = await createCredentials(api.config);
+    elapsed = 0;
+  });
+  afterEach(async () => {
+    await credentials.close();
+    await api.close();
+  });
+
+  const lease = (identity: string): Lease =>
+    createLease({
+      client: createKubeClient({ credentials, fieldManager: 'test' }),
+      namespace: 'backend',
+      name: 'c',
+      identity,
+      durationS: 15,
+      clock: systemClock,
+      elapsed: () => elapsed,
+    });
+  const spec = (): unknown => api.get(LEASES, 'c')?.['spec'];
+
+  it('is taken by the first and by nobody else while it is renewed', async () => {
+    const [a, b] = [lease('a'), lease('b')];
+    expect(await a.tryHold(never)).toBe(true);
+    for (let round = 0; round < 4; round += 1) {
+      elapsed += 10_000;
+      expect(await a.tryHold(never)).toBe(true);
+      expect(await b.tryHold(never)).toBe(false);
+    }
+    expect(spec()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
+  });
+
+  it('is taken over when it was seen unchanged for as long as it lasts, whatever its times say', async () => {
+    const [a, b] = [lease('a'), lease('b')];
+    await a.tryHold(never);
+    api.put(LEASES, {
+      ...api.get(LEASES, 'c')!,
+      spec: { ...(spec() as object), renewTime: '2001-01-01T00:00:00.000000Z' },
+    });
+    expect(await b.tryHold(never)).toBe(false);
+    elapsed += 15_001;
+    expect(await b.tryHold(never)).toBe(true);
+    expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    expect(await a.tryHold(never)).toBe(false);
+  });
+
+  it('is free at once when it is given back', async () => {
+    const [a, b] = [lease('a'), lease('b')];
+    await a.tryHold(never);
+    expect(await b.tryHold(never)).toBe(false);
+    await b.release(never);
+    expect(spec()).toMatchObject({ holderIdentity: 'a' });
+    await a.release(never);
+    expect(await b.tryHold(never)).toBe(true);
+  });
+
+  it('is held by one alone, however many ask at the same time', async () => {
+    const all = ['a', 'b', 'c', 'd'].map((name) => lease(name));
+    const held = await Promise.all(all.map((one) => one.tryHold(never)));
+    expect(held.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('is not given up because the server could not be asked', async () => {
+    const a = lease('a');
+    await a.tryHold(never);
+    const heal = api.script((_request, response) => {
+      response.writeHead(500).end('{}');
+      return true;
+    });
+    await expect(a.tryHold(never)).rejects.toThrow();
+    heal();
+    expect(await a.tryHold(never)).toBe(true);
+  });
+});
+
+describe('the campaign', () => {
+  const TIMING = { everyMs: 10, deadlineMs: 60 };
+
+  /** A lease of which the test says what happens to it. */
+  const scripted = () => {
+    const lease = { answer: (): boolean => false, released: 0, led: 0, leading: false };
+    const stopping = new AbortController();
+    const running = campaign(
+      {
+        lease: {
+          tryHold: async () => lease.answer(),
+          release: async () => void (lease.released += 1),
+        },
+        timing: TIMING,
+        logger: silentLogger,
+        lead: async (signal) => {
+          lease.led += 1;
+          lease.leading = true;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          lease.leading = false;
+        },
+      },
+      stopping.signal,
+    );
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await running;
+    };
+    return { lease, stop };
+  };
+
+  it('leads while the lease is held, and gives it back after it has stopped leading', async () => {
+    const { lease, stop } = scripted();
+    lease.answer = () => true;
+    await eventually(() => lease.leading);
+    expect(lease.released).toBe(0);
+    await stop();
+    expect(lease).toMatchObject({ leading: false, led: 1, released: 1 });
+  });
+
+  it('stands by as soon as another holds it, and may lead again', async () => {
+    const { lease, stop } = scripted();
+    lease.answer = () => true;
+    await eventually(() => lease.leading);
+    lease.answer = () => false;
+    await eventually(() => !lease.leading);
+    lease.answer = () => true;
+    await eventually(() => lease.led === 2 && lease.leading);
+    await stop();
+    expect(lease).toMatchObject({ leading: false, released: 1 });
+  });
+
+  it('leads on through a short silence and ends in a long one', async () => {
+    const { lease, stop } = scripted();
+    lease.answer = () => true;
+    await eventually(() => lease.leading);
+    let failures = 0;
+    lease.answer = () => {
+      failures += 1;
+      if (failures > 2) return true;
+      throw new Error('no answer');
+    };
+    await eventually(() => failures > 4);
+    expect(lease).toMatchObject({ leading: true, led: 1 });
+    lease.answer = () => {
+      throw new Error('no answer');
+    };
+    await eventually(() => !lease.leading);
+    await stop();
+  });
+});

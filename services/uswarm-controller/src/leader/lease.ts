@@ -1,0 +1,113 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { Clock } from '@uswarm/service-kit';
+import type { KubeClient } from '../api/client.js';
+import { isAlreadyExists, isConflict, isNotFound } from '../api/errors.js';
+import { LEASES } from '../api/resources.js';
+
+export interface LeaseDeps {
+  client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  namespace: string;
+  name: string;
+  /** Who we are; no two processes may share it. */
+  identity: string;
+  /** Seconds after the last renewal after which others may take the lease. */
+  durationS: number;
+  clock: Clock;
+  /** Milliseconds that pass, whatever is done to the clock. */
+  elapsed?: () => number;
+}
+
+export interface Lease {
+  /** @returns whether it is ours now. @throws what the API server says, when that cannot be known. */
+  tryHold(signal: AbortSignal): Promise<boolean>;
+  /** Lets others take it at once, if it is ours. */
+  release(signal: AbortSignal): Promise<void>;
+}
+
+interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+const specOf = (lease: KubernetesObject): LeaseSpec => (lease['spec'] ?? {}) as LeaseSpec;
+const microTime = (time: Date): string => time.toISOString().replace(/Z$/, '000Z');
+
+/**
+ * One Lease of `coordination.k8s.io`. Whether another holder's has run out is told by how long we
+ * have seen it unchanged, not by its times: clocks of different machines differ.
+ */
+export function createLease(deps: LeaseDeps): Lease {
+  const { client, namespace, name, identity, clock, elapsed = () => performance.now() } = deps;
+  let last: { lease: KubernetesObject; seenAt: number } | undefined;
+
+  const see = (lease: KubernetesObject): KubernetesObject => {
+    if (last?.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) last = { lease, seenAt: elapsed() };
+    return lease;
+  };
+  const isFree = (lease: KubernetesObject): boolean => {
+    const { holderIdentity = '', leaseDurationSeconds = 0 } = specOf(lease);
+    const since = elapsed() - (last?.seenAt ?? elapsed());
+    return holderIdentity === '' || since > leaseDurationSeconds * 1_000;
+  };
+  const take = async (lease: KubernetesObject, signal: AbortSignal): Promise<boolean> => {
+    const current = specOf(lease);
+    const mine = current.holderIdentity === identity;
+    if (!mine && !isFree(lease)) return false;
+    const spec = claim(deps, mine ? current : { leaseTransitions: (current.leaseTransitions ?? 0) + 1 });
+    try {
+      see(await client.replace(LEASES, { ...lease, spec }, undefined, signal));
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      last = undefined;
+      return false;
+    }
+  };
+  return {
+    async tryHold(signal) {
+      // Ours as far as we know: one request renews it.
+      if (last !== undefined && specOf(last.lease).holderIdentity === identity && (await take(last.lease, signal))) {
+        return true;
+      }
+      try {
+        return await take(see(await client.get(LEASES, { namespace, name }, signal)), signal);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+      const metadata = { namespace, name };
+      const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: claim(deps, {}) };
+      try {
+        see(await client.create(LEASES, lease, signal));
+        return true;
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        return false;
+      }
+    },
+    async release(signal) {
+      if (last === undefined || specOf(last.lease).holderIdentity !== identity) return;
+      const spec = {
+        ...specOf(last.lease),
+        holderIdentity: '',
+        leaseDurationSeconds: 1,
+        renewTime: microTime(clock.now()),
+      };
+      await client.replace(LEASES, { ...last.lease, spec }, undefined, signal);
+      last = undefined;
+    },
+  };
+}
+
+function claim({ identity, durationS, clock }: LeaseDeps, { acquireTime, leaseTransitions = 0 }: LeaseSpec): LeaseSpec {
+  const now = microTime(clock.now());
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: durationS,
+    acquireTime: acquireTime ?? now,
+    renewTime: now,
+    leaseTransitions,
+  };
+}

@@ -1,0 +1,37 @@
+import { hostname } from 'node:os';
+import { KubeConfig } from '@kubernetes/client-node';
+import { createLogger, createMetrics, runService, startOpsServer } from '@uswarm/service-kit';
+import { loadControllerConfig } from './config.js';
+import { createController } from './controller.js';
+
+const service = 'uswarm-controller';
+const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
+
+await runService({ logger }, async (stack) => {
+  const config = loadControllerConfig(process.env);
+  const kubeConfig = new KubeConfig();
+  if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) kubeConfig.loadFromDefault();
+  else kubeConfig.loadFromCluster();
+
+  const registry = createMetrics(service);
+  const controller = await createController({
+    kubeConfig,
+    hook: { url: config.SYNC_URL, token: config.SYNC_TOKEN, timeoutMs: config.SYNC_TIMEOUT_MS },
+    runtimeNamespaces: config.RUNTIME_NAMESPACES,
+    resyncS: config.RESYNC_S,
+    workers: config.WORKERS,
+    lease: config.LEADER_ELECTION ? { namespace: config.LEASE_NAMESPACE ?? '', name: config.LEASE_NAME } : undefined,
+    identity: config.POD_NAME ?? hostname(),
+    eventsNamespace: config.EVENTS_NAMESPACE,
+    logger,
+    registry,
+  });
+  stack.defer('controller', () => controller.stop());
+
+  const ops = await startOpsServer({ metrics: registry, ready: () => controller.ready(), port: config.OPS_PORT });
+  stack.defer('operations server', () => ops.close());
+  logger.info(
+    { ops_port: ops.port, hook: config.SYNC_URL, namespaces: config.RUNTIME_NAMESPACES },
+    'watching UserSwarms',
+  );
+});

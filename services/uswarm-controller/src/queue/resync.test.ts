@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { untilResync } from './resync.js';
+
+const PERIOD = 30_000;
+
+describe('the moments of resyncs', () => {
+  it('come once a period, always at the same moment of it', () => {
+    fc.assert(
+      fc.property(fc.uuid(), fc.integer({ min: 0, max: 2 ** 41 }), (uid, now) => {
+        const wait = untilResync(uid, now, PERIOD);
+        expect(wait).toBeGreaterThan(0);
+        expect(wait).toBeLessThanOrEqual(PERIOD);
+        expect(untilResync(uid, now + wait, PERIOD)).toBe(PERIOD);
+      }),
+    );
+  });
+
+  it('are spread over the period', () => {
+    const waits = Array.from({ length: 1_000 }, (_, at) => untilResync(`uid-${at}`, 0, PERIOD));
+    const inEachSecond = new Map<number, number>();
+    for (const wait of waits) {
+      const second = Math.floor((wait - 1) / 1_000);
+      inEachSecond.set(second, (inEachSecond.get(second) ?? 0) + 1);
+    }
+    expect(inEachSecond.size).toBe(30);
+    expect(Math.max(...inEachSecond.values())).toBeLessThan(70);
+  });
+});

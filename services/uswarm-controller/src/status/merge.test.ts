@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Condition, UserSwarm } from '@uswarm/contract/userswarm';
+import { nextStatus, type Status, SYNCED, type Synced, syncedChanged, syncedOf, withSynced } from './merge.js';
+
+const NOW = new Date('2030-01-01T00:00:00.123Z');
+const condition = (type: string, status: string, fields: object = {}): Condition =>
+  ({ type, status, reason: 'R', message: 'm', lastTransitionTime: '2029-01-01T00:00:00Z', ...fields }) as Condition;
+const parent = (status?: object): UserSwarm =>
+  ({ metadata: { name: 'w', generation: 4 }, ...(status === undefined ? {} : { status }) }) as UserSwarm;
+const FAILED: Synced = { status: 'False', reason: 'NameConflict', message: 'taken' };
+
+describe('the status after a sync', () => {
+  const stored = { phase: 'Ready', conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
+  const answered = { phase: 'Progressing', conditions: [condition('Synced', 'Unknown'), condition('Ready', 'False')] };
+
+  it('is what the webhook answered, with the generation that it saw and our Synced in its place', () => {
+    expect(nextStatus(parent(stored), answered, SYNCED, NOW)).toEqual({
+      phase: 'Progressing',
+      observedGeneration: 4,
+      conditions: [
+        {
+          type: 'Synced',
+          status: 'True',
+          observedGeneration: 4,
+          reason: 'Synced',
+          message: SYNCED.message,
+          lastTransitionTime: '2029-01-01T00:00:00Z',
+        },
+        condition('Ready', 'False'),
+      ],
+    });
+  });
+
+  it('changes the time of Synced only where it flips', () => {
+    const flipped = nextStatus(parent(stored), answered, FAILED, NOW);
+    expect(syncedOf(flipped)).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:00:00Z' });
+    const again = nextStatus(parent(flipped), answered, { ...FAILED, reason: 'Forbidden' }, new Date());
+    expect(syncedOf(again)).toMatchObject({ reason: 'Forbidden', lastTransitionTime: '2030-01-01T00:00:00Z' });
+  });
+
+  it('is what was stored, but for Synced, when the webhook did not answer', () => {
+    const after = nextStatus(parent({ ...stored, observedGeneration: 3 }), undefined, FAILED, NOW);
+    expect(after).toMatchObject({ phase: 'Ready', observedGeneration: 3 });
+    expect((after['conditions'] as Condition[])[0]).toEqual(condition('Ready', 'True'));
+    expect(syncedOf(after)).toMatchObject({ status: 'False', reason: 'NameConflict' });
+  });
+
+  it('of one that never had a status has Synced alone when the webhook did not answer', () => {
+    const after = nextStatus(parent(), undefined, FAILED, NOW);
+    expect(after).toEqual({ conditions: [expect.objectContaining({ type: 'Synced', status: 'False' })] });
+  });
+
+  it('is untouched without an answer and without a verdict', () => {
+    expect(nextStatus(parent(stored), undefined, undefined, NOW)).toEqual(stored);
+    expect(nextStatus(parent(), undefined, undefined, NOW)).toEqual({});
+  });
+
+  it('leaves Synced as the webhook handed it back while there is no verdict', () => {
+    expect(nextStatus(parent(stored), answered, undefined, NOW)).toEqual({ ...answered, observedGeneration: 4 });
+  });
+
+  it('is the same for the same sync, whenever it is done', () => {
+    const once = nextStatus(parent(stored), answered, SYNCED, NOW);
+    expect(nextStatus(parent(once), answered, SYNCED, new Date(0))).toEqual(once);
+  });
+
+  it('cuts a message at the length that a condition may have', () => {
+    const long = withSynced({}, { ...FAILED, message: 'x'.repeat(5_000) }, { stored: {}, generation: 1, now: NOW });
+    expect(syncedOf(long)?.message).toHaveLength(1_024);
+  });
+
+  it('makes do with a status whose conditions are no list', () => {
+    expect(nextStatus(parent({ conditions: 'none' }), { conditions: 7 }, SYNCED, NOW)['conditions']).toHaveLength(1);
+  });
+});
+
+describe('whether Synced says something else', () => {
+  const says = (fields: object): Status => ({ conditions: [condition('Synced', 'False', fields)] });
+  it.each([
+    [undefined, says({}), true],
+    [says({}), says({}), false],
+    [says({ lastTransitionTime: 'a' }), says({ lastTransitionTime: 'b' }), false],
+    [says({ observedGeneration: 1 }), says({ observedGeneration: 2 }), false],
+    [says({ reason: 'A' }), says({ reason: 'B' }), true],
+    [says({ message: 'a' }), says({ message: 'b' }), true],
+    [says({ status: 'True' }), says({}), true],
+  ])('%#', (before, after, changed) => expect(syncedChanged(before, after)).toBe(changed));
+});

@@ -1,0 +1,71 @@
+import type { Condition, SyncFailure, UserSwarm } from '@uswarm/contract/userswarm';
+
+export type Status = Record<string, unknown>;
+
+/** The one condition that is the controller's own. */
+export interface Synced {
+  status: 'True' | 'False';
+  reason: 'Synced' | SyncFailure;
+  message: string;
+}
+
+export const SYNCED: Synced = { status: 'True', reason: 'Synced', message: 'The children are as they should be.' };
+
+const MAX_MESSAGE = 1_024;
+
+const conditionsOf = (status: Status | undefined): Condition[] => {
+  const conditions = status?.['conditions'];
+  return Array.isArray(conditions) ? (conditions as Condition[]) : [];
+};
+
+export const syncedOf = (status: Status | undefined): Condition | undefined =>
+  conditionsOf(status).find(({ type }) => type === 'Synced');
+
+/**
+ * The status with our `Synced` in the place of the one in it. The time changes only where the
+ * condition flips, as `stored` tells.
+ */
+export function withSynced(
+  status: Status,
+  synced: Synced,
+  { stored, generation, now }: { stored: Status | undefined; generation: number | undefined; now: Date },
+): Status {
+  const before = syncedOf(stored);
+  const condition: Condition = {
+    type: 'Synced',
+    status: synced.status,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime:
+      before?.status === synced.status ? before.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, 'Z'),
+    reason: synced.reason,
+    message: synced.message.slice(0, MAX_MESSAGE),
+  };
+  const conditions = conditionsOf(status);
+  const at = conditions.findIndex(({ type }) => type === 'Synced');
+  return { ...status, conditions: at < 0 ? [...conditions, condition] : conditions.with(at, condition) };
+}
+
+/**
+ * What is to be stored after a sync. An answer of the webhook replaces the whole status; without one
+ * (`answered` undefined) all but `Synced` stays. Without a verdict, `Synced` stays what it was.
+ */
+export function nextStatus(
+  parent: Pick<UserSwarm, 'metadata' | 'status'>,
+  answered: Status | undefined,
+  synced: Synced | undefined,
+  now: Date,
+): Status {
+  const stored = parent.status as Status | undefined;
+  const { generation } = parent.metadata;
+  const base: Status =
+    answered === undefined
+      ? { ...stored }
+      : { ...answered, ...(generation === undefined ? {} : { observedGeneration: generation }) };
+  return synced === undefined ? base : withSynced(base, synced, { stored, generation, now });
+}
+
+/** Whether the condition says something else than before, times apart: then the webhook has to know. */
+export function syncedChanged(before: Status | undefined, after: Status): boolean {
+  const [old, current] = [syncedOf(before), syncedOf(after)];
+  return old?.status !== current?.status || old?.reason !== current?.reason || old?.message !== current?.message;
+}

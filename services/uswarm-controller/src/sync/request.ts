@@ -1,0 +1,63 @@
+import {
+  CHILD_GROUPS,
+  type ChildGroup,
+  childName,
+  type KubernetesObject,
+  type ObjectsByKey,
+  type SyncRequest,
+} from '@uswarm/contract/userswarm';
+import { apiVersionOf, CHILD_RESOURCES, type Resource } from '../api/resources.js';
+import { runtimeNamespaceOf } from '../informer/caches.js';
+import type { NamespaceScope } from '../informer/namespace-scope.js';
+import { keyOf, type Store } from '../informer/store.js';
+
+export type Observed = Record<ChildGroup, ObjectsByKey>;
+
+const byKey = (objects: readonly KubernetesObject[]): ObjectsByKey =>
+  Object.fromEntries(objects.map((object) => [keyOf(object), object]));
+
+/** The children that this very UserSwarm controls, by uid; terminating ones too. */
+export function observeChildren(parentUid: string, scope: Pick<NamespaceScope, 'children'> | undefined): Observed {
+  const observed = CHILD_GROUPS.map((group) => [group, byKey(scope?.children[group].indexed(parentUid) ?? [])]);
+  return Object.fromEntries(observed) as Observed;
+}
+
+/**
+ * What explains why a runtime is not Ready: its namespace and its pods. A pod counts if its labels
+ * say so and a ReplicaSet of the runtime's Deployment controls it.
+ */
+export function observeRelated(
+  parent: KubernetesObject,
+  namespaces: Pick<Store, 'get'>,
+  scope: Pick<NamespaceScope, 'pods'> | undefined,
+): SyncRequest['related'] {
+  const namespace = namespaces.get(runtimeNamespaceOf(parent));
+  const replicaSets = `${childName(parent.metadata.name)}-`;
+  const pods = (scope?.pods.indexed(parent.metadata.name) ?? []).filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ kind, name }) => kind === 'ReplicaSet' && name.startsWith(replicaSets)),
+  );
+  return { 'Pod.v1': byKey(pods), 'Namespace.v1': byKey(namespace === undefined ? [] : [namespace]) };
+}
+
+/** The `controller` of the request, in the form that Metacontroller gives it. */
+export function describeController(parent: Resource, resyncS: number): KubernetesObject {
+  const childResources = CHILD_GROUPS.map((group) => {
+    const resource = CHILD_RESOURCES[group];
+    return {
+      apiVersion: apiVersionOf(resource),
+      resource: resource.plural,
+      updateStrategy: { method: 'InPlace' },
+    };
+  });
+  return {
+    apiVersion: 'metacontroller.k8s.io/v1alpha1',
+    kind: 'CompositeController',
+    metadata: { name: 'userswarm-controller' },
+    spec: {
+      generateSelector: true,
+      resyncPeriodSeconds: resyncS,
+      parentResource: { apiVersion: apiVersionOf(parent), resource: parent.plural },
+      childResources,
+    },
+  };
+}

@@ -1,0 +1,290 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
+import { KubeError } from '../api/errors.js';
+import { createChildWriter } from '../apply/child-writer.js';
+import { USERSWARMS } from '../controller.js';
+import { HookError } from '../hook/hook-client.js';
+import type { NamespaceScope, ScopeState } from '../informer/namespace-scope.js';
+import { createStore } from '../informer/store.js';
+import { ownerUid } from '../informer/namespace-scope.js';
+import { FINALIZER } from './finalizer.js';
+import { describeController } from './request.js';
+import { emptyMemory, syncUserSwarm, type SyncDeps, type SyncResult } from './sync.js';
+
+const never = new AbortController().signal;
+const swarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: {
+    name: 'workspace-a',
+    uid: 'u1',
+    generation: 1,
+    resourceVersion: '5',
+    finalizers: [FINALIZER],
+    ...metadata,
+  },
+  spec: { userId: 'x', placement: { runtimeNamespace: 'ns' } },
+  ...fields,
+});
+const account = (namespace = 'ns') => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 's', namespace },
+});
+const owned = (uid = 'u1'): KubernetesObject => ({
+  ...account(),
+  metadata: {
+    name: 's',
+    namespace: 'ns',
+    uid: 's1',
+    resourceVersion: '3',
+    ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid, controller: true }],
+  },
+});
+const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };
+
+describe('one sync', () => {
+  let calls: string[];
+  let asked: SyncRequest[];
+  let answer: (request: SyncRequest) => SyncResponse;
+  let state: ScopeState;
+  let refusals: Record<string, KubeError>;
+  let memory: ReturnType<typeof emptyMemory>;
+  let parents: ReturnType<typeof createStore>;
+  let accounts: ReturnType<typeof createStore>;
+
+  beforeEach(() => {
+    calls = [];
+    asked = [];
+    refusals = {};
+    answer = () => ({ status: { phase: 'Progressing' }, children: [account()] });
+    state = 'ready';
+    memory = emptyMemory();
+    parents = createStore();
+    accounts = createStore({ indexBy: ownerUid });
+  });
+
+  const call = (name: string): void => {
+    const refusal = refusals[name];
+    calls.push(name);
+    delete refusals[name];
+    if (refusal !== undefined) throw refusal;
+  };
+  const newer = (object: KubernetesObject, fields: object = {}): KubernetesObject => ({
+    ...object,
+    ...fields,
+    metadata: { ...object.metadata, resourceVersion: `${Number(object.metadata.resourceVersion ?? 0) + 1}` },
+  });
+  const live = (): KubernetesObject => parents.get('workspace-a') ?? swarm();
+  const stored = (): Record<string, unknown> => (live()['status'] ?? {}) as Record<string, unknown>;
+  const synced = (): unknown =>
+    (stored()['conditions'] as { type: string }[] | undefined)?.find(({ type }) => type === 'Synced');
+
+  const sync = (failures = 0): Promise<SyncResult> => {
+    const client: SyncDeps['client'] = {
+      get: async () => {
+        call('get');
+        return newer(newer(live()));
+      },
+      mergePatch: async (_resource, _name, patch) => {
+        call('patch');
+        const { finalizers } = (patch as { metadata: { finalizers: string[] } }).metadata;
+        const object = live();
+        return newer({ ...object, metadata: { ...object.metadata, finalizers } });
+      },
+      replace: async (_resource, object) => {
+        call('status');
+        return newer(live(), { status: object['status'] });
+      },
+    };
+    const writer = createChildWriter(
+      {
+        get: async () => owned('another'),
+        create: async (_resource, object) => {
+          call('create');
+          return { ...object, metadata: { ...object.metadata, uid: 's1', resourceVersion: '8' } };
+        },
+        apply: async (_resource, object) => object,
+        jsonPatch: async () => account(),
+        delete: async () => {
+          call('delete');
+          return undefined;
+        },
+      },
+      'test',
+    );
+    const scope: NamespaceScope = {
+      name: 'ns',
+      children: { 'ServiceAccount.v1': accounts, 'Service.v1': createStore(), 'Deployment.apps/v1': createStore() },
+      pods: createStore(),
+      state: () => state,
+      setPresence: () => {},
+      stop: async () => {},
+    };
+    const deps: SyncDeps = {
+      client,
+      writer,
+      hook: {
+        call: async (request) => {
+          asked.push(request);
+          calls.push('hook');
+          return answer(request);
+        },
+      },
+      caches: { parents, namespaces: createStore(), scope: (name) => (name === 'ns' ? scope : undefined) },
+      resource: USERSWARMS,
+      controller: describeController(USERSWARMS, 30),
+      clock: { now: () => new Date('2030-01-01T00:00:00Z') },
+      onChild: () => {},
+      onStatus: () => {},
+    };
+    return syncUserSwarm(deps, 'workspace-a', { memory, failures, signal: never });
+  };
+
+  it('sets the finalizer before it asks, then makes the children, then writes the status', async () => {
+    parents.put(swarm({ finalizers: ['other'] }));
+    expect(await sync()).toEqual({ outcome: 'synced', requeue: true });
+    expect(calls).toEqual(['patch', 'hook', 'create', 'status']);
+    expect(asked[0]?.parent.metadata.finalizers).toEqual(['other', FINALIZER]);
+    expect(stored()).toMatchObject({ phase: 'Progressing', observedGeneration: 1 });
+    expect(synced()).toMatchObject({ status: 'True', reason: 'Synced' });
+  });
+
+  it('shows its own writes to the next one, which writes nothing', async () => {
+    parents.put(swarm());
+    answer = ({ parent }) => ({ status: { ...parent.status, phase: 'Progressing' }, children: [account()] });
+    await sync();
+    calls.length = 0;
+    expect(await sync()).toEqual({ outcome: 'synced', requeue: false });
+    expect(calls).toEqual(['hook']);
+    expect(Object.keys(asked[1]?.children['ServiceAccount.v1'] ?? {})).toEqual(['ns/s']);
+  });
+
+  it('shows exactly the children that this very UserSwarm controls', async () => {
+    parents.put(swarm());
+    accounts.put(owned('u0'));
+    refusals['create'] = new KubeError(409, { reason: 'AlreadyExists' });
+    await sync();
+    expect(asked[0]?.children).toEqual({ 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} });
+    expect(synced()).toMatchObject({ status: 'False', reason: 'NameConflict' });
+    expect(calls).not.toContain('delete');
+  });
+
+  it('changes nothing but Synced when the webhook cannot be used, and that from the second time on', async () => {
+    parents.put(swarm({}, { status: { phase: 'Ready', observedGeneration: 1 } }));
+    accounts.put(owned());
+    answer = () => {
+      throw new HookError('unreachable', 'nobody listens');
+    };
+    expect(await sync(0)).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+    expect(calls).toEqual(['hook']);
+    expect(await sync(1)).toMatchObject({ outcome: 'failed', requeue: true });
+    expect(calls).toEqual(['hook', 'hook', 'status']);
+    expect(stored()).toMatchObject({ phase: 'Ready', observedGeneration: 1 });
+    expect(synced()).toMatchObject({ status: 'False', reason: 'WebhookUnavailable', message: 'nobody listens' });
+    expect(await sync(2)).toMatchObject({ outcome: 'failed', requeue: false });
+    expect(calls.slice(3)).toEqual(['hook']);
+  });
+
+  it.each([
+    ['another namespace', { children: [account('other')] }],
+    ['a namespace that is allowed to others', { children: [account(), account('kube-system')] }],
+  ])('does nothing of an answer with a child in %s', async (_what, given) => {
+    parents.put(swarm({}, { status: { phase: 'Ready' } }));
+    accounts.put(owned());
+    answer = () => ({ status: { phase: 'Error' }, ...given });
+    expect(await sync(1)).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+    expect(calls).toEqual(['hook', 'status']);
+    expect(stored()['phase']).toBe('Ready');
+  });
+
+  it('deletes what is not wanted any more', async () => {
+    parents.put(swarm());
+    accounts.put(owned());
+    answer = () => ({ status: {}, children: [] });
+    expect(await sync()).toMatchObject({ outcome: 'synced', requeue: true });
+    expect(calls).toEqual(['hook', 'delete', 'status']);
+  });
+
+  it('takes the finalizer off when the webhook says that all is done, and not before', async () => {
+    parents.put(swarm(dying));
+    accounts.put(owned());
+    answer = ({ children }) => ({
+      status: { phase: 'Deleting' },
+      children: [],
+      finalized: Object.keys(children['ServiceAccount.v1']).length === 0,
+    });
+    expect(await sync()).toMatchObject({ outcome: 'synced', requeue: true });
+    expect(asked[0]?.finalizing).toBe(true);
+    expect(await sync()).toEqual({ outcome: 'finalized' });
+    expect(calls).toEqual(['hook', 'delete', 'status', 'hook', 'patch']);
+  });
+
+  it.each([
+    [
+      'the webhook fails',
+      () =>
+        void (answer = () => {
+          throw new HookError('refused', '500');
+        }),
+    ],
+    ['the namespace may not be read', () => void (state = 'denied')],
+    ['the namespace is not known yet', () => void (state = 'loading')],
+    ['a child cannot be deleted', () => void (refusals['delete'] = new KubeError(403, { reason: 'Forbidden' }))],
+  ])('never takes the finalizer off when %s', async (_what, breakIt) => {
+    parents.put(swarm(dying));
+    accounts.put(owned());
+    answer = () => ({ status: {}, children: [], finalized: true });
+    breakIt();
+    await sync(1);
+    expect(calls).not.toContain('patch');
+    expect(live().metadata.finalizers).toEqual([FINALIZER]);
+  });
+
+  it('leaves alone what is being deleted without our finalizer, or orphans its children', async () => {
+    parents.put(swarm({ ...dying, finalizers: ['other'] }));
+    expect(await sync()).toEqual({ outcome: 'waiting' });
+    parents.put(swarm({ ...dying, resourceVersion: '9', finalizers: ['orphan', FINALIZER] }));
+    expect(await sync()).toEqual({ outcome: 'waiting' });
+    expect(calls).toEqual([]);
+  });
+
+  it('makes nothing in a namespace that is not there, and finalizes there', async () => {
+    state = 'absent';
+    parents.put(swarm());
+    expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'NamespaceMissing', requeue: true });
+    expect(calls).toEqual(['hook', 'status']);
+    parents.put(swarm({ ...dying, resourceVersion: '50' }));
+    answer = () => ({ status: {}, children: [], finalized: true });
+    expect(await sync()).toEqual({ outcome: 'finalized' });
+  });
+
+  it('asks nobody about a namespace that may not be read', async () => {
+    state = 'denied';
+    parents.put(swarm());
+    expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
+    expect(calls).toEqual(['status']);
+  });
+
+  it.each(['patch', 'status'])('begins anew with the newest when somebody wrote in between (%s)', async (verb) => {
+    parents.put(swarm({ finalizers: [] }));
+    refusals[verb] = new KubeError(409, { reason: 'Conflict' });
+    expect(await sync()).toMatchObject({ requeue: true, outcome: 'again' });
+    expect(calls.at(-1)).toBe('get');
+    expect(Number(live().metadata.resourceVersion)).toBeGreaterThan(6);
+  });
+
+  it('is over when the UserSwarm is gone', async () => {
+    expect(await sync()).toEqual({ outcome: 'gone' });
+    parents.put(swarm({ finalizers: [] }));
+    refusals['patch'] = new KubeError(404, { reason: 'NotFound' });
+    expect(await sync()).toEqual({ outcome: 'gone' });
+    expect(parents.list()).toEqual([]);
+  });
+
+  it('passes on when the webhook wants to be asked again', async () => {
+    parents.put(swarm());
+    answer = () => ({ status: {}, children: [], resyncAfterSeconds: 2.5 });
+    expect(await sync()).toMatchObject({ resyncAfterS: 2.5 });
+  });
+});

@@ -1,0 +1,81 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import { untilResync } from '../queue/resync.js';
+import type { WorkQueue } from '../queue/work-queue.js';
+import { emptyMemory, type Memory, type SyncOptions, type SyncResult } from './sync.js';
+
+export interface WorkersDeps {
+  queue: WorkQueue;
+  workers: number;
+  resyncMs: number;
+  sync: (key: string, options: SyncOptions) => Promise<SyncResult>;
+  parentOf: (key: string) => KubernetesObject | undefined;
+  onSynced: (outcome: SyncResult['outcome'] | 'error', seconds: number, reason?: string) => void;
+  onGone: (uid: string) => void;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+}
+
+export interface Workers {
+  /** Works until aborted; resolves once no sync is under way. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Takes keys from the queue and syncs them, some at once, and each again within the resync period. */
+export function createWorkers(deps: WorkersDeps): Workers {
+  const memories = new Map<string, { uid: string; memory: Memory }>();
+
+  const work = async (key: string, signal: AbortSignal): Promise<void> => {
+    const start = performance.now();
+    const done = (outcome: SyncResult['outcome'] | 'error', reason?: string): void =>
+      deps.onSynced(outcome, (performance.now() - start) / 1_000, reason);
+    const uid = deps.parentOf(key)?.metadata.uid;
+    const known = memories.get(key);
+    if (known !== undefined && known.uid !== uid) {
+      deps.onGone(known.uid);
+      memories.delete(key);
+    }
+    const memory = memories.get(key)?.memory ?? emptyMemory();
+    if (uid !== undefined) memories.set(key, { uid, memory });
+    try {
+      const failures = deps.queue.retries(key);
+      const result = await deps.sync(key, { memory, failures, signal });
+      schedule(deps, key, result);
+      done(result.outcome, result.reason);
+      if (result.error !== undefined) deps.logger.warn({ err: result.error, userswarm: key }, 'sync failed');
+    } catch (error) {
+      if (signal.aborted) return;
+      deps.logger.warn({ err: error, userswarm: key }, 'sync failed');
+      done('error');
+      schedule(deps, key, { outcome: 'failed' });
+    }
+  };
+  const loop = async (signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      const key = await deps.queue.next(signal);
+      if (key === undefined) return;
+      await work(key, signal);
+      deps.queue.done(key);
+    }
+  };
+  return {
+    async run(signal) {
+      await Promise.all(Array.from({ length: deps.workers }, () => loop(signal)));
+    },
+  };
+}
+
+/** When the UserSwarm is looked at again. */
+function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string, result: SyncResult): void {
+  const { outcome, requeue = false, resyncAfterS } = result;
+  const parent = parentOf(key);
+  if (parent === undefined) {
+    queue.drop(key);
+    return;
+  }
+  if (outcome === 'failed' || (outcome === 'again' && !requeue)) queue.retry(key);
+  else queue.forget(key);
+  if (requeue) queue.add(key);
+  if (resyncAfterS !== undefined) queue.addAfter(key, resyncAfterS * 1_000);
+  queue.addAfter(key, untilResync(parent.metadata.uid ?? key, clock.now().getTime(), resyncMs));
+}
