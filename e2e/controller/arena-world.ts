@@ -19,7 +19,7 @@ export function arenaWorld(arena: Arena, swarm: string, spareNamespace: string):
     resyncSeconds: ARENA_RESYNC_S,
     images: {
       good,
-      other: images['agent-runtime-other'] ?? good,
+      other: imageOf(images, 'agent-runtime-other'),
       missing: 'localhost/uswarm/there-is-none:1',
       // Without its settings it stops at once.
       crashing: imageOf(images, 'searxng-client'),

@@ -40,6 +40,8 @@ export interface Arena {
   namespace: string;
   /** Allowed, and not there yet. */
   spareNamespaces: readonly string[];
+  /** Whether the webhook hits a fault of its own whenever it renders. */
+  setRenderingFault(broken: boolean): void;
   start(overrides?: Partial<ControllerOptions>): Promise<RunningController>;
   get(where: Where): Promise<KubernetesObject | undefined>;
   list(kind: string, namespace?: string): Promise<KubernetesObject[]>;
@@ -70,7 +72,8 @@ export async function openArena(spares = 0): Promise<Arena> {
   const namespace = `uswarm-arena-${id}`;
   const spareNamespaces = Array.from({ length: spares }, (_, at) => `${namespace}-${at}`);
   const proxy = await startFaultProxy(original);
-  const hook = await startHookServer(await webhook(settings, [namespace, ...spareNamespaces]));
+  const rendering = { broken: false };
+  const hook = await startHookServer(await webhook(settings, [namespace, ...spareNamespaces], rendering));
   const running: Controller[] = [];
   const objects = createObjects(api, group);
 
@@ -88,6 +91,7 @@ export async function openArena(spares = 0): Promise<Arena> {
     apiVersion: `${group}/v1alpha1`,
     namespace,
     spareNamespaces,
+    setRenderingFault: (broken) => void (rendering.broken = broken),
     ...objects,
     async start(overrides = {}) {
       const registry = new Registry();
@@ -211,6 +215,7 @@ async function throwawayCrd(group: string): Promise<object> {
 async function webhook(
   { images }: Settings,
   namespaces: readonly string[],
+  rendering: { broken: boolean },
 ): Promise<ReturnType<typeof createWebhookApp>> {
   const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
   await writeFile(join(policy, 'runtimeNamespaces'), namespaces.join('\n'));
@@ -226,7 +231,14 @@ async function webhook(
     SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
   });
   await rm(policy, { recursive: true });
-  return createWebhookApp({ ...config, logger: silentLogger });
+  const renderSettings = {
+    ...config.settings,
+    get image() {
+      if (rendering.broken) throw new Error('a fault of rendering');
+      return config.settings.image;
+    },
+  };
+  return createWebhookApp({ ...config, settings: renderSettings, logger: silentLogger });
 }
 
 async function sumOf(registry: Registry, name: string, labels: Record<string, string> = {}): Promise<number> {

@@ -49,8 +49,6 @@ interface Running {
   upstream: IncomingMessage;
 }
 
-export const isWatch = ({ path }: Passed): boolean => path.includes('watch=true');
-
 export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy> {
   const target = new URL(original.getCurrentCluster()?.server ?? '');
   const passed: Passed[] = [];

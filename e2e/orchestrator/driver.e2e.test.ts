@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { silentLogger } from '@uswarm/service-kit';
 import {
-  createUserSwarmApi,
-  type UserSwarmApi,
-} from '../../services/orchestrator/src/features/runtimes/kubernetes-api.js';
+  createCredentials,
+  createKubeClient,
+  createWatch,
+  type Credentials,
+  type KubeClient,
+} from '@uswarm/kube-client';
+import { silentLogger } from '@uswarm/service-kit';
 import {
   createKubernetesDriver,
   type KubernetesDriver,
@@ -15,7 +18,10 @@ import {
   type RuntimeObservation,
   type RuntimeSpec,
 } from '../../services/orchestrator/src/features/runtimes/runtime-driver.js';
-import type { UserSwarmSettings } from '../../services/orchestrator/src/features/runtimes/userswarm-apply.js';
+import {
+  FIELD_MANAGER,
+  type UserSwarmSettings,
+} from '../../services/orchestrator/src/features/runtimes/userswarm-apply.js';
 import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
 import { eventually } from '../../services/orchestrator/test/eventually.js';
 import { type CuttableProxy, startCuttableProxy } from '../../services/orchestrator/test/cuttable-proxy.js';
@@ -34,15 +40,15 @@ const condition = (status: string, reason: string) => [
 ];
 
 /** How often the driver called the API server for one object. */
-function counted(api: UserSwarmApi) {
+function counted(client: KubeClient) {
   const calls = { get: 0, apply: 0, delete: 0 };
-  const counting: UserSwarmApi = {
-    ...api,
-    get: (...args) => ((calls.get += 1), api.get(...args)),
-    apply: (...args) => ((calls.apply += 1), api.apply(...args)),
-    delete: (...args) => ((calls.delete += 1), api.delete(...args)),
+  const counting: KubeClient = {
+    ...client,
+    get: (...args) => ((calls.get += 1), client.get(...args)),
+    apply: (...args) => ((calls.apply += 1), client.apply(...args)),
+    delete: (...args) => ((calls.delete += 1), client.delete(...args)),
   };
-  return { api: counting, calls };
+  return { client: counting, calls };
 }
 
 describe('the kubernetes driver', () => {
@@ -53,29 +59,34 @@ describe('the kubernetes driver', () => {
   let name: string;
   let hints: string[];
   let others: KubernetesDriver[] = [];
+  let connections: Credentials[] = [];
   beforeAll(async () => {
     cluster = await createThrowawayCluster();
   });
-  beforeEach(() => {
+  beforeEach(async () => {
     spec = { workspaceId: randomUUID(), userId: randomUUID(), suspended: false };
     name = userSwarmName(spec.workspaceId);
     hints = [];
-    driver = start(cluster.orchestratorConfig());
+    driver = await start(cluster.orchestratorConfig());
   });
   afterEach(async () => {
     await Promise.all([driver, ...others].map((each) => each.close()));
-    others = [];
+    await Promise.all(connections.map((each) => each.close()));
+    [others, connections] = [[], []];
   });
   afterAll(() => cluster.remove());
 
-  function start(
+  async function start(
     config: ReturnType<ThrowawayCluster['orchestratorConfig']>,
     settings: Partial<UserSwarmSettings> = {},
-  ): KubernetesDriver {
-    const counting = counted(createUserSwarmApi(config, cluster.type));
+  ): Promise<KubernetesDriver> {
+    const credentials = await createCredentials(config);
+    connections.push(credentials);
+    const counting = counted(createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: 10_000 }));
     calls = counting.calls;
     const made = createKubernetesDriver({
-      api: counting.api,
+      client: counting.client,
+      watch: createWatch(credentials),
       type: cluster.type,
       settings: { ...SETTINGS, ...settings },
       logger: silentLogger,
@@ -130,7 +141,7 @@ describe('the kubernetes driver', () => {
   });
 
   it('needs neither Secret nor defaults', async () => {
-    const plain = start(cluster.orchestratorConfig(), {
+    const plain = await start(cluster.orchestratorConfig(), {
       envSecret: undefined,
       defaultProvider: undefined,
       defaultModel: undefined,
@@ -151,7 +162,7 @@ describe('the kubernetes driver', () => {
   it('leaves what another orchestrator wrote as it is', async () => {
     await ensure();
     const version = (await stored()).metadata.resourceVersion;
-    const another = start(cluster.orchestratorConfig());
+    const another = await start(cluster.orchestratorConfig());
     others.push(another);
     await another.ensure(spec, { unresponsive: false });
     expect((await stored()).metadata.resourceVersion).toBe(version);
@@ -159,7 +170,7 @@ describe('the kubernetes driver', () => {
 
   it('writes new settings, and only once', async () => {
     await ensure();
-    const another = start(cluster.orchestratorConfig(), { defaultModel: 'opus', defaultProvider: undefined });
+    const another = await start(cluster.orchestratorConfig(), { defaultModel: 'opus', defaultProvider: undefined });
     others.push(another);
     for (let look = 0; look < 3; look += 1) await another.ensure(spec, { unresponsive: false });
     expect((await stored()).spec.config).toEqual({ defaultModel: 'opus', envSecretRef: { name: 'model-env' } });
@@ -307,7 +318,7 @@ describe('the kubernetes driver', () => {
     let cut: KubernetesDriver;
     beforeEach(async () => {
       way = await startCuttableProxy(cluster.server);
-      cut = start(cluster.orchestratorConfig(way.redirect(cluster.server)));
+      cut = await start(cluster.orchestratorConfig(way.redirect(cluster.server)));
       others.push(cut);
     });
     afterEach(() => way.close());

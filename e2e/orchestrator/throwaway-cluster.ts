@@ -10,8 +10,9 @@ import {
   setHeaderOptions,
   type V1CustomResourceDefinition,
 } from '@kubernetes/client-node';
+import type { Resource } from '@uswarm/kube-client';
 import { parse } from 'yaml';
-import type { ResourceType, StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
+import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
 
 /** As plain objects: the typed client leaves out what it has other names for, `x-kubernetes-…` among it. */
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
@@ -22,7 +23,7 @@ const APPLY = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
 
 /** UserSwarms of a group of their own, which no controller acts on, and somebody who may use them. */
 export interface ThrowawayCluster {
-  type: ResourceType;
+  type: Resource;
   /** Where the API server is. */
   server: string;
   /** Of a user with the orchestrator's rights and no other; by another way where one is given. */

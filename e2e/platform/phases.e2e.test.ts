@@ -56,7 +56,7 @@ describe('a UserSwarm that is made and changed', () => {
 
   it('PHASE-001: is Progressing again while a change is rolled out', async () => {
     const seen = session.swarms.history(name).length;
-    await session.patch(name, { runtime: { resources: { requests: { cpu: '60m' } } } });
+    await session.patch(name, { runtime: { resources: { requests: { cpu: '20m' } } } });
     await session.ready(name);
     expect(phasesOf(name, seen).filter((phase) => phase !== 'Ready')).toEqual(['Progressing']);
   }, 120_000);

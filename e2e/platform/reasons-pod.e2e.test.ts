@@ -79,7 +79,7 @@ const TROUBLES: Trouble[] = [
     event: ({ status }) =>
       status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false,
     says: /Insufficient cpu/,
-    repair: (name) => session.patch(name, { runtime: { resources: { requests: { cpu: '50m' } } } }),
+    repair: (name) => session.patch(name, { runtime: { resources: { requests: { cpu: '10m' } } } }),
   },
   {
     reason: 'SecretMissing',

@@ -50,6 +50,8 @@ export function releaseValues(images: Images): object {
       imagePrefixes: ['localhost/uswarm/', 'localhost/uswarm-test/'],
       extraNamespaces: EXTRA_RUNTIME_NAMESPACES,
       defaultProvider: 'demo',
+      // Many of them at once on a node of two cores.
+      pods: { resources: { requests: { cpu: '10m' } } },
       idleSuspendAfterSeconds: IDLE_SUSPEND_AFTER_S,
     },
   };

@@ -5,6 +5,9 @@ import { buildServiceImages } from '../../images/service-images.mjs';
 import { buildTestImages } from '../../images/test-images.mjs';
 import { repositoryRoot } from '../environment.mjs';
 import { withLock } from '../lock.mjs';
+import { mustRun } from './commands.mjs';
+
+const OTHER_RUNTIME = 'agent-runtime-other';
 
 /**
  * Builds the images of services and tests. Their tags say what is in them, so that a node that has
@@ -21,7 +24,15 @@ export async function buildImages({ local, say = console.log }) {
     { file: join(repositoryRoot, '.cache/images.lock'), say },
   );
   for (const { ref, bytes } of built) say(`  ${ref} ${megabytes(bytes)}`);
-  return Object.fromEntries(built.map(({ name, ref }) => [name, ref]));
+  const images = Object.fromEntries(built.map(({ name, ref }) => [name, ref]));
+  return { ...images, [OTHER_RUNTIME]: await tagAgain(images['agent-runtime']) };
+}
+
+/** A reference of its own for the same image: another revision, as a Deployment sees it. */
+async function tagAgain(ref) {
+  const other = `${ref}-other`;
+  await mustRun('docker', ['tag', ref, other], { failure: 'An image could not be tagged' });
+  return other;
 }
 
 /** @returns the file that tells tests the references */

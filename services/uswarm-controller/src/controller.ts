@@ -1,4 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import {
   API_GROUP,
   API_VERSION,
@@ -8,18 +7,25 @@ import {
   USERSWARM_KIND,
   USERSWARM_PLURAL,
 } from '@uswarm/contract/userswarm';
+import {
+  createCredentials,
+  createKubeClient,
+  createWatch,
+  DEFAULT_TIMING,
+  type InformerTiming,
+  keyOf,
+  type KubeClient,
+  type KubeConfig,
+  type Resource,
+  startInformer,
+  type Watch,
+} from '@uswarm/kube-client';
 import { type Backoff, type Clock, type Logger, Registry, systemClock } from '@uswarm/service-kit';
-import { createKubeClient, type KubeClient } from './api/client.js';
-import { createCredentials } from './api/credentials.js';
-import type { Resource } from './api/resources.js';
-import { createWatch, type Watch } from './api/watch.js';
 import { createChildWriter } from './apply/child-writer.js';
 import { createEventRecorder } from './events/event-recorder.js';
 import { childEvent, statusEvents } from './events/occasions.js';
 import { createHook, type Hook } from './hook/hook-client.js';
-import { type Caches, startCaches } from './informer/caches.js';
-import { DEFAULT_TIMING, type InformerTiming, startInformer } from './informer/informer.js';
-import { keyOf } from './informer/store.js';
+import { type Caches, startCaches } from './caches/caches.js';
 import { campaign, type CampaignTiming, LEASE_DURATION_S } from './leader/campaign.js';
 import { createLease } from './leader/lease.js';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.js';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { KubeConfig } from '@kubernetes/client-node';
+import { loadKubeConfig } from '@uswarm/kube-client';
 import { createLogger, createMetrics, runService, startOpsServer } from '@uswarm/service-kit';
 import { loadControllerConfig } from './config.js';
 import { createController } from './controller.js';
@@ -9,13 +9,9 @@ const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info'
 
 await runService({ logger }, async (stack) => {
   const config = loadControllerConfig(process.env);
-  const kubeConfig = new KubeConfig();
-  if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) kubeConfig.loadFromDefault();
-  else kubeConfig.loadFromCluster();
-
   const registry = createMetrics(service);
   const controller = await createController({
-    kubeConfig,
+    kubeConfig: loadKubeConfig(process.env),
     hook: { url: config.SYNC_URL, token: config.SYNC_TOKEN, timeoutMs: config.SYNC_TIMEOUT_MS },
     runtimeNamespaces: config.RUNTIME_NAMESPACES,
     resyncS: config.RESYNC_S,

@@ -1,7 +1,6 @@
+import type { InformerFault, Resource } from '@uswarm/kube-client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Resource } from './api/resources.js';
 import type { HookOutcome } from './hook/hook-client.js';
-import type { InformerFault } from './informer/informer.js';
 
 /** What the figures are read from at each scrape. */
 export interface MetricSources {

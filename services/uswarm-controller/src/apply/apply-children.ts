@@ -1,7 +1,7 @@
 import { CHILD_GROUPS, type ChildGroup, type KubernetesObject } from '@uswarm/contract/userswarm';
-import { CHILD_RESOURCES } from '../api/resources.js';
+import { keyOf, type Store } from '@uswarm/kube-client';
+import { CHILD_RESOURCES } from '../resources.js';
 import { groupOf } from '../hook/validate-answer.js';
-import { keyOf, type Store } from '../informer/store.js';
 import type { Observed } from '../sync/request.js';
 import type { ChildTarget, ChildWriter } from './child-writer.js';
 import { type AppliedView, needsWrite, viewAfter } from './drift.js';

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { KubeError } from '../api/errors.js';
-import { CHILD_RESOURCES } from '../api/resources.js';
-import { createStore } from '../informer/store.js';
+import { createStore, KubeError } from '@uswarm/kube-client';
+import { CHILD_RESOURCES } from '../resources.js';
 import { createChildWriter } from './child-writer.js';
 import { ApplyError, TryAgain } from './failure.js';
 
@@ -37,8 +36,8 @@ describe('the writes of a child', () => {
         calls.push(['create', object]);
         return live === undefined ? answer() : refuse(409, 'AlreadyExists');
       },
-      apply: async (_resource, object) => {
-        calls.push(['apply', object]);
+      apply: async (_resource, object, options) => {
+        calls.push([options?.force === true ? 'apply by force' : 'apply', object]);
         return answer();
       },
       jsonPatch: async (_resource, _name, patch) => {
@@ -92,7 +91,7 @@ describe('the writes of a child', () => {
   it('an object of ours that the cache did not have is applied', async () => {
     live = deployment('u1', { uid: 'd1' });
     await writer.create(target(), deployment('u1'), never);
-    expect(verbs()).toEqual(['create', 'apply']);
+    expect(verbs()).toEqual(['create', 'apply by force']);
     expect(calls[1]?.[1]).toMatchObject({ metadata: { uid: 'd1' } });
   });
 
@@ -105,7 +104,7 @@ describe('the writes of a child', () => {
   it('later ones are applies of that very object', async () => {
     live = deployment('u1', { uid: 'd1', managedFields: [{ manager: 'uswarm-controller', operation: 'Apply' }] });
     await writer.update(target(), deployment('u1'), 'd1', never);
-    expect(verbs()).toEqual(['apply']);
+    expect(verbs()).toEqual(['apply by force']);
     expect(calls[0]?.[1]).toMatchObject({ metadata: { uid: 'd1' } });
     expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
   });
@@ -116,7 +115,7 @@ describe('the writes of a child', () => {
     const created = { manager: 'uswarm-controller', operation: 'Update', fieldsV1: { 'f:spec': {} } };
     live = deployment('u1', { uid: 'd1', resourceVersion: '5', managedFields: [other, created, status] });
     await writer.update(target(), deployment('u1'), 'd1', never);
-    expect(verbs()).toEqual(['jsonPatch', 'apply']);
+    expect(verbs()).toEqual(['jsonPatch', 'apply by force']);
     expect(calls[0]?.[1]).toEqual([
       { op: 'replace', path: '/metadata/resourceVersion', value: '5' },
       { op: 'replace', path: '/metadata/managedFields', value: [other, { ...created, operation: 'Apply' }, status] },

@@ -1,9 +1,13 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { KubeClient } from '../api/client.js';
-import { isAlreadyExists, isConflict, isNotFound } from '../api/errors.js';
-import type { Resource } from '../api/resources.js';
-import { ownerUid } from '../informer/namespace-scope.js';
-import type { Store } from '../informer/store.js';
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  type Resource,
+  type Store,
+} from '@uswarm/kube-client';
+import { ownerUid } from '../caches/namespace-scope.js';
 import { ApplyError, TryAgain } from './failure.js';
 
 export interface ChildTarget {
@@ -28,7 +32,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       throw new TryAgain(`${nameOf(desired)} was replaced or given to another owner`);
     }
     await ownByApply(client, fieldManager, resource, live, signal);
-    const written = await client.apply(resource, withUid(desired, uid), signal);
+    const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
     return written;
   };

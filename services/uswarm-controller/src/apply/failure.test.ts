@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { KubeError } from '../api/errors.js';
+import { KubeError } from '@uswarm/kube-client';
 import { ApplyError, classify, TryAgain } from './failure.js';
 
 const kube = (status: number, reason: string, message: string, details: object = {}): KubeError =>

@@ -1,5 +1,5 @@
 import type { SyncFailure } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, KubeError } from '../api/errors.js';
+import { isConflict, isNotFound, KubeError } from '@uswarm/kube-client';
 
 /** Why the children are not as they should be, as `Synced: False` says it. */
 export class ApplyError extends Error {

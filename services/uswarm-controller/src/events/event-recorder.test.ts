@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { KubeError } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { KubeError } from '../api/errors.js';
 import { createEventRecorder, type EventRecorder } from './event-recorder.js';
 import { childEvent, statusEvents } from './occasions.js';
 

@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { isNotFound, type KubeClient } from '@uswarm/kube-client';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { KubeClient } from '../api/client.js';
-import { isNotFound } from '../api/errors.js';
-import { EVENTS } from '../api/resources.js';
+import { EVENTS } from '../resources.js';
 
 export interface RecordedEvent {
   type: 'Normal' | 'Warning';

@@ -3,7 +3,7 @@ import { CHILD_GROUPS, type ChildGroup, type KubernetesObject, SyncResponse } fr
 const KINDS: ReadonlySet<string> = new Set(CHILD_GROUPS);
 
 export const groupOf = ({ apiVersion, kind }: KubernetesObject): string => `${kind}.${apiVersion}`;
-export const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
+const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
 
 /** What an answer has to be before anything is done because of it. `problem` is stable for the same answer. */
 export function validateAnswer(value: unknown): { answer: SyncResponse } | { problem: string } {

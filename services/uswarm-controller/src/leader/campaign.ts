@@ -10,7 +10,7 @@ export interface CampaignTiming {
 }
 
 export const LEASE_DURATION_S = 15;
-export const DEFAULT_CAMPAIGN: CampaignTiming = { everyMs: 2_000, deadlineMs: 10_000 };
+const DEFAULT_CAMPAIGN: CampaignTiming = { everyMs: 2_000, deadlineMs: 10_000 };
 
 export interface CampaignDeps {
   lease: Lease;

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
-import { eventually } from '../../test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
-import { createKubeClient } from '../api/client.js';
-import { createCredentials, type Credentials } from '../api/credentials.js';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
 import { campaign } from './campaign.js';
 import { createLease, type Lease } from './lease.js';
 

@@ -1,8 +1,7 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { isAlreadyExists, isConflict, isNotFound, type KubeClient } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
-import type { KubeClient } from '../api/client.js';
-import { isAlreadyExists, isConflict, isNotFound } from '../api/errors.js';
-import { LEASES } from '../api/resources.js';
+import { LEASES } from '../resources.js';
 
 export interface LeaseDeps {
   client: Pick<KubeClient, 'get' | 'create' | 'replace'>;

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { KubeError } from '../api/errors.js';
+import { createStore, KubeError } from '@uswarm/kube-client';
 import { USERSWARMS } from '../controller.js';
-import { createStore } from '../informer/store.js';
 import { writeStatus } from './write-status.js';
 
 const never = new AbortController().signal;

@@ -1,9 +1,6 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { KubeClient } from '../api/client.js';
-import { isConflict } from '../api/errors.js';
-import type { Resource } from '../api/resources.js';
+import { isConflict, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
-import type { Store } from '../informer/store.js';
 import type { Status } from './merge.js';
 
 /** What was sent last and what the server made of it: a schema that drops a field must not cause a write a sync. */

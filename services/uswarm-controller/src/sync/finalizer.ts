@@ -1,6 +1,5 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import type { KubeClient } from '../api/client.js';
-import type { Resource } from '../api/resources.js';
+import type { KubeClient, Resource } from '@uswarm/kube-client';
 
 /** Keeps a UserSwarm until its children are gone. */
 export const FINALIZER = 'uswarm.dev/userswarm-controller';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { createStore } from '@uswarm/kube-client';
 import { USERSWARMS } from '../controller.js';
-import { ownerUid } from '../informer/namespace-scope.js';
-import { createStore } from '../informer/store.js';
+import { ownerUid } from '../caches/namespace-scope.js';
 import { describeController, observeChildren, observeRelated } from './request.js';
 
 const object = (kind: string, name: string, metadata: object = {}): KubernetesObject => ({

@@ -6,10 +6,10 @@ import {
   type ObjectsByKey,
   type SyncRequest,
 } from '@uswarm/contract/userswarm';
-import { apiVersionOf, CHILD_RESOURCES, type Resource } from '../api/resources.js';
-import { runtimeNamespaceOf } from '../informer/caches.js';
-import type { NamespaceScope } from '../informer/namespace-scope.js';
-import { keyOf, type Store } from '../informer/store.js';
+import { apiVersionOf, keyOf, type Resource, type Store } from '@uswarm/kube-client';
+import { CHILD_RESOURCES } from '../resources.js';
+import { runtimeNamespaceOf } from '../caches/caches.js';
+import type { NamespaceScope } from '../caches/namespace-scope.js';
 
 export type Observed = Record<ChildGroup, ObjectsByKey>;
 

@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
-import { KubeError } from '../api/errors.js';
+import { createStore, KubeError } from '@uswarm/kube-client';
 import { createChildWriter } from '../apply/child-writer.js';
 import { USERSWARMS } from '../controller.js';
 import { HookError } from '../hook/hook-client.js';
-import type { NamespaceScope, ScopeState } from '../informer/namespace-scope.js';
-import { createStore } from '../informer/store.js';
-import { ownerUid } from '../informer/namespace-scope.js';
+import type { NamespaceScope, ScopeState } from '../caches/namespace-scope.js';
+import { ownerUid } from '../caches/namespace-scope.js';
 import { FINALIZER } from './finalizer.js';
 import { describeController } from './request.js';
 import { emptyMemory, syncUserSwarm, type SyncDeps, type SyncResult } from './sync.js';

@@ -1,15 +1,13 @@
 import type { KubernetesObject, SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
+import { isConflict, isNotFound, type KubeClient, type Resource } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
-import type { KubeClient } from '../api/client.js';
-import { isConflict, isNotFound } from '../api/errors.js';
-import type { Resource } from '../api/resources.js';
 import { type AppliedViews, applyChildren, type ChildStep, planChildren } from '../apply/apply-children.js';
 import type { ChildWriter } from '../apply/child-writer.js';
 import { desiredChild, ownerReferenceTo } from '../apply/desired.js';
 import { ApplyError, TryAgain } from '../apply/failure.js';
 import { type Hook, HookError } from '../hook/hook-client.js';
-import { type Caches, runtimeNamespaceOf } from '../informer/caches.js';
-import type { NamespaceScope } from '../informer/namespace-scope.js';
+import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
+import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
+import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
-import { createUserSwarmApi, loadKubeConfig } from './kubernetes-api.js';
 import { createKubernetesDriver } from './kubernetes-driver.js';
 import { createProcessDriver } from './process-driver.js';
 import type { RuntimeDriver } from './runtime-driver.js';
 import { runtimeEnvironment } from './runtime-environment.js';
 import type { RuntimeProcessStore } from './runtime-processes.store.js';
+import { FIELD_MANAGER } from './userswarm-apply.js';
 import { USERSWARMS } from './userswarm.js';
 
 export interface ChooseDriverDeps {
@@ -24,6 +25,8 @@ export interface ChosenDriver {
   close(): Promise<void>;
 }
 
+/** Milliseconds until the API server has to have answered. */
+const CALL_MS = 10_000;
 const AGENT_RUNTIME = fileURLToPath(new URL('../../../../agent-runtime/dist/main.js', import.meta.url));
 
 /** The driver that `RUNTIME_DRIVER` names. @throws ConfigError */
@@ -31,9 +34,11 @@ export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver
   return deps.config.RUNTIME_DRIVER === 'kubernetes' ? pods(deps) : processes(deps);
 }
 
-function pods({ config, environment, logger }: ChooseDriverDeps): ChosenDriver {
+async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<ChosenDriver> {
+  const credentials = await createCredentials(loadKubeConfig(environment));
   const driver = createKubernetesDriver({
-    api: createUserSwarmApi(loadKubeConfig(environment), USERSWARMS),
+    client: createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: CALL_MS }),
+    watch: createWatch(credentials),
     type: USERSWARMS,
     settings: {
       namespace: config.RUNTIME_NAMESPACE,
@@ -43,7 +48,13 @@ function pods({ config, environment, logger }: ChooseDriverDeps): ChosenDriver {
     },
     logger,
   });
-  return { driver, close: driver.close };
+  return {
+    driver,
+    async close() {
+      await driver.close();
+      await credentials.close();
+    },
+  };
 }
 
 async function processes(deps: ChooseDriverDeps): Promise<ChosenDriver> {

@@ -1,19 +1,20 @@
 import { userSwarmName, workspaceIdOf } from '@uswarm/contract/userswarm';
+import { isConflict, isRefusal, type KubeClient, type Resource, type Watch } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
-import { KubernetesError, type UserSwarmApi } from './kubernetes-api.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
   type RuntimeObservation,
   type RuntimeSpec,
 } from './runtime-driver.js';
-import { type Apply, FIELD_MANAGER, planApply, type UserSwarmSettings } from './userswarm-apply.js';
-import { isOurs, isTerminating, observe, type ResourceType, type StoredUserSwarm } from './userswarm.js';
-import { watchUserSwarms } from './userswarm-watch.js';
+import { openUserSwarms } from './userswarm-api.js';
+import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
+import { isOurs, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';
 
 export interface KubernetesDriverDeps {
-  api: UserSwarmApi;
-  type: ResourceType;
+  client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
+  watch: Watch;
+  type: Resource;
   settings: UserSwarmSettings;
   logger: Logger;
 }
@@ -31,11 +32,12 @@ const GONE = 'gone';
  * A UserSwarm in place of a process: what is wanted is written there, and the controller makes it so.
  * Kubernetes restarts what does not answer, so `unresponsive` changes nothing.
  */
-export function createKubernetesDriver({ api, type, settings, logger }: KubernetesDriverDeps): KubernetesDriver {
+export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
+  const { type, settings, logger } = deps;
   const listeners: ((workspaceId: string) => void)[] = [];
   /** What was last said of a workspace by this process: only what differs is worth a hint. */
   const told = new Map<string, string>();
-  const watch = watchUserSwarms({ api, logger, onChange: hint });
+  const api = openUserSwarms({ ...deps, onChange: hint });
 
   function hint(name: string, swarm: StoredUserSwarm | undefined): void {
     const workspaceId = workspaceIdOf(name);
@@ -44,13 +46,13 @@ export function createKubernetesDriver({ api, type, settings, logger }: Kubernet
     for (const listener of listeners) listener(workspaceId);
   }
 
-  /** From what the watch has; one that is new to it, or not ours, is asked for. */
+  /** From what is known; one that is new, or not ours, is asked for. */
   async function lookUp(name: string): Promise<StoredUserSwarm | undefined> {
     try {
-      return watch.get(name) ?? (await api.get(name));
+      return api.known(name) ?? (await api.get(name));
     } catch (error) {
       // A refusal to show it says nothing about it.
-      if (error instanceof KubernetesError) throw new PlatformUnreachable(error.message, { cause: error });
+      if (isRefusal(error)) throw new PlatformUnreachable(error.message, { cause: error });
       throw error;
     }
   }
@@ -58,14 +60,10 @@ export function createKubernetesDriver({ api, type, settings, logger }: Kubernet
   async function apply({ object, force }: Apply, stored: StoredUserSwarm | undefined): Promise<RuntimeObservation> {
     const { name } = object.metadata;
     try {
-      const written = await api.apply(object, { fieldManager: FIELD_MANAGER, force });
-      watch.put(written);
-      return observe(written);
+      return observe(await api.apply(object, { force }));
     } catch (error) {
-      if (!(error instanceof KubernetesError)) throw error;
+      if (!isRefusal(error)) throw error;
       logger.warn({ err: error, userSwarm: name }, 'a UserSwarm could not be applied');
-      // What is known may be what is wrong; the next look asks.
-      watch.drop(name);
       return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observe(stored);
     }
   }
@@ -82,7 +80,7 @@ export function createKubernetesDriver({ api, type, settings, logger }: Kubernet
 
   /** @returns true once it is gone. */
   async function removeSwarm(name: string): Promise<boolean> {
-    const seen = watch.get(name);
+    const seen = api.known(name);
     if (seen !== undefined && isTerminating(seen)) return false;
     const stored = await api.get(name);
     if (stored === undefined) return true;
@@ -96,7 +94,7 @@ export function createKubernetesDriver({ api, type, settings, logger }: Kubernet
       return !(await api.delete(name, { uid, resourceVersion }));
     } catch (error) {
       // It changed since it was looked at.
-      if (error instanceof KubernetesError && error.status === 409) return false;
+      if (isConflict(error)) return false;
       throw error;
     }
   }
@@ -116,7 +114,7 @@ export function createKubernetesDriver({ api, type, settings, logger }: Kubernet
     onChange(listener) {
       listeners.push(listener);
     },
-    close: watch.close,
+    close: api.close,
   };
 }
 

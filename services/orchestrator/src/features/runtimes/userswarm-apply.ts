@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LABEL, ORCHESTRATOR_MANAGER, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
+import { apiVersionOf, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from './runtime-driver.js';
-import type { ManagedFields, ResourceType, StoredUserSwarm } from './userswarm.js';
+import type { ManagedFields, StoredUserSwarm } from './userswarm.js';
 
 /** What is to be written of a UserSwarm, and whether anything is: pure functions. */
 
@@ -33,7 +34,7 @@ export interface Apply {
 
 /** @returns undefined where nothing is to be written: everything is as it should be, and ours. */
 export function planApply(
-  type: ResourceType,
+  type: Resource,
   settings: UserSwarmSettings,
   wanted: RuntimeSpec,
   stored: StoredUserSwarm | undefined,
@@ -41,7 +42,7 @@ export function planApply(
   const suspend = wantedSuspend(wanted, stored);
   const config = wantedConfig(settings, stored);
   const object: AppliedUserSwarm = {
-    apiVersion: `${type.group}/${type.version}`,
+    apiVersion: apiVersionOf(type),
     kind: type.kind,
     metadata: {
       name: userSwarmName(wanted.workspaceId),

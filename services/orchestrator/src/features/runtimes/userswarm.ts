@@ -9,17 +9,10 @@ import {
   USERSWARM_KIND,
   USERSWARM_PLURAL,
 } from '@uswarm/contract/userswarm';
+import type { Resource } from '@uswarm/kube-client';
 import type { RuntimeObservation } from './runtime-driver.js';
 
-/** Which resource is meant. */
-export interface ResourceType {
-  group: string;
-  version: string;
-  plural: string;
-  kind: string;
-}
-
-export const USERSWARMS: ResourceType = {
+export const USERSWARMS: Resource = {
   group: API_GROUP,
   version: API_VERSION,
   plural: USERSWARM_PLURAL,

@@ -29,6 +29,13 @@ export interface StatusAnswer {
 const has = (error: unknown, status: number, reason?: string): boolean =>
   error instanceof KubeError && error.status === status && (reason === undefined || error.reason === reason);
 
+/**
+ * The server understood and said no: the same request gets the same answer. "Too many requests" and
+ * the server's own troubles pass, and say nothing about what was asked; so does no answer at all.
+ */
+export const isRefusal = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.status !== 429 && error.status < 500;
+
 export const isNotFound = (error: unknown): boolean => has(error, 404);
 export const isGone = (error: unknown): boolean => has(error, 410);
 export const isAlreadyExists = (error: unknown): boolean => has(error, 409, 'AlreadyExists');

@@ -7,6 +7,7 @@ export interface ApiRequest {
   method: string;
   path: string;
   query: URLSearchParams;
+  contentType: string | undefined;
   body: Record<string, unknown>;
 }
 
@@ -48,6 +49,7 @@ interface Watcher {
   response: ServerResponse;
 }
 
+const APPLY = 'application/apply-patch+yaml';
 const NAMESPACED = /^(.*\/namespaces\/[^/]+\/[^/]+)(?:\/([^/]+))?(?:\/(status))?$/;
 const CLUSTERED = /^(\/apis?\/(?:[^/]+\/)?v[^/]*\/[^/]+)(?:\/([^/]+))?(?:\/(status))?$/;
 
@@ -108,8 +110,11 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
       if (collectionOf(collection).has(body.metadata.name)) return refusal(409, 'AlreadyExists');
       return { status: 201, body: put(collection, body) };
     }
-    if (before === undefined) return refusal(404, 'NotFound');
     const { uid, resourceVersion } = body.metadata ?? {};
+    if (before === undefined) {
+      if (request.contentType !== APPLY) return refusal(404, 'NotFound');
+      return uid === undefined ? { status: 201, body: put(collection, body) } : refusal(409, 'Conflict');
+    }
     const stale = resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion;
     if (stale || (uid !== undefined && uid !== before.metadata.uid)) return refusal(409, 'Conflict');
     if (request.method === 'DELETE') return remove(collection, before, request.body);
@@ -117,8 +122,9 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     return { status: 200, body: put(collection, merged(before, body)) };
   };
   const remove = (collection: string, before: KubernetesObject, options: Record<string, unknown>): Answer => {
-    const { uid } = (options['preconditions'] ?? {}) as { uid?: string };
-    if (uid !== undefined && uid !== before.metadata.uid) return refusal(409, 'Conflict');
+    const { uid, resourceVersion } = (options['preconditions'] ?? {}) as { uid?: string; resourceVersion?: string };
+    const stale = resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion;
+    if (stale || (uid !== undefined && uid !== before.metadata.uid)) return refusal(409, 'Conflict');
     const finalizers = [...(before.metadata.finalizers ?? [])];
     if (options['propagationPolicy'] === 'Foreground') finalizers.push('foregroundDeletion');
     const dying = {
@@ -246,7 +252,8 @@ async function readRequest(incoming: IncomingMessage): Promise<ApiRequest> {
   const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://api');
   const text = Buffer.concat(chunks).toString();
   const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
-  return { method: incoming.method ?? 'GET', path: pathname, query: searchParams, body };
+  const contentType = incoming.headers['content-type'];
+  return { method: incoming.method ?? 'GET', path: pathname, query: searchParams, contentType, body };
 }
 
 function configFor(port: number): KubeConfig {

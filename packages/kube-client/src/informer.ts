@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { type Backoff, backoffDelay, type Logger } from '@uswarm/service-kit';
-import type { KubeClient } from '../api/client.js';
-import { isDenied, isGone, KubeError } from '../api/errors.js';
-import type { Resource } from '../api/resources.js';
-import { type Watch, WatchGarbage, WatchSilence } from '../api/watch.js';
+import type { KubeClient } from './client.js';
+import { isDenied, isGone, KubeError } from './errors.js';
 import { isNewer } from './resource-version.js';
+import type { Resource } from './resource.js';
 import type { Store } from './store.js';
+import { type Watch, WatchGarbage, WatchSilence } from './watch.js';
 
 /** Why a watch or a list ended other than by the server's regular end. */
 export type InformerFault = 'gone' | 'garbage' | 'silence' | 'denied' | 'refused' | 'connection';

@@ -1,5 +1,6 @@
 import type { AgentOptions, RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { ConfigError } from '@uswarm/service-kit';
 import { Agent, type buildConnector, type Dispatcher, ProxyAgent } from 'undici';
 
 /** How to reach the API server: where it is, as whom, and over which connections. */
@@ -23,14 +24,16 @@ const FRESH_MS = 10_000;
 /**
  * One pool of connections for all requests; HTTP/1.1 gives each watch one of its own. The requests of
  * the client library itself make a new agent, and so a new TLS handshake, each.
+ *
+ * @throws ConfigError for a kubeconfig that leads nowhere
  */
 export async function createCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the kubeconfig has no current cluster');
+  if (cluster === null) throw new ConfigError('the kubeconfig has no current cluster');
   const tls: RequestOptions = {};
   await config.applyToHTTPSOptions(tls);
   const options = config.createDispatcherOptions(cluster, tls as AgentOptions);
-  if (options.type === 'socks') throw new Error('SOCKS proxies are not supported');
+  if (options.type === 'socks') throw new ConfigError('the kubeconfig names a SOCKS proxy, which is not supported');
   const connect = { ...(options.type === 'none' ? {} : options.connect), timeout: CONNECT_TIMEOUT_MS } as ConnectTo;
   const dispatcher =
     options.type === 'proxy'

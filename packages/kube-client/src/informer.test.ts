@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
-import { createKubeClient } from '../api/client.js';
-import { createCredentials, type Credentials } from '../api/credentials.js';
-import { CHILD_RESOURCES } from '../api/resources.js';
-import { createWatch } from '../api/watch.js';
+import { eventually } from '../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { createKubeClient } from './client.js';
+import { createCredentials, type Credentials } from './credentials.js';
 import { type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
 import { createStore, type Store } from './store.js';
+import { createWatch } from './watch.js';
 
 const SERVICES = '/api/v1/namespaces/ns/services';
 const FAST: InformerTiming = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } };
@@ -30,7 +29,7 @@ describe('the informer', () => {
     informer = startInformer({
       client: createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 500 }),
       watch: createWatch(credentials),
-      resource: CHILD_RESOURCES['Service.v1'],
+      resource: { group: '', version: 'v1', plural: 'services', kind: 'Service' },
       namespace: 'ns',
       labelSelector: 'controller-uid',
       store,
@@ -103,6 +102,18 @@ describe('the informer', () => {
     api.put(SERVICES, service('b'));
     await sees('a', 'b');
     expect(lists()).toBe(1);
+  });
+
+  it('goes on from a bookmark', async () => {
+    start();
+    await watching();
+    const object = { kind: 'Service', apiVersion: 'v1', metadata: { resourceVersion: '5000' } };
+    api.say(SERVICES, JSON.stringify({ type: 'BOOKMARK', object }));
+    api.endWatches('end');
+    const watched = (): string[] =>
+      api.requests.filter(({ query }) => query.has('watch')).map(({ query }) => query.get('resourceVersion') ?? '');
+    await eventually(() => watched().length > 1);
+    expect([watched().at(-1), names(), lists()]).toEqual(['5000', [], 1]);
   });
 
   it('lists anew when what it has seen is too old for a watch (410 in the stream)', async () => {

@@ -5,9 +5,8 @@ import {
   LABEL,
   RUNTIME_COMPONENT,
 } from '@uswarm/contract/userswarm';
-import { CHILD_RESOURCES, PODS, type Resource } from '../api/resources.js';
-import type { Informer } from './informer.js';
-import { type Change, createStore, type Store } from './store.js';
+import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
+import { CHILD_RESOURCES, PODS } from '../resources.js';
 
 /**
  * `absent`: the cluster has no such namespace, so nothing is in it. `denied`: we may not look into

@@ -4,7 +4,7 @@ import { errors, request } from 'undici';
 import { callUrl } from './client.js';
 import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
-import { type Resource, resourcePath } from './resources.js';
+import { type Resource, resourcePath } from './resource.js';
 
 /** The stream said something that is no event: what it meant is lost, so everything has to be listed anew. */
 export class WatchGarbage extends Error {

@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { createCredentials, createKubeClient, createWatch, type Credentials, startInformer } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { eventually } from '../../test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../test/scripted-api.js';
-import { createKubeClient } from '../api/client.js';
-import { createCredentials, type Credentials } from '../api/credentials.js';
-import { createWatch } from '../api/watch.js';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
 import { USERSWARMS } from '../controller.js';
 import { type Caches, runtimeNamespaceOf, startCaches } from './caches.js';
-import { startInformer } from './informer.js';
 
 const NAMESPACES = '/api/v1/namespaces';
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';

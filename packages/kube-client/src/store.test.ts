@@ -150,10 +150,13 @@ describe('the store', () => {
     expect(store.indexed('red')).toEqual([]);
   });
 
-  it('keeps no managed fields', () => {
-    const store = createStore();
-    const full = object('a', 1);
-    store.put({ ...full, metadata: { ...full.metadata, managedFields: [{ manager: 'x' }] } } as KubernetesObject);
-    expect(store.get('ns/a')?.metadata).not.toHaveProperty('managedFields');
+  it.each([false, true])('keeps managed fields only where they are wanted: %s', (keepManagedFields) => {
+    const store = createStore({ keepManagedFields });
+    const plain = object('a', 1);
+    const full = { ...plain, metadata: { ...plain.metadata, managedFields: [{ manager: 'x' }] } } as KubernetesObject;
+    store.put(full);
+    expect(store.get('ns/a')).toEqual(keepManagedFields ? full : plain);
+    store.replace([full], '0', true);
+    expect(store.get('ns/a')).toEqual(keepManagedFields ? full : plain);
   });
 });

@@ -4,15 +4,24 @@ import { parseJson } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
-import { type ObjectName, type Resource, resourcePath } from './resources.js';
+import { type ObjectName, type Resource, resourcePath } from './resource.js';
 
-/** Everything that the controller asks of the API server, beside watching. */
+/**
+ * Everything that is asked of the API server, beside watching. Each call has a deadline.
+ *
+ * @throws KubeError for a refusal, else what the connection says
+ */
 export interface KubeClient {
   get(resource: Resource, name: ObjectName, signal?: AbortSignal): Promise<KubernetesObject>;
   list(resource: Resource, options: ListOptions, signal?: AbortSignal): Promise<ObjectList>;
   create(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
-  /** Server-side apply, by force: only for objects that are known to be ours. */
-  apply(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
+  /** Server-side apply: the fields of `object` are ours from then on, and what we owned beside them goes. */
+  apply(
+    resource: Resource,
+    object: KubernetesObject,
+    options?: ApplyOptions,
+    signal?: AbortSignal,
+  ): Promise<KubernetesObject>;
   mergePatch(resource: Resource, name: ObjectName, patch: object, signal?: AbortSignal): Promise<KubernetesObject>;
   jsonPatch(resource: Resource, name: ObjectName, patch: object[], signal?: AbortSignal): Promise<KubernetesObject>;
   /** A replacement of the object, or of its status. */
@@ -44,15 +53,24 @@ export interface ObjectList {
   continueToken: string | undefined;
 }
 
+export interface ApplyOptions {
+  /** Takes fields that others set to another value, instead of being refused. */
+  force?: boolean;
+  /** Who applies; by default who the client is. */
+  fieldManager?: string;
+}
+
+/** Only the very object that was seen, and with `resourceVersion` only as it was seen. */
 export interface DeleteOptions {
   uid: string;
+  resourceVersion?: string;
   propagation: 'Background' | 'Foreground';
 }
 
 export interface KubeClientDeps {
   credentials: Credentials;
   fieldManager: string;
-  /** Milliseconds until an answer has to be there. */
+  /** Milliseconds until an answer has to be there, waiting for a busy server included. */
   timeoutMs?: number;
   /** Told of each write that was sent. */
   onWrite?: (verb: string, resource: Resource) => void;
@@ -70,7 +88,6 @@ interface Call {
 const BUSY_RETRIES = 3;
 const BUSY_WAIT_MS = 5_000;
 
-/** Requests of one JSON object each. @throws KubeError for a refusal, else what the connection says. */
 export function createKubeClient(deps: KubeClientDeps): KubeClient {
   const { fieldManager, onWrite = () => {} } = deps;
   const send = (call: Call, signal?: AbortSignal): Promise<unknown> => sendPatiently(deps, call, signal);
@@ -106,16 +123,19 @@ export function createKubeClient(deps: KubeClientDeps): KubeClient {
       const path = resourcePath(resource, body.metadata.namespace);
       return write('create', resource, { method: 'POST', path, query: { fieldManager }, body }, signal);
     },
-    apply: (resource, body, signal) => apply(resource, body.metadata, body, { force: 'true' }, signal),
+    apply: (resource, body, options = {}, signal) => {
+      const query = { force: `${options.force ?? false}`, fieldManager: options.fieldManager ?? fieldManager };
+      return apply(resource, body.metadata, body, query, signal);
+    },
     mergePatch: (resource, name, body, signal) => merge(resource, name, body, {}, signal),
     jsonPatch: (resource, name, body, signal) => json(resource, name, body, {}, signal),
     replace: (resource, body, subresource, signal) => {
       const path = resourcePath(resource, body.metadata.namespace, body.metadata.name, subresource);
       return write('update', resource, { method: 'PUT', path, query: { fieldManager }, body }, signal);
     },
-    delete: async (resource, { name, namespace }, { uid, propagation }, signal) => {
+    delete: async (resource, { name, namespace }, { propagation, ...preconditions }, signal) => {
       const path = resourcePath(resource, namespace, name);
-      const body = { preconditions: { uid }, propagationPolicy: propagation };
+      const body = { preconditions, propagationPolicy: propagation };
       const answer = await write('delete', resource, { method: 'DELETE', path, body }, signal);
       return answer.kind === 'Status' ? undefined : answer;
     },
@@ -145,21 +165,22 @@ function readList(answer: unknown): ObjectList {
   return { items, resourceVersion, continueToken: next === '' ? undefined : next };
 }
 
-async function sendPatiently(deps: KubeClientDeps, call: Call, signal?: AbortSignal): Promise<unknown> {
+async function sendPatiently(deps: KubeClientDeps, call: Call, cancel?: AbortSignal): Promise<unknown> {
+  const { credentials, timeoutMs = 30_000 } = deps;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = cancel === undefined ? deadline : AbortSignal.any([deadline, cancel]);
   for (let tries = 0; ; tries += 1) {
     try {
-      return await sendOnce(deps, call, signal);
+      return await sendOnce(credentials, call, signal);
     } catch (error) {
       const wait = error instanceof KubeError && error.status === 429 ? error.retryAfter : undefined;
       if (wait === undefined || tries >= BUSY_RETRIES) throw error;
-      await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, signal === undefined ? {} : { signal });
+      await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, { signal });
     }
   }
 }
 
-async function sendOnce(deps: KubeClientDeps, call: Call, signal?: AbortSignal): Promise<unknown> {
-  const { credentials, timeoutMs = 30_000 } = deps;
-  const deadline = AbortSignal.timeout(timeoutMs);
+async function sendOnce(credentials: Credentials, call: Call, signal: AbortSignal): Promise<unknown> {
   const { statusCode, headers, body } = await request(callUrl(credentials.server, call), {
     dispatcher: credentials.dispatcher,
     method: call.method,
@@ -169,7 +190,7 @@ async function sendOnce(deps: KubeClientDeps, call: Call, signal?: AbortSignal):
       ...(await credentials.headers()),
     },
     body: call.body === undefined ? null : JSON.stringify(call.body),
-    signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+    signal,
   });
   const text = await body.text();
   const answer = parseJson(text);

@@ -1,8 +1,7 @@
 import { DEFAULT_RUNTIME_NAMESPACE, type KubernetesObject, type UserSwarm } from '@uswarm/contract/userswarm';
-import { NAMESPACES, type Resource } from '../api/resources.js';
-import type { Informer } from './informer.js';
+import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
+import { NAMESPACES } from '../resources.js';
 import { createNamespaceScope, type NamespaceScope, type StartOptions } from './namespace-scope.js';
-import { type Change, createStore, type Store } from './store.js';
 
 /** Everything that is watched. */
 export interface Caches {

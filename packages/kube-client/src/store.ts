@@ -31,13 +31,17 @@ export interface Store {
 
 export interface StoreOptions {
   indexBy?: (object: KubernetesObject) => string | undefined;
+  /** `managedFields` are often half of an object, so they are left out unless somebody reads them. */
+  keepManagedFields?: boolean;
   onChange?: (change: Change) => void;
 }
 
 export const keyOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
-export function createStore({ indexBy = () => undefined, onChange = () => {} }: StoreOptions = {}): Store {
+export function createStore(options: StoreOptions = {}): Store {
+  const { indexBy = () => undefined, onChange = () => {}, keepManagedFields = false } = options;
+  const kept = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
   const objects = new Map<string, KubernetesObject>();
   const index = new Map<string, Set<string>>();
   const gone = new Set<string>();
@@ -59,7 +63,7 @@ export function createStore({ indexBy = () => undefined, onChange = () => {} }: 
     const key = keyOf(object);
     const known = objects.get(key);
     if (known === undefined || isNewer(object.metadata.resourceVersion, known.metadata.resourceVersion)) {
-      set(key, strip(object), tell);
+      set(key, kept(object), tell);
     }
   };
   const removeAll = (filter: (object: KubernetesObject, key: string) => boolean): void => {
@@ -89,7 +93,7 @@ export function createStore({ indexBy = () => undefined, onChange = () => {} }: 
         (object, key) => !listed.has(key) && (reset || !isNewer(object.metadata.resourceVersion, resourceVersion)),
       );
       for (const item of items) {
-        if (reset) set(keyOf(item), strip(item), true);
+        if (reset) set(keyOf(item), kept(item), true);
         else put(item, true);
       }
     },
@@ -106,8 +110,7 @@ export function createStore({ indexBy = () => undefined, onChange = () => {} }: 
   };
 }
 
-/** `managedFields` is often half of an object, and nobody here reads it. */
-function strip(object: KubernetesObject): KubernetesObject {
+function withoutManagedFields(object: KubernetesObject): KubernetesObject {
   const { managedFields: _unused, ...metadata } = object.metadata as KubernetesObject['metadata'] & {
     managedFields?: unknown;
   };

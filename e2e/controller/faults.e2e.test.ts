@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { eventually } from '../src/eventually.js';
+import { type Arena, ARENA_RESYNC_S, openArena, type RunningController, type Where } from './arena.js';
+import type { HookMode } from './hook-server.js';
+import type { Fault, Passed } from './fault-proxy.js';
+
+/** Seconds within which a cause shows, and within which it is over once its cause is. */
+const SHOWN_WITHIN_MS = 10_000;
+/** Milliseconds; an informer takes a silent connection for dead after 30 s. */
+const NOTICED_WITHIN_MS = 60_000;
+
+const isWatch = ({ path }: Passed): boolean => path.includes('watch=');
+const status = (object: KubernetesObject | undefined): UserSwarmStatus => (object?.['status'] ?? {}) as UserSwarmStatus;
+const condition = (object: KubernetesObject | undefined, wanted: string): Condition | undefined =>
+  status(object).conditions?.find(({ type }) => type === wanted);
+const refusal = (code: number, reason: string): Fault => ({
+  kind: 'answer',
+  status: code,
+  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: `told ${code}` }),
+});
+
+/** Everything is suspended here: nothing of it needs a pod. */
+describe('the controller, on a real API server', () => {
+  let arena: Arena;
+  let controller: RunningController;
+  let count = 0;
+  const healing: (() => void | Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    arena = await openArena();
+    controller = await arena.start();
+  }, 60_000);
+  afterEach(async () => {
+    for (const heal of healing.splice(0)) await heal();
+  });
+  afterAll(() => arena.close());
+
+  const swarm = (name: string): Where => ({ kind: 'UserSwarm', name });
+  const service = (name: string): Where => ({
+    kind: 'Service',
+    namespace: arena.namespace,
+    name: `agent-runtime-${name}`,
+  });
+  const apply = (name: string, spec: object = {}): Promise<KubernetesObject> =>
+    arena.apply({
+      apiVersion: arena.apiVersion,
+      kind: 'UserSwarm',
+      metadata: { name },
+      spec: { userId: 'user-1', placement: { runtimeNamespace: arena.namespace }, suspend: true, ...spec },
+    } as KubernetesObject);
+  const shows = (
+    name: string,
+    what: string,
+    holds: (object: KubernetesObject) => boolean,
+    withinMs = SHOWN_WITHIN_MS,
+  ): Promise<KubernetesObject> =>
+    eventually(`${name}: ${what}`, { withinMs }, async () => {
+      const object = await arena.get(swarm(name));
+      return object !== undefined && holds(object) ? object : undefined;
+    });
+  const suspended = (name: string, withinMs?: number): Promise<KubernetesObject> =>
+    shows(name, 'is Suspended', (object) => status(object).phase === 'Suspended', withinMs);
+  const newName = (): string => `workspace-fault-${(count += 1)}-end`;
+  async function settledSwarm(): Promise<string> {
+    const name = newName();
+    await apply(name);
+    await suspended(name);
+    return name;
+  }
+  /** Somebody takes a child away, on a way that has no faults; it comes back. */
+  async function repairs(name: string, withinMs?: number): Promise<void> {
+    const uid = (await arena.get(service(name)))?.metadata.uid;
+    await arena.delete(service(name));
+    await comesBack(name, uid, withinMs);
+  }
+  const comesBack = (name: string, uid: string | undefined, withinMs = SHOWN_WITHIN_MS): Promise<KubernetesObject> =>
+    eventually(`the Service of ${name} is made again`, { withinMs }, async () => {
+      const found = await arena.get(service(name));
+      return found !== undefined && found.metadata.uid !== uid ? found : undefined;
+    });
+  const inject = (matches: (passed: Passed) => boolean, fault: Fault): (() => void) => {
+    const heal = arena.proxy.inject(matches, fault);
+    healing.push(heal);
+    return heal;
+  };
+  const faults = (fault: string): Promise<number> =>
+    controller.metric('uswarm_controller_watch_failures_total', { fault });
+  const eventsOf = async (name: string, reason: string): Promise<KubernetesObject[]> =>
+    (await arena.list('Event', 'default')).filter(
+      (event) =>
+        (event['involvedObject'] as { name?: string } | undefined)?.name === name && event['reason'] === reason,
+    );
+  const hasEvent = (name: string, reason: string): Promise<KubernetesObject> =>
+    eventually(`${name} has an Event ${reason}`, { withinMs: SHOWN_WITHIN_MS }, async () =>
+      (await eventsOf(name, reason)).at(0),
+    );
+  const outcomes = (outcome: string): Promise<number> =>
+    controller.metric('uswarm_controller_hook_duration_seconds', { outcome });
+
+  describe('loses its watches', () => {
+    it.each<[what: string, fault: Fault, counted: string]>([
+      [
+        '410 Gone in the stream',
+        {
+          kind: 'line',
+          text: '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}',
+        },
+        'gone',
+      ],
+      ['rubbish in the stream', { kind: 'line', text: '{"type":"ADDED","object":{"metad' }, 'garbage'],
+      ['410 Gone for each new watch', refusal(410, 'Expired'), 'gone'],
+      ['500 for each new watch', refusal(500, 'InternalError'), 'refused'],
+    ])(
+      '%s: goes on, and counts it',
+      async (_what, fault, counted) => {
+        const name = await settledSwarm();
+        const before = await faults(counted);
+        const heal = inject(isWatch, fault);
+        await eventually('it is counted', { withinMs: SHOWN_WITHIN_MS }, async () =>
+          (await faults(counted)) > before ? true : undefined,
+        );
+        heal();
+        await repairs(name, NOTICED_WITHIN_MS);
+        await expect(settledSwarm()).resolves.toEqual(expect.any(String));
+      },
+      120_000,
+    );
+
+    it('silence: takes the connection for dead, and catches up with what happened meanwhile', async () => {
+      const name = await settledSwarm();
+      const before = await faults('silence');
+      const heal = inject(isWatch, { kind: 'silence' });
+      const uid = (await arena.get(service(name)))?.metadata.uid;
+      await arena.delete(service(name));
+      await eventually('it is counted', { withinMs: NOTICED_WITHIN_MS }, async () =>
+        (await faults('silence')) > before ? true : undefined,
+      );
+      heal();
+      await expect(comesBack(name, uid, NOTICED_WITHIN_MS)).resolves.toMatchObject({ kind: 'Service' });
+    }, 180_000);
+  });
+
+  it('has its API server restarted: carries out what was wished while it was away', async () => {
+    const name = await settledSwarm();
+    const late = newName();
+    const before = await faults('connection');
+    await arena.proxy.cut();
+    healing.push(() => arena.proxy.mend());
+    await apply(late);
+    const uid = (await arena.get(service(name)))?.metadata.uid;
+    await arena.delete(service(name));
+    await sleep(3_000);
+    expect(controller.ready()).toBe(true);
+    await arena.proxy.mend();
+    await comesBack(name, uid, NOTICED_WITHIN_MS);
+    await suspended(late, NOTICED_WITHIN_MS);
+    expect(await faults('connection')).toBeGreaterThan(before);
+  }, 180_000);
+
+  it.each<[what: string, fault: Fault, reason: string]>([
+    ['is refused', refusal(403, 'Forbidden'), 'Forbidden'],
+    ['is told that an object is invalid', refusal(422, 'Invalid'), 'ApplyFailed'],
+  ])(
+    '%s when it writes: shows it in condition, Event and metric, until it is over',
+    async (_what, fault, reason) => {
+      const heal = inject(({ method, path }) => method === 'POST' && /\/(services|deployments)\?/.test(path), fault);
+      const name = newName();
+      await apply(name, { suspend: false });
+      const failing = await shows(name, `is ${reason}`, (object) => condition(object, 'Ready')?.reason === reason);
+      expect(condition(failing, 'Synced')).toMatchObject({ status: 'False', reason });
+      expect(status(failing).phase).toBe('Progressing');
+      await expect(hasEvent(name, reason)).resolves.toMatchObject({ type: 'Warning' });
+      expect(await controller.metric('uswarm_controller_sync_failures_total', { reason })).toBeGreaterThan(0);
+      await apply(name);
+      heal();
+      const healed = await suspended(name, SHOWN_WITHIN_MS + ARENA_RESYNC_S * 1_000);
+      expect(condition(healed, 'Synced')).toMatchObject({ status: 'True', reason: 'Synced' });
+      await expect(hasEvent(name, 'Synced')).resolves.toMatchObject({ type: 'Normal' });
+    },
+    120_000,
+  );
+
+  it.each<[mode: HookMode, outcome: string]>([
+    ['down', 'unreachable'],
+    ['error', 'refused'],
+    ['rubbish', 'invalid'],
+    ['slow', 'timeout'],
+  ])(
+    'has a webhook that is %s: says so in condition, Event and metric, and goes on after',
+    async (mode, outcome) => {
+      const old = await settledSwarm();
+      const before = await outcomes(outcome);
+      await arena.hook.setMode(mode);
+      healing.push(() => arena.hook.setMode('none'));
+      const fresh = newName();
+      await apply(fresh);
+      const waiting = await shows(
+        fresh,
+        'is WebhookUnavailable',
+        (object) => condition(object, 'Synced')?.reason === 'WebhookUnavailable',
+      );
+      expect(status(waiting).phase).toBeUndefined();
+      await expect(hasEvent(fresh, 'WebhookUnavailable')).resolves.toMatchObject({ type: 'Warning' });
+      expect(await outcomes(outcome)).toBeGreaterThan(before);
+      // Only our own condition changes on one that was there before.
+      const kept = await shows(
+        old,
+        'is WebhookUnavailable as well',
+        (object) => condition(object, 'Synced')?.status === 'False',
+        SHOWN_WITHIN_MS + ARENA_RESYNC_S * 1_000,
+      );
+      expect(status(kept).phase).toBe('Suspended');
+      expect(await arena.get(service(old))).toBeDefined();
+      await arena.hook.setMode('none');
+      for (const name of [fresh, old]) {
+        const healed = await shows(
+          name,
+          'is synced again',
+          (object) => condition(object, 'Synced')?.status === 'True' && status(object).phase === 'Suspended',
+          2 * SHOWN_WITHIN_MS,
+        );
+        expect(condition(healed, 'Synced')?.reason).toBe('Synced');
+      }
+    },
+    120_000,
+  );
+
+  it('PHASE-004 CTRL-002: RenderingFailed for a fault in the webhook, and what is there stays', async () => {
+    const name = await settledSwarm();
+    const uid = (await arena.get(service(name)))?.metadata.uid;
+    arena.setRenderingFault(true);
+    healing.push(() => arena.setRenderingFault(false));
+    // A change, so that it is rendered at once.
+    await apply(name, { config: { defaultModel: 'another' } });
+    const failed = await shows(name, 'is Error', (object) => status(object).phase === 'Error');
+    expect(condition(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'RenderingFailed' });
+    expect((await arena.get(service(name)))?.metadata.uid).toBe(uid);
+    arena.setRenderingFault(false);
+    await shows(name, 'is valid again', (object) => condition(object, 'ConfigValid')?.status === 'True');
+    await suspended(name);
+  }, 60_000);
+});

@@ -1,0 +1,62 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigError } from '@uswarm/service-kit';
+import { createCredentials } from './credentials.js';
+import { loadKubeConfig } from './kube-config.js';
+
+const file = (name: string, context = name): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: `https://${name}:6443/` } }],
+    users: [{ name, user: { token: `token of ${name}`, as: 'somebody' } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': context,
+  });
+
+describe('the cluster', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-kubeconfig-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  const write = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it('is the one of KUBECONFIG, also in a pod, with its user', async () => {
+    const KUBECONFIG = await write('one', file('one'));
+    const credentials = await createCredentials(loadKubeConfig({ KUBECONFIG, KUBERNETES_SERVICE_HOST: '10.0.0.1' }));
+    expect(credentials.server).toBe('https://one:6443');
+    expect(await credentials.headers()).toEqual({
+      authorization: 'Bearer token of one',
+      'impersonate-user': 'somebody',
+    });
+    await credentials.close();
+  });
+
+  it('is the one that the first of several files is about', async () => {
+    const files = [await write('one', file('one')), await write('two', file('two'))];
+    const config = loadKubeConfig({ KUBECONFIG: files.join(delimiter) });
+    expect(config.getCurrentCluster()?.name).toBe('one');
+    expect(config.getClusters().map(({ name }) => name)).toEqual(['one', 'two']);
+  });
+
+  it('is its own in a pod', () => {
+    const config = loadKubeConfig({ KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '10.0.0.1' });
+    expect(config.getCurrentCluster()?.caFile).toContain('/var/run/secrets/kubernetes.io/serviceaccount');
+  });
+
+  it('has to be given elsewhere', () => {
+    expect(() => loadKubeConfig({})).toThrow(ConfigError);
+  });
+
+  it('that cannot be read is a bad setting', async () => {
+    expect(() => loadKubeConfig({ KUBECONFIG: join(folder, 'missing') })).toThrow(ConfigError);
+    const KUBECONFIG = await write('nowhere', file('nowhere', 'another'));
+    await expect(createCredentials(loadKubeConfig({ KUBECONFIG }))).rejects.toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,24 @@
+/** A kind of object and where the API server serves it. */
+export interface Resource {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+}
+
+export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
+
+export interface ObjectName {
+  name: string;
+  namespace?: string | undefined;
+}
+
+/** The path of a collection, or of an object of it. */
+export function resourcePath(resource: Resource, namespace?: string, name?: string, subresource?: string): string {
+  const parts = resource.group === '' ? ['api', resource.version] : ['apis', resource.group, resource.version];
+  if (namespace !== undefined) parts.push('namespaces', namespace);
+  parts.push(resource.plural);
+  if (name !== undefined) parts.push(name);
+  if (subresource !== undefined) parts.push(subresource);
+  return `/${parts.map(encodeURIComponent).join('/')}`;
+}

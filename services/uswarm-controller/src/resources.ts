@@ -1,0 +1,14 @@
+import type { ChildGroup } from '@uswarm/contract/userswarm';
+import type { Resource } from '@uswarm/kube-client';
+
+export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const EVENTS: Resource = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };
+
+/** What children may be, in the order in which they are made: a pod needs its ServiceAccount. */
+export const CHILD_RESOURCES: Readonly<Record<ChildGroup, Resource>> = {
+  'ServiceAccount.v1': { group: '', version: 'v1', plural: 'serviceaccounts', kind: 'ServiceAccount' },
+  'Service.v1': { group: '', version: 'v1', plural: 'services', kind: 'Service' },
+  'Deployment.apps/v1': { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
+};
