@@ -1,12 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpMethod } from '@kubernetes/client-node';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { createLogger, Registry, silentLogger } from '@uswarm/service-kit';
-import { parse } from 'yaml';
 import {
   type Controller,
   type ControllerOptions,
@@ -16,6 +14,7 @@ import { createWebhookApp, loadWebhookConfig } from '../../services/uswarm-webho
 import { eventually } from '../src/eventually.js';
 import { createKubeApi, type KubeApi, KubeApiError, loadKubeConfig } from '../src/kube-api.js';
 import { imageOf, loadSettings, type Settings } from '../src/settings.js';
+import { throwawayCrd } from '../src/throwaway-crd.js';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.js';
 import { type HookServer, startHookServer } from './hook-server.js';
 
@@ -78,7 +77,7 @@ export async function openArena(spares = 0): Promise<Arena> {
   const objects = createObjects(api, group);
 
   await api.request(HttpMethod.POST, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-    body: await throwawayCrd(group),
+    body: await lenientCrd(group),
   });
   await api.create('Namespace', { metadata: { name: namespace } });
   await eventually('the kind of this arena is served', { withinMs: 30_000 }, () => objects.list('UserSwarm'));
@@ -199,16 +198,10 @@ async function removeSwarms({ list, patch, delete: remove }: Objects): Promise<v
   });
 }
 
-/**
- * The kind as it is shipped, in another group; without the rules about resources, so that the webhook
- * gets to see what a schema of another version may have let in.
- */
-async function throwawayCrd(group: string): Promise<object> {
-  const file = new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url);
-  const crd = parse(await readFile(file, 'utf8')) as { spec: { names: Record<string, unknown> } };
-  const { shortNames: _short, categories: _categories, ...names } = crd.spec.names;
-  const own = { ...crd, metadata: { name: `userswarms.${group}` }, spec: { ...crd.spec, group, names } };
-  return JSON.parse(JSON.stringify(own, (_key, value: unknown) => withoutResourceRules(value))) as object;
+/** Without the rules about resources, so that the webhook gets to see what the schema of another version let in. */
+async function lenientCrd(group: string): Promise<object> {
+  const crd = await throwawayCrd(group);
+  return JSON.parse(JSON.stringify(crd, (_key, value: unknown) => withoutResourceRules(value))) as object;
 }
 
 /** The webhook as it is shipped, with a policy for the namespaces of this arena. */

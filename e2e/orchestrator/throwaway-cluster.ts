@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import {
   ApiException,
@@ -8,10 +7,12 @@ import {
   PatchStrategy,
   RbacAuthorizationV1Api,
   setHeaderOptions,
-  type V1CustomResourceDefinition,
 } from '@kubernetes/client-node';
 import type { Resource } from '@uswarm/kube-client';
-import { parse } from 'yaml';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
+import { loadKubeConfig } from '../src/kube-api.js';
+import { loadSettings } from '../src/settings.js';
+import { throwawayCrd } from '../src/throwaway-crd.js';
 import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
 
 /** As plain objects: the typed client leaves out what it has other names for, `x-kubernetes-…` among it. */
@@ -39,29 +40,13 @@ export interface ThrowawayCluster {
   remove(): Promise<void>;
 }
 
-function loadConfig(): KubeConfig {
-  const { E2E_KUBECONFIG: file = process.env.KUBECONFIG, E2E_CONTEXT: context } = process.env;
-  if (file === undefined) throw new Error('E2E_KUBECONFIG names no cluster');
-  const config = new KubeConfig();
-  config.loadFromFile(file);
-  if (context !== undefined) config.setCurrentContext(context);
-  return config;
-}
-
-async function throwawayCrd(group: string): Promise<V1CustomResourceDefinition> {
-  const file = new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url);
-  const crd = parse(await readFile(file, 'utf8')) as V1CustomResourceDefinition;
-  const { shortNames: _short, categories: _categories, ...names } = crd.spec.names;
-  return { ...crd, metadata: { name: `${names.plural}.${group}` }, spec: { ...crd.spec, group, names } };
-}
-
 const ignoreMissing = (error: unknown): undefined => {
   if (error instanceof ApiException && error.code === 404) return undefined;
   throw error;
 };
 
 export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
-  const config = loadConfig();
+  const config = loadKubeConfig(loadSettings());
   const { server } = config.getCurrentCluster() ?? {};
   if (server === undefined) throw new Error('the current context names no cluster');
   const id = randomBytes(4).toString('hex');
@@ -69,10 +54,10 @@ export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
   const user = `uswarm-e2e-orchestrator-${id}`;
   const rights = config.makeApiClient(RbacAuthorizationV1Api);
   const objects = config.makeApiClient(CustomObjectsApi);
-  const crd = await throwawayCrd(group);
-  const resource = { group, version: 'v1alpha1', plural: crd.spec.names.plural };
+  const type = { ...USERSWARMS, group };
+  const { kind: _kind, ...resource } = type;
 
-  await objects.createClusterCustomObject({ ...DEFINITIONS, body: crd });
+  await objects.createClusterCustomObject({ ...DEFINITIONS, body: await throwawayCrd(group) });
   const rules = [{ apiGroups: [group], resources: [resource.plural], verbs: VERBS }];
   await rights.createClusterRole({ body: { metadata: { name: user }, rules } });
   await rights.createClusterRoleBinding({
@@ -85,7 +70,7 @@ export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
   await served(() => objects.listClusterCustomObject(resource));
 
   return {
-    type: { ...resource, kind: crd.spec.names.kind },
+    type,
     server,
     orchestratorConfig(way = server) {
       const limited = new KubeConfig();

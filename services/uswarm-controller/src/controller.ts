@@ -1,12 +1,4 @@
-import {
-  API_GROUP,
-  API_VERSION,
-  CONTROLLER_MANAGER,
-  type KubernetesObject,
-  LABEL,
-  USERSWARM_KIND,
-  USERSWARM_PLURAL,
-} from '@uswarm/contract/userswarm';
+import { CONTROLLER_MANAGER, type KubernetesObject, LABEL, USERSWARMS } from '@uswarm/contract/userswarm';
 import {
   createCredentials,
   createKubeClient,
@@ -34,13 +26,6 @@ import { createTimeToReady } from './status/time-to-ready.js';
 import { describeController } from './sync/request.js';
 import { syncUserSwarm } from './sync/sync.js';
 import { createWorkers } from './sync/workers.js';
-
-export const USERSWARMS: Resource = {
-  group: API_GROUP,
-  version: API_VERSION,
-  plural: USERSWARM_PLURAL,
-  kind: USERSWARM_KIND,
-};
 
 export interface ControllerOptions {
   kubeConfig: KubeConfig;

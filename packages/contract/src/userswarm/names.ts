@@ -6,6 +6,9 @@ export const USERSWARM_API_VERSION = `${API_GROUP}/${API_VERSION}`;
 export const USERSWARM_KIND = 'UserSwarm';
 export const USERSWARM_PLURAL = 'userswarms';
 
+/** Where the API server serves them. */
+export const USERSWARMS = { group: API_GROUP, version: API_VERSION, plural: USERSWARM_PLURAL, kind: USERSWARM_KIND };
+
 export const DEFAULT_RUNTIME_NAMESPACE = 'userswarms';
 export const DEFAULT_RUNTIME_PORT = 42_618;
 

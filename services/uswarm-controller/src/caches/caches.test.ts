@@ -4,7 +4,7 @@ import { createCredentials, createKubeClient, createWatch, type Credentials, sta
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '../../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
-import { USERSWARMS } from '../controller.js';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { type Caches, runtimeNamespaceOf, startCaches } from './caches.js';
 
 const NAMESPACES = '/api/v1/namespaces';

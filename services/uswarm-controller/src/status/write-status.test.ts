@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { createStore, KubeError } from '@uswarm/kube-client';
-import { USERSWARMS } from '../controller.js';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { writeStatus } from './write-status.js';
 
 const never = new AbortController().signal;

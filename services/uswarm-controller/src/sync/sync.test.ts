@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
 import { createStore, KubeError } from '@uswarm/kube-client';
 import { createChildWriter } from '../apply/child-writer.js';
-import { USERSWARMS } from '../controller.js';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { HookError } from '../hook/hook-client.js';
 import type { NamespaceScope, ScopeState } from '../caches/namespace-scope.js';
 import { ownerUid } from '../caches/namespace-scope.js';

@@ -8,7 +8,7 @@ import type { RuntimeDriver } from './runtime-driver.js';
 import { runtimeEnvironment } from './runtime-environment.js';
 import type { RuntimeProcessStore } from './runtime-processes.store.js';
 import { FIELD_MANAGER } from './userswarm-apply.js';
-import { USERSWARMS } from './userswarm.js';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 export interface ChooseDriverDeps {
   config: OrchestratorConfig;

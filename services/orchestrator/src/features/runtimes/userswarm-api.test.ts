@@ -7,7 +7,7 @@ import { type ScriptedApi, startScriptedApi } from '../../../../../packages/kube
 import { PlatformUnreachable } from './runtime-driver.js';
 import { openUserSwarms, type UserSwarmApi } from './userswarm-api.js';
 import type { AppliedUserSwarm } from './userswarm-apply.js';
-import { USERSWARMS } from './userswarm.js';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const OURS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };

@@ -1,23 +1,11 @@
 import {
-  API_GROUP,
-  API_VERSION,
   DEFAULT_RUNTIME_PORT,
   LABEL,
   ORCHESTRATOR_MANAGER,
   runtimeAddress,
   type UserSwarm,
-  USERSWARM_KIND,
-  USERSWARM_PLURAL,
 } from '@uswarm/contract/userswarm';
-import type { Resource } from '@uswarm/kube-client';
 import type { RuntimeObservation } from './runtime-driver.js';
-
-export const USERSWARMS: Resource = {
-  group: API_GROUP,
-  version: API_VERSION,
-  plural: USERSWARM_PLURAL,
-  kind: USERSWARM_KIND,
-};
 
 /** Who set which fields, as the API server keeps it. */
 export interface ManagedFields {

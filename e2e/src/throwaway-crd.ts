@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
+import { parse } from 'yaml';
+
+/**
+ * The kind as it is shipped, in another group and without its short names, so that it can live beside
+ * the real one. As plain JSON: the client's own type of a CRD loses what is named `x-kubernetes-…`.
+ */
+export async function throwawayCrd(group: string): Promise<object> {
+  const file = new URL('../../crds/userswarms.uswarm.dev.yaml', import.meta.url);
+  const crd = parse(await readFile(file, 'utf8')) as { spec: { names: Record<string, unknown> } };
+  const { shortNames: _short, categories: _categories, ...names } = crd.spec.names;
+  return { ...crd, metadata: { name: `${USERSWARM_PLURAL}.${group}` }, spec: { ...crd.spec, group, names } };
+}
