@@ -121,8 +121,11 @@ describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not come up', () => {
   it.each(TROUBLES)(
     '$reason: $cause shows as Progressing with this reason, and recovers',
     async ({ reason, says }) => {
-      const { message } = await outcomes.get(reason)!;
+      const { message, name } = await outcomes.get(reason)!;
       expect(message).toMatch(says);
+      const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
+      const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
+      expect(events.map(({ type }) => type)).toContain('Warning');
     },
     300_000,
   );

@@ -136,6 +136,13 @@ describe('what is worth an Event', () => {
       ...(synced === undefined ? [] : [{ type: 'Synced', reason: 'Synced', message: '', ...synced }]),
     ],
   });
+  const held = (reason: string, synced: object = {}): Record<string, unknown> => ({
+    phase: 'Progressing',
+    conditions: [
+      { type: 'Ready', status: 'False', reason, message: 'Why.' },
+      { type: 'Synced', status: 'True', reason: 'Synced', message: '', ...synced },
+    ],
+  });
   const conflict = { status: 'False', reason: 'NameConflict', message: 'taken' };
 
   it.each([
@@ -147,6 +154,11 @@ describe('what is worth an Event', () => {
     [status('Ready', conflict), status('Ready', conflict), []],
     [status('Ready', conflict), status('Ready', { status: 'True', message: 'Done.' }), ['Normal Synced Done.']],
     [status('Ready'), status('Ready', { status: 'True' }), []],
+    [held('Starting'), held('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
+    [held('ImagePullBackOff'), held('ImagePullBackOff'), []],
+    [held('ImagePullBackOff'), held('CrashLoopBackOff'), ['Warning CrashLoopBackOff Why.']],
+    [held('CrashLoopBackOff'), held('Starting'), []],
+    [held('Starting', conflict), held('NameConflict', conflict), []],
   ])('%#', (before, after, expected) => {
     const told = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     expect(told).toEqual(expected);

@@ -1,4 +1,4 @@
-import type { Condition } from '@uswarm/contract/userswarm';
+import { type Condition, FAILURE_REASONS, SYNC_FAILURES } from '@uswarm/contract/userswarm';
 import type { ChildStep } from '../apply/apply-children.js';
 import { nameOf } from '../apply/child-writer.js';
 import { type Status, syncedChanged, syncedOf } from '../status/merge.js';
@@ -16,19 +16,32 @@ export function childEvent({ verb, object }: ChildStep): RecordedEvent {
   return { type: 'Normal', reason, message: `${done} ${nameOf(object)}` };
 }
 
-/** What is told of a new status: another phase, and syncs that begin to fail, fail otherwise, or go well again. */
+/** What is told of a new status: another phase, another cause in the same phase, and syncs that begin to fail, fail otherwise, or go well again. */
 export function statusEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   return [...phaseEvents(before, after), ...syncEvents(before, after)];
 }
 
 function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   const [from, to] = [before?.['phase'], after['phase']];
-  if (typeof to !== 'string' || from === to) return [];
-  const ready = ((after['conditions'] ?? []) as Condition[]).find(({ type }) => type === 'Ready');
+  if (typeof to !== 'string') return [];
+  const ready = readyOf(after);
+  if (from === to) return causeEvents(readyOf(before), ready);
   const why = ready === undefined || ready.message === '' ? '' : `: ${ready.message}`;
   const moved = typeof from === 'string' ? `${from} → ${to}` : to;
   return [{ type: to === 'Error' ? 'Warning' : 'Normal', reason: to, message: `${moved}${why}` }];
 }
+
+/** Held up by something else than before; what our own writes ran into is told by `syncEvents`. */
+function causeEvents(before: Condition | undefined, after: Condition | undefined): RecordedEvent[] {
+  if (after === undefined || after.reason === before?.reason || !CAUSES.has(after.reason)) return [];
+  return [{ type: 'Warning', reason: after.reason, message: after.message }];
+}
+
+const SYNC: readonly string[] = SYNC_FAILURES;
+const CAUSES = new Set(Object.keys(FAILURE_REASONS).filter((reason) => !SYNC.includes(reason)));
+
+const readyOf = (status: Status | undefined): Condition | undefined =>
+  ((status?.['conditions'] ?? []) as Condition[]).find(({ type }) => type === 'Ready');
 
 function syncEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   if (!syncedChanged(before, after)) return [];
