@@ -35,13 +35,22 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}):
   });
 
 describe('POST /sync', () => {
-  it('answers with what is rendered, with a token for this workspace', async () => {
+  it('HOOK-001: reconciles: answers with what is rendered, with a token for this workspace', async () => {
     const url = await start();
     const request = syncRequest(userSwarm());
     const response = await post(url, request);
     expect(response.status).toBe(200);
     const expected = render(request, testSettings(), await testFacts('a', { now }));
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(expected)));
+  });
+
+  it('HOOK-001: finalizes: answers without children, and is done once none is shown', async () => {
+    const url = await start();
+    const shown = { ...(await settledRequest(userSwarm())), finalizing: true };
+    const waiting = await (await post(url, shown)).json();
+    expect(waiting).toMatchObject({ status: { phase: 'Deleting' }, children: [], finalized: false });
+    const done = await (await post(url, { ...syncRequest(userSwarm()), finalizing: true })).json();
+    expect(done).toMatchObject({ children: [], finalized: true });
   });
 
   it.each([
@@ -126,7 +135,7 @@ describe('POST /sync', () => {
 });
 
 describe('other paths', () => {
-  it('GET /healthz says ok without a token', async () => {
+  it('HOOK-002: GET /healthz says ok without a token', async () => {
     const response = await fetch(`${await start()}/healthz`);
     expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
   });

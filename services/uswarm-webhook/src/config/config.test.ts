@@ -54,7 +54,7 @@ const refusal = async (overrides: Record<string, string>): Promise<string> =>
   );
 
 describe('the environment of the webhook', () => {
-  it('is complete with what is required, and reads the policy', async () => {
+  it('HOOK-003: is complete with what is required, serves port 8080, and reads the policy', async () => {
     const { settings, database, port, opsPort } = await loadWebhookConfig(environment());
     expect([port, opsPort, database, settings.stores]).toEqual([8080, 8081, undefined, []]);
     expect(settings.policy).toEqual({

@@ -32,7 +32,7 @@ describe('rendering, whatever is observed', () => {
     );
   });
 
-  it('gives equal bytes for equal requests and changes none of them', async () => {
+  it('HOOK-004: gives equal bytes for equal requests and changes none of them', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;

@@ -32,6 +32,15 @@ const environment = ({ env }: { env: { name: string; value?: string }[] }): Reco
   Object.fromEntries(env.map(({ name, value }) => [name, value]));
 
 describe('rendering a UserSwarm', () => {
+  it('HOOK-006: answers with its ServiceAccount, its Service and its Deployment, and nothing else', async () => {
+    const { children } = await rendered(userSwarm());
+    expect(children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'ServiceAccount agent-runtime-workspace-a',
+      'Service agent-runtime-workspace-a',
+      'Deployment agent-runtime-workspace-a',
+    ]);
+  });
+
   it('CRD-004: tells the runtime whose it is, however the id is written', async () => {
     const { container } = await rendered(userSwarm({ userId: 'user-$(USWARM_MCP_TOKEN)$$' }));
     // A kubelet turns the doubled dollars back into single ones and expands nothing.
