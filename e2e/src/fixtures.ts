@@ -107,11 +107,14 @@ export function fixtureObjects(options: FixtureOptions): object[] {
   ];
 }
 
+/** On namespaces that tests made, and may do with as they like. */
+export const FIXTURE_LABEL = 'e2e.uswarm.dev/fixture';
+
 export const namespaceObject = (name: string, restricted = false): object => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: {
     name,
-    ...(restricted ? { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } : {}),
+    labels: { [FIXTURE_LABEL]: 'true', ...(restricted ? { 'pod-security.kubernetes.io/enforce': 'restricted' } : {}) },
   },
 });

@@ -81,13 +81,16 @@ interface ReleaseDeps {
 
 const valuesFile = ({ artifacts }: Pick<Settings, 'artifacts'>): string => path.join(artifacts, 'values.json');
 
+export async function isInstalled(tools: Tools): Promise<boolean> {
+  return (await tools.helm(['status', RELEASE, '-n', NAMESPACE.release], { mayFail: true })).code === 0;
+}
+
 /** Installs the chart, or brings the release of a former run to it. What helm says goes to the artifacts. */
 export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<void> {
   await mkdir(settings.artifacts, { recursive: true });
   const values = valuesFile(settings);
   await writeFile(values, JSON.stringify(releaseValues(settings.images), undefined, 2));
-  const installed = (await tools.helm(['status', RELEASE, '-n', NAMESPACE.release], { mayFail: true })).code === 0;
-  const verb = installed ? 'upgrade' : 'install';
+  const verb = (await isInstalled(tools)) ? 'upgrade' : 'install';
   const started = performance.now();
   const { stdout, stderr } = await tools.helm(
     [verb, RELEASE, CHART, '-n', NAMESPACE.release, '--create-namespace', '-f', values, '--wait', '--timeout', '5m'],

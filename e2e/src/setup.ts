@@ -1,9 +1,17 @@
 import { mkdir } from 'node:fs/promises';
 import { deployEdge, ensureCertificate } from './edge.js';
-import { EXTRA_RUNTIME_NAMESPACES, fixtureObjects, NAMESPACE, namespaceObject, OIDC_ISSUER } from './fixtures.js';
-import { createKubeApi, loadKubeConfig } from './kube-api.js';
+import {
+  EXTRA_RUNTIME_NAMESPACES,
+  FIXTURE_LABEL,
+  fixtureObjects,
+  NAMESPACE,
+  namespaceObject,
+  OIDC_ISSUER,
+  RELEASE,
+} from './fixtures.js';
+import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
 import { type Recorder, startRecorder } from './recorder.js';
-import { ensureRelease } from './release.js';
+import { ensureRelease, isInstalled } from './release.js';
 import { imageOf, loadSettings, type Settings } from './settings.js';
 import { createTools, type Tools } from './tools.js';
 
@@ -12,6 +20,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   const tools = createTools(settings);
   const api = createKubeApi(loadKubeConfig(settings));
   await mkdir(settings.artifacts, { recursive: true });
+  await refuseForeignRelease(tools, api);
   await applyFixtures(tools, settings);
   await ensureCertificate({ api, tools });
   await ensureRelease({ tools, settings });
@@ -26,6 +35,16 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
     });
   }
   return recorder;
+}
+
+/** A release that is in use has the same names as ours; only our own may be changed. */
+async function refuseForeignRelease(tools: Tools, api: KubeApi): Promise<void> {
+  if (!(await isInstalled(tools))) return;
+  const namespace = await api.find('Namespace', { name: NAMESPACE.release });
+  if (namespace?.metadata?.labels?.[FIXTURE_LABEL] === 'true') return;
+  throw new Error(
+    `Release ${RELEASE} in namespace ${NAMESPACE.release} was not installed by these tests, which would overwrite it.`,
+  );
 }
 
 async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> {

@@ -5,7 +5,7 @@ import { artifactsFolder } from './e2e/artifacts.mjs';
 import { provideCluster } from './e2e/cluster.mjs';
 import { interruption } from './e2e/commands.mjs';
 import { collectDiagnostics } from './e2e/diagnostics.mjs';
-import { buildImages, readImagesFile, writeImagesFile } from './e2e/images.mjs';
+import { buildImages, prepareImages, readImagesFile, removeOtherImages, writeImagesFile } from './e2e/images.mjs';
 import { readSettings } from './e2e/settings.mjs';
 import { PROJECTS, runProject, testVariables } from './e2e/tests.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
@@ -82,6 +82,7 @@ async function buildAll() {
 async function startCluster(state) {
   // Built only now; not there yet when this file is loaded.
   const { kubeTools } = await import('../../packages/testkit/dist/index.js');
+  if (!process.env.E2E_IMAGES_FILE) await prepareImages();
   state.tools = await kubeTools();
   state.provided = await provideCluster({ settings: state.settings, tools: state.tools, folder: artifactsRoot });
   return { ok: true };
@@ -92,6 +93,7 @@ async function makeImages(state) {
   if (provided.load) {
     const images = await buildImages({ local: provided.localImages });
     await provided.load(Object.values(images));
+    await removeOtherImages(images);
     state.imagesFile = writeImagesFile(images, artifacts);
     return { ok: true };
   }

@@ -77,7 +77,8 @@ async function chooseNode(choice, { docker, tools, folder, say }) {
 
 /** A cluster of a node image that was just built does what tests rely on. @throws RunError */
 async function verifyNode({ kind, image, out }, { tools, folder, say }) {
-  const name = `uswarm-verify-${process.pid}`;
+  // Always the same: one that a run left behind is replaced, and of two builds one waits.
+  const name = 'uswarm-verify';
   const trial = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'verify'), say });
   const { kubeconfig, edgePort } = await trial.create();
   try {

@@ -1,43 +1,89 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { runQuietly, tail } from '../quiet.mjs';
+import { tail } from '../quiet.mjs';
 import { RunError } from '../run-error.mjs';
 
 const MINUTE_S = 60;
+/** What does not end when it is told to has this long, in ms, until it is ended. */
+const GRACE_MS = 10_000;
+/** Exit code of what took too long, as `timeout` has it. */
+const LATE = 124;
 
 /** Ends when somebody ends the run: commands stop, what was started is then cleaned up. */
 export const interruption = new AbortController();
+
+/**
+ * Starts a program in a process group of its own, which ends after `limitS` seconds or with `signal`,
+ * with everything that it started.
+ */
+function startLimited(command, args, { limitS, signal, ...options }) {
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const ended = new AbortController();
+  const kill = (how) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, how);
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  let late = false;
+  let force;
+  const end = () => {
+    kill('SIGTERM');
+    force ??= setTimeout(() => kill('SIGKILL'), GRACE_MS);
+  };
+  const limit = setTimeout(() => {
+    late = true;
+    end();
+  }, limitS * 1000);
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end, { signal: ended.signal });
+  child.once('close', () => {
+    clearTimeout(limit);
+    clearTimeout(force);
+    ended.abort();
+  });
+  return { child, exitCode: (code) => (late ? LATE : (code ?? 1)) };
+}
 
 /**
  * Runs a program with everything that it starts, for at most `limitS` seconds.
  *
  * @returns its exit code (124 when it took too long) and everything that it printed
  */
-export function run(command, args, { limitS = MINUTE_S, signal = interruption.signal, ...options } = {}) {
-  // `timeout` makes a group of processes, so that what a script started ends with it.
-  return runQuietly('timeout', ['--kill-after=10', String(limitS), command, ...args], { signal, ...options });
+export function run(command, args, options = {}) {
+  const { limitS = MINUTE_S, signal = interruption.signal, onOutput = () => {}, ...rest } = options;
+  return new Promise((resolve) => {
+    const { child, exitCode } = startLimited(command, args, { limitS, signal, ...rest });
+    let output = '';
+    const take = (chunk) => {
+      output += chunk;
+      onOutput(String(chunk));
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
+    child.once('close', (code) => resolve({ code: exitCode(code), output }));
+  });
 }
 
 /** @returns what it printed. @throws RunError with its last lines */
 export async function mustRun(command, args, { failure, ...options } = {}) {
   const { code, output } = await run(command, args, options);
   if (code === 0) return output.trim();
-  const late = code === 124 ? ` within ${options.limitS ?? MINUTE_S} s` : '';
+  const late = code === LATE ? ` within ${options.limitS ?? MINUTE_S} s` : '';
   throw new RunError(`${tail(output, 30)}\n\n${failure ?? `${command} ${args[0]} failed`}${late}.`);
 }
 
 /** Writes what a program prints on its standard output, however much that is, into a file. */
-export function runIntoFile(command, args, file, { limitS = MINUTE_S, ...options } = {}) {
+export function runIntoFile(command, args, file, { limitS = MINUTE_S, signal, ...options } = {}) {
   return new Promise((resolve) => {
-    const child = spawn('timeout', ['--kill-after=10', String(limitS), command, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...options,
-    });
+    const { child, exitCode } = startLimited(command, args, { limitS, signal, ...options });
     const target = createWriteStream(file);
     target.once('error', () => child.kill());
     child.stdout.pipe(target, { end: false });
     child.stderr.pipe(target, { end: false });
     child.once('error', (error) => target.end(`${error.message}\n`, () => resolve(1)));
-    child.once('close', (code) => target.end(() => resolve(code ?? 1)));
+    child.once('close', (code) => target.end(() => resolve(exitCode(code))));
   });
 }

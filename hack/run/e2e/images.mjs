@@ -5,9 +5,26 @@ import { buildServiceImages } from '../../images/service-images.mjs';
 import { buildTestImages } from '../../images/test-images.mjs';
 import { repositoryRoot } from '../environment.mjs';
 import { withLock } from '../lock.mjs';
-import { mustRun } from './commands.mjs';
+import { mustRun, run } from './commands.mjs';
 
 const OTHER_RUNTIME = 'agent-runtime-other';
+
+/** Of what is known by its content; `npm run images` alone names versions. */
+const CONTENT_TAG = /^localhost\/uswarm(-test)?\/[a-z-]+:[0-9a-f]{16}(-other)?$/;
+
+/** What the images for tests are put together with is there. @throws RunError */
+export async function prepareImages() {
+  const script = join(repositoryRoot, 'hack/cluster/packages.sh');
+  await mustRun(script, ['images'], { limitS: 300, failure: 'Images for tests cannot be built here' });
+}
+
+/** Removes the images of former contents. */
+export async function removeOtherImages(images) {
+  const { output } = await run('docker', ['images', '--format', '{{.Repository}}:{{.Tag}}']);
+  const kept = new Set(Object.values(images));
+  const old = output.split('\n').filter((ref) => CONTENT_TAG.test(ref) && !kept.has(ref));
+  if (old.length > 0) await run('docker', ['rmi', ...old]);
+}
 
 /**
  * Builds the images of services and tests. Their tags say what is in them, so that a node that has

