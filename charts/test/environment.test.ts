@@ -9,7 +9,16 @@ import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
 import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
 import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
 import { loadWebhookConfig } from '../../services/uswarm-webhook/src/config/config.js';
-import { container, environmentOf, evaluation, find, type Manifest, render, repositoryFile } from './rendering.js';
+import {
+  container,
+  environmentOf,
+  evaluation,
+  find,
+  type Manifest,
+  REGISTRY,
+  render,
+  repositoryFile,
+} from './rendering.js';
 import { merge } from './value-paths.js';
 
 // The services read what the chart writes: the rendered environment, with the generated secrets in
@@ -134,7 +143,7 @@ describe('the webhook', () => {
     const { settings, port, database } = await loadWebhookConfig(env);
     expect({ port, database }).toEqual({ port: 8080, database: undefined });
     expect(settings).toMatchObject({
-      image: 'ghcr.io/uswarm/agent-runtime:0.1.0',
+      image: `${REGISTRY}/uswarm/agent-runtime:0.1.0`,
       orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
       mcpEndpoint: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
@@ -151,7 +160,7 @@ describe('the webhook', () => {
     expect(pods).toMatchObject(runtime.pods);
     expect(policy).toEqual({
       runtimeNamespaces: new Set(['userswarms', 'team-a']),
-      imagePrefixes: ['ghcr.io/uswarm/agent-runtime', 'registry.example.com/agents/'],
+      imagePrefixes: [`${REGISTRY}/uswarm/agent-runtime`, 'registry.example.com/agents/'],
       sharedEnvSecrets: new Set(['uswarm-model-env']),
     });
   });

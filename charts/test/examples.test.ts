@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { containersOf, helm, ofKind, podTemplates, render, repositoryFile } from './rendering.js';
+import { referencesOf } from './references.js';
+import { containersOf, helm, type Manifest, ofKind, podTemplates, render, repositoryFile } from './rendering.js';
 
 const read = async (path: string): Promise<unknown> => parse(await readFile(repositoryFile(path), 'utf8'));
 
@@ -33,22 +34,62 @@ describe('the example values', () => {
     expect(variables).toContain('SVC_SPACES_SECRET');
   });
 
-  it('name Secrets that deploy/README.md shows how to make, with their keys', async () => {
+  it('name nothing that the chart does not make and deploy/README.md does not show how to make', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
-    const readme = await readFile(repositoryFile('deploy/README.md'), 'utf8');
-    const commands = readme
-      .replaceAll('\\\n', ' ')
-      .split('\n')
-      .filter((line) => line.includes('create secret generic'));
-    const references = podTemplates(manifests).flatMap((pod) =>
-      containersOf(pod).flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? [])),
+    const references = referencesOf(manifests);
+    expect(references).toEqual(
+      expect.arrayContaining([
+        'Secret backend/uswarm-keys sync-token',
+        'Secret backend/api-example-com-tls tls.key',
+        'Secret backend/registry .dockerconfigjson',
+        'Secret userswarms/registry .dockerconfigjson',
+        'Secret userswarms/uswarm-runtime-stores SVC_SPACES_KEY',
+        'Secret userswarms/uswarm-model-env',
+        'ConfigMap backend/company-ca ca.crt',
+        'ConfigMap backend/uswarm-policy',
+      ]),
     );
-    expect(references).not.toEqual([]);
-    for (const { name, key } of references) {
-      expect(commands).toContainEqual(
-        expect.stringMatching(new RegExp(`secret generic ${name} .*--from-\\w+=${key}=`)),
-      );
-    }
+    const made = new Set([...rendered(manifests), ...(await shownIn('deploy/README.md'))]);
+    expect(references.filter((reference) => !made.has(reference))).toEqual([]);
+  });
+});
+
+/** `<kind> <namespace>/<name>`, also with each key. */
+const named = (kind: string, namespace: string, name: string, keys: readonly string[]): string[] =>
+  ['', ...keys].map((key) => `${kind} ${namespace}/${name} ${key}`.trimEnd());
+
+const rendered = (manifests: readonly Manifest[]): string[] =>
+  manifests
+    .filter(({ kind }) => kind === 'ConfigMap' || kind === 'Secret')
+    .flatMap(({ kind, metadata, data }) => named(kind, metadata.namespace!, metadata.name, Object.keys(data ?? {})));
+
+const KEYS_OF_KIND: Record<string, string[]> = {
+  'docker-registry': ['.dockerconfigjson'],
+  tls: ['tls.crt', 'tls.key'],
+};
+
+/** What the commands of a document make. */
+async function shownIn(path: string): Promise<string[]> {
+  const text = (await readFile(repositoryFile(path), 'utf8')).replaceAll('\\\n', ' ');
+  const commands = text.matchAll(/^kubectl -n (\S+) create (?:secret (\S+)|configmap) (\S+)(.*)$/gm);
+  return [...commands].flatMap(([, namespace, type, name, rest]) => {
+    const keys = [...rest!.matchAll(/--from-\w+=([^=\s]+)=/g)].map(([, key]) => key!);
+    return named(type ? 'Secret' : 'ConfigMap', namespace!, name!, KEYS_OF_KIND[type ?? ''] ?? keys);
+  });
+}
+
+describe('the commands for kind in deploy/README.md', () => {
+  it('end with requests that the API takes', async () => {
+    const readme = await readFile(repositoryFile('deploy/README.md'), 'utf8');
+    const kind = readme.split('\n## kind\n')[1]!.split('\n### ')[0]!;
+    const { paths } = (await read('packages/contract/openapi.json')) as { paths: Record<string, object> };
+    const requests = [...kind.matchAll(/^(?:curl -s|ada)( -X POST)? http:\/\/localhost:8080(\/v1\/\S+)/gm)];
+    expect(requests.map(([, , path]) => path)).toEqual(['/v1/health', '/v1/auth/sign-up', '/v1/workspaces']);
+    for (const [, post, path] of requests) expect(paths[path!]).toHaveProperty(post ? 'post' : 'get');
+    for (const header of ['X-E2E-Token', 'X-E2E-UID', 'X-E2E-Email', 'X-E2E-Name'])
+      expect(kind).toContain(`${header}: `);
+    expect(kind).toContain('port-forward service/uswarm-orchestrator 8080:http');
+    expect(kind).toContain('get secret uswarm-evaluation ');
   });
 });
 

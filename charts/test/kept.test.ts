@@ -2,7 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { API_GROUP, DEFAULT_RUNTIME_NAMESPACE, USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
 import { parse } from 'yaml';
-import { CHART, external, find, ofKind, refusal, render, repositoryFile } from './rendering.js';
+import {
+  CHART,
+  evaluation,
+  external,
+  find,
+  helm,
+  type Manifest,
+  ofKind,
+  refusal,
+  render,
+  repositoryFile,
+} from './rendering.js';
 
 const CRD = `${USERSWARM_PLURAL}.${API_GROUP}`;
 const keep = { 'helm.sh/resource-policy': 'keep' };
@@ -24,6 +35,36 @@ describe('the definition of UserSwarm', () => {
     const crd = find(await render({ ...external, crds: { keep: false } }), 'CustomResourceDefinition', CRD);
     expect(crd.metadata.annotations ?? {}).not.toMatchObject(keep);
   });
+});
+
+describe('the Secret for model keys of an evaluation', () => {
+  it('is kept when it leaves the release: nothing else has what was put in', async () => {
+    const secret = find(await render(evaluation), 'Secret', 'uswarm-model-env', DEFAULT_RUNTIME_NAMESPACE);
+    expect(secret.metadata.annotations).toEqual(keep);
+    // What helm adopts again by.
+    expect(secret.metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm' });
+    const named = { ...evaluation, runtime: { modelEnv: { existingSecret: 'my-model-env' } } };
+    const secrets = ofKind(await render(named), 'Secret').map(({ metadata }) => metadata.name);
+    expect(secrets).toEqual(['uswarm-evaluation']);
+  });
+});
+
+it('what is kept is all that helm says and the guide lists', async () => {
+  const isKept = (manifest: Manifest): boolean => manifest.metadata.annotations?.['helm.sh/resource-policy'] === 'keep';
+  const kept = (await render(evaluation)).filter(isKept);
+  expect(kept.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual([
+    `CustomResourceDefinition ${CRD}`,
+    `Namespace ${DEFAULT_RUNTIME_NAMESPACE}`,
+    'Secret uswarm-model-env',
+  ]);
+  const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');
+  const removing = guide.split('\n## Removing\n')[1]!.split('\n## ')[0]!;
+  const notes = (await helm(['install', '--dry-run=client'], evaluation)).split('\nRemoving\n')[1]!.split('\n\n')[0]!;
+  for (const { kind, metadata } of kept) {
+    const name = kind === 'CustomResourceDefinition' ? 'UserSwarm' : metadata.name;
+    expect(removing).toContain(name);
+    expect(notes).toContain(name);
+  }
 });
 
 describe('the namespace of workspaces', () => {

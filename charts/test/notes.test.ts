@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { evaluation, external, helm } from './rendering.js';
+import { evaluation, external, helm, repositoryFile } from './rendering.js';
 
-const notes = async (values: object): Promise<string> =>
-  (await helm(['install', '--dry-run=client'], values)).split('\nNOTES:\n')[1]!;
+const notes = async (values: object, files: string[] = []): Promise<string> =>
+  (await helm(['install', '--dry-run=client'], values, { files })).split('\nNOTES:\n')[1]!;
 
 describe('what helm prints after an installation', () => {
   it('says what to do next and where to look', async () => {
@@ -27,6 +27,16 @@ describe('what helm prints after an installation', () => {
     );
     expect(text).toContain('patch secret uswarm-model-env');
     expect(text).toContain('port-forward service/uswarm-orchestrator');
+  });
+
+  it('leads into a kind cluster, which has no ingress controller', async () => {
+    const text = await notes({}, [repositoryFile('deploy/kind/values.yaml')]);
+    expect(text).toContain('port-forward service/uswarm-orchestrator 8080:http');
+    expect(text).not.toContain('curl');
+    const edge = { ingress: { enabled: true } };
+    expect(await notes(edge, [repositoryFile('deploy/kind/values.yaml')])).toContain(
+      'curl http://uswarm.localhost/v1/health',
+    );
   });
 
   it('warns of what production must not have', async () => {

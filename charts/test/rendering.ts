@@ -27,8 +27,12 @@ export interface Manifest {
   [field: string]: any;
 }
 
+/** Where somebody pushed the images to. */
+export const REGISTRY = 'registry.example.com/team';
+
 /** The smallest values that install. */
 export const evaluation = {
+  images: { registry: REGISTRY },
   evaluation: { enabled: true },
   oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
 };
@@ -49,6 +53,7 @@ const SECRETS = [
 
 /** Every secret by reference, nothing in the cluster. */
 export const external = {
+  images: evaluation.images,
   oidc: evaluation.oidc,
   secrets: Object.fromEntries(SECRETS.map((name) => [name, { existingSecret: `my-${name.toLowerCase()}` }])),
   runtime: { modelEnv: { existingSecret: 'my-model-env' } },

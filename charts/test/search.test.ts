@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { container, evaluation, external, find, type Manifest, podTemplates, render } from './rendering.js';
+import { container, evaluation, external, find, type Manifest, podTemplates, REGISTRY, render } from './rendering.js';
 
 interface Settings {
   use_default_settings: { engines: { keep_only: string[] } };
@@ -54,7 +54,7 @@ describe('the search service', () => {
     const values = { engines, settings: { outgoing: { proxies: { 'all://': ['http://proxy'] } } } };
     const [before, same, after] = await Promise.all([
       render(external),
-      render({ ...external, gateway: { replicas: 3 }, images: { tag: 'other' } }),
+      render({ ...external, gateway: { replicas: 3 }, images: { ...external.images, tag: 'other' } }),
       render({ ...external, searxng: values }),
     ]);
     expect(settings(after).engines).toEqual(engines);
@@ -91,12 +91,12 @@ describe('the policy', () => {
     ]);
     expect(find(before, 'ConfigMap', 'uswarm-policy', 'backend')['data']).toEqual({
       runtimeNamespaces: 'userswarms',
-      imagePrefixes: 'ghcr.io/uswarm/agent-runtime',
+      imagePrefixes: `${REGISTRY}/uswarm/agent-runtime`,
       sharedEnvSecrets: 'uswarm-model-env',
     });
     expect(find(after, 'ConfigMap', 'uswarm-policy')['data']).toEqual({
       runtimeNamespaces: 'userswarms\nteam-a',
-      imagePrefixes: 'ghcr.io/uswarm/agent-runtime\nregistry.example.com/agents/',
+      imagePrefixes: `${REGISTRY}/uswarm/agent-runtime\nregistry.example.com/agents/`,
       sharedEnvSecrets: 'uswarm-model-env\nextra-env',
     });
     expect(checksum(before, 'uswarm-webhook')).toMatch(/^[0-9a-f]{64}$/);

@@ -117,7 +117,7 @@ describe('a secret that is not there', () => {
 });
 
 it('nobody can sign in without an issuer, so one is asked for', async () => {
-  expect(await refusal({ evaluation: { enabled: true } })).toMatch(/^Not set: oidc\.issuers; .*\.$/);
+  expect(await refusal({ ...evaluation, oidc: {} })).toMatch(/^Not set: oidc\.issuers; .*\.$/);
 });
 
 describe('an evaluation', () => {

@@ -31,7 +31,7 @@ describe('images', () => {
     const image = { registry: 'r.example.com', repository: 'a/b', tag: '1', digest, pullPolicy: 'Never' };
     const manifests = await render({
       ...everywhere({ image }),
-      ...evaluation,
+      oidc: evaluation.oidc,
       evaluation: { enabled: true, postgres: { image }, valkey: { image } },
       runtime: { image },
     });
@@ -45,6 +45,17 @@ describe('images', () => {
     expect(JSON.parse(env!.find(({ name }) => name === 'RUNTIME_PODS')!.value!)).toMatchObject({
       imagePullPolicy: 'Never',
     });
+  });
+
+  it('come from a registry that must be named, because none has them for everybody', async () => {
+    const nowhere = { ...evaluation, images: {} };
+    const ours = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient', 'runtime'];
+    const sentence = (paths: string[]): string =>
+      `Not set: images.registry, or each of ${paths.map((path) => `${path}.image.registry`).join(', ')}; ` +
+      'it is where `npm run images -- --push <registry>` put the images.';
+    expect((await refusal(nowhere)).trim()).toBe(sentence(ours));
+    const most = Object.fromEntries(ours.slice(1).map((name) => [name, { image: { registry: 'localhost' } }]));
+    expect((await refusal({ ...nowhere, ...most })).trim()).toBe(sentence(['orchestrator']));
   });
 
   it('are never `latest`', async () => {
@@ -112,6 +123,9 @@ describe('settings of pods', () => {
 });
 
 it('a private certificate authority reaches every service that calls out', async () => {
+  const folder = '/etc/uswarm/trusted-ca';
+  // They call the API server, whose authority comes with their token; SearXNG is not of this project.
+  const inside = new Set(['uswarm-controller', 'uswarm-test', 'searxng']);
   const values = [
     { existingConfigMap: 'ca', key: 'root.pem' },
     { existingSecret: 'ca', key: 'root.pem' },
@@ -121,18 +135,16 @@ it('a private certificate authority reaches every service that calls out', async
     const items = [{ key: 'root.pem', path: 'root.pem' }];
     const source =
       'existingSecret' in trustedCA ? { secret: { secretName: 'ca', items } } : { configMap: { name: 'ca', items } };
-    const trusting: [string, string][] = [
-      ['orchestrator', 'migrations'],
-      ['orchestrator', 'orchestrator'],
-      ['realtime-gateway', 'realtime-gateway'],
-      ['searxng-client', 'searxng-client'],
-    ];
-    for (const [owner, name] of trusting) {
-      const { env, volumeMounts } = container(manifests, parts(owner), name);
-      expect(env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/uswarm/trusted-ca/root.pem' });
-      expect(volumeMounts).toContainEqual({ name: 'trusted-ca', mountPath: '/etc/uswarm/trusted-ca', readOnly: true });
-      const { volumes } = find(manifests, 'Deployment', parts(owner))['spec'].template.spec;
-      expect(volumes).toContainEqual({ name: 'trusted-ca', ...source });
+    const calling = podTemplates(manifests).filter(({ owner }) => !inside.has(owner));
+    expect(calling.map(({ owner }) => owner).toSorted()).toEqual(
+      ['orchestrator', 'realtime-gateway', 'searxng-client', 'webhook'].map(parts),
+    );
+    for (const pod of calling) {
+      expect(pod.spec.volumes).toContainEqual({ name: 'trusted-ca', ...source });
+      for (const { env, volumeMounts } of containersOf(pod)) {
+        expect(env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: `${folder}/root.pem` });
+        expect(volumeMounts).toContainEqual({ name: 'trusted-ca', mountPath: folder, readOnly: true });
+      }
     }
   }
   const both = { existingConfigMap: 'a', existingSecret: 'b' };

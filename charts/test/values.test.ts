@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { CHART, evaluation, external, helm, refusal } from './rendering.js';
+import { CHART, evaluation, external, helm, refusal, repositoryFile } from './rendering.js';
 import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './value-paths.js';
 
 let schema: Schema;
@@ -167,6 +167,13 @@ describe('every value', () => {
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter((path) => valueAt(values, path) === undefined)).toEqual([]);
   });
+});
+
+it('the documents name the oldest Kubernetes that the chart takes', async () => {
+  const { kubeVersion } = parse(await readFile(`${CHART}/Chart.yaml`, 'utf8')) as { kubeVersion: string };
+  const oldest = /^>=(\d+\.\d+)\.0-0$/.exec(kubeVersion)![1];
+  const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');
+  expect([...guide.matchAll(/Kubernetes (\d+\.\d+) or newer/g)].map(([, version]) => version)).toEqual([oldest]);
 });
 
 it('the chart with all there is passes a strict lint', async () => {

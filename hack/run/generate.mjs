@@ -2,10 +2,13 @@ import { delimiter, join } from 'node:path';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 
-/** Each writes checked-in files that tests compare with their sources. */
+/**
+ * Each writes checked-in files that tests compare with their sources. The first one also writes
+ * crds/userswarms.uswarm.dev.yaml, and the chart's copy of it.
+ */
 const generators = [
   {
-    what: 'openapi.json and asyncapi.json',
+    what: 'openapi.json, asyncapi.json and the definition of UserSwarm',
     folder: 'packages/contract',
     command: nodeBinary,
     args: ['dist/bin/generate.js'],

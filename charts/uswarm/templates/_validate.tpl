@@ -9,6 +9,7 @@
 {{- with $missing }}
 {{- fail (printf "Not set: %s; name existing Secrets in namespace %s, or set evaluation.enabled=true to try things out with generated ones." (join ", " .) $.Release.Namespace) }}
 {{- end }}
+{{- include "uswarm.validateImages" . }}
 {{- if not .Values.oidc.issuers }}
 {{- fail "Not set: oidc.issuers; name at least one {issuer, audience} whose tokens sign users in." }}
 {{- end }}
@@ -30,6 +31,19 @@
 {{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
 {{- end }}
 {{- include "uswarm.validateStores" . }}
+{{- end }}
+
+{{/* No registry has our images for everybody, so none can be the default. */}}
+{{- define "uswarm.validateImages" -}}
+{{- $missing := list }}
+{{- range $name := list "orchestrator" "gateway" "webhook" "controller" "searxngClient" "runtime" }}
+{{- if not (default $.Values.images.registry (get $.Values $name).image.registry) }}
+{{- $missing = append $missing (printf "%s.image.registry" $name) }}
+{{- end }}
+{{- end }}
+{{- with $missing }}
+{{- fail (printf "Not set: images.registry, or each of %s; it is where `npm run images -- --push <registry>` put the images." (join ", " .)) }}
+{{- end }}
 {{- end }}
 
 {{/* A group of stores is whole or absent. */}}
