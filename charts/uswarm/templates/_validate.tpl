@@ -31,6 +31,24 @@
 {{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
 {{- end }}
 {{- include "uswarm.validateStores" . }}
+{{- include "uswarm.validateAlone" . }}
+{{- end }}
+
+{{/* Two controllers would write over each other's work on every UserSwarm. Where there is no cluster to ask, nothing is found. */}}
+{{- define "uswarm.validateAlone" -}}
+{{- if .Release.IsInstall }}
+{{- $own := printf "%s in namespace %s" .Release.Name .Release.Namespace }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
+{{- $labels := default dict .metadata.labels }}
+{{- if and (eq (get $labels "app.kubernetes.io/part-of") "uswarm") (eq (get $labels "app.kubernetes.io/component") "controller") }}
+{{- $annotations := default dict .metadata.annotations }}
+{{- $other := printf "%s in namespace %s" (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace") }}
+{{- if and (hasKey $annotations "meta.helm.sh/release-name") (ne $other $own) }}
+{{- fail (printf "The release %s is in this cluster already; its controller looks after every UserSwarm, so there can be one release a cluster." $other) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* No registry has our images for everybody, so none can be the default. */}}

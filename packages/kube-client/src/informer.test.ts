@@ -5,7 +5,13 @@ import { eventually } from '../test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
 import { createKubeClient } from './client.js';
 import { createCredentials, type Credentials } from './credentials.js';
-import { type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
+import {
+  type Informer,
+  type InformerFault,
+  type InformerState,
+  type InformerTiming,
+  startInformer,
+} from './informer.js';
 import { createStore, type Store } from './store.js';
 import { createWatch } from './watch.js';
 
@@ -23,6 +29,7 @@ describe('the informer', () => {
   let credentials: Credentials;
   let store: Store;
   let faults: InformerFault[];
+  let states: InformerState[];
   let informer: Informer;
 
   const start = (timing: Partial<InformerTiming> = {}): void => {
@@ -36,6 +43,7 @@ describe('the informer', () => {
       timing: { ...FAST, ...timing },
       logger: silentLogger,
       onFault: (fault) => faults.push(fault),
+      onState: () => states.push(informer.state()),
     });
   };
   const names = (): string[] =>
@@ -56,6 +64,7 @@ describe('the informer', () => {
     credentials = await createCredentials(api.config);
     store = createStore();
     faults = [];
+    states = [];
   });
   afterEach(async () => {
     await informer.stop();
@@ -204,10 +213,40 @@ describe('the informer', () => {
     });
     start();
     await eventually(() => informer.state() === 'denied');
+    expect(informer.listed()).toBe(false);
     heal();
     api.put(SERVICES, service('a'));
     await sees('a');
-    expect(informer.state()).toBe('ready');
+    await eventually(() => informer.state() === 'ready');
+    expect(informer.listed()).toBe(true);
+  });
+
+  const refuseWatches = (times: number): (() => void) =>
+    api.script(({ query }, response) => {
+      if (!query.has('watch') || times === 0) return undefined;
+      times -= 1;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+
+  it('does not know what is there while it is refused once, and does not call that denied', async () => {
+    start();
+    await watching();
+    refuseWatches(1);
+    api.endWatches('end');
+    await eventually(() => states.length === 3);
+    expect({ states, faults }).toEqual({ states: ['ready', 'loading', 'ready'], faults: ['denied'] });
+  });
+
+  it('is denied where it may list but not watch, and not ready in between', async () => {
+    start();
+    await watching();
+    const heal = refuseWatches(Infinity);
+    api.endWatches('end');
+    await eventually(() => faults.length > 8);
+    expect(states).toEqual(['ready', 'loading', 'denied']);
+    heal();
+    await eventually(() => informer.state() === 'ready');
   });
 
   it('lists anew when the server will not let it watch from where it was', async () => {

@@ -43,13 +43,16 @@ export interface InformerDeps {
 }
 
 /**
- * `loading` until the first list is there; `denied` while the server refuses us, and so also what
- * was seen before may be old; `ready` otherwise, also while the server cannot be reached.
+ * `loading` until the first list is there, and again from a refusal on, for what was seen may be old;
+ * `denied` once the server has refused us for a while; `ready` otherwise, also while the server cannot
+ * be reached.
  */
 export type InformerState = 'loading' | 'ready' | 'denied';
 
 export interface Informer {
   state(): InformerState;
+  /** Whether it ever knew everything: until then the store says nothing of what is not in it. */
+  listed(): boolean;
   stop(): Promise<void>;
 }
 
@@ -58,6 +61,8 @@ const PAGE = 500;
 const SHORT_MS = 1_000;
 /** Watches that fail one after the other before everything is listed again. */
 const FAILED_WATCHES = 3;
+/** Refusals one after the other until it counts as `denied`; with the default back-off some seconds. */
+const REFUSALS = 5;
 
 /** Keeps `store` like what the server has, from now until it is stopped. */
 export function startInformer(deps: InformerDeps): Informer {
@@ -65,6 +70,8 @@ export function startInformer(deps: InformerDeps): Informer {
   const stopping = new AbortController();
   const { signal } = stopping;
   let state: InformerState = 'loading';
+  let listed = false;
+  let refusals = 0;
   const enter = (next: InformerState): void => {
     if (state === next) return;
     state = next;
@@ -73,18 +80,28 @@ export function startInformer(deps: InformerDeps): Informer {
 
   const run = async (): Promise<void> => {
     const seen: Seen = { version: undefined, listed: undefined };
+    const onOpen = (): void => {
+      refusals = 0;
+      enter('ready');
+    };
     for (let failures = 0; !signal.aborted;) {
       try {
         if (seen.version === undefined) await list(deps, seen, signal);
-        enter('ready');
-        if (await watchOnce(deps, timing, seen, signal)) failures = 0;
+        listed = true;
+        // Who may list and not watch would be ready and denied by turns.
+        if (refusals === 0) enter('ready');
+        if (await watchOnce(deps, timing, seen, onOpen, signal)) failures = 0;
         else failures += 1;
       } catch (error) {
         if (signal.aborted) return;
         const fault = faultOf(error);
         onFault(fault);
         logger.warn({ err: error, fault, resource: deps.resource.plural, namespace: deps.namespace }, 'watch failed');
-        if (fault === 'denied') enter('denied');
+        if (fault === 'denied') {
+          refusals += 1;
+          if (refusals >= REFUSALS) enter('denied');
+          else if (state === 'ready') enter('loading');
+        }
         failures += 1;
         if (mustList(fault) || failures % FAILED_WATCHES === 0) seen.version = undefined;
       }
@@ -94,6 +111,7 @@ export function startInformer(deps: InformerDeps): Informer {
   const running = run();
   return {
     state: () => state,
+    listed: () => listed,
     stop: () => {
       stopping.abort();
       return running;
@@ -133,11 +151,12 @@ async function watchOnce(
   { watch, resource, namespace, labelSelector, store, onWatch = () => {} }: InformerDeps,
   { watchS, silenceMs }: InformerTiming,
   seen: Seen,
+  onOpen: () => void,
   signal: AbortSignal,
 ): Promise<boolean> {
   const start = performance.now();
   let events = 0;
-  const options = { namespace, labelSelector, resourceVersion: seen.version ?? '', lastsS: watchS, silenceMs };
+  const options = { namespace, labelSelector, resourceVersion: seen.version ?? '', lastsS: watchS, silenceMs, onOpen };
   onWatch();
   await watch(
     resource,

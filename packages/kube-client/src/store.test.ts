@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
 import { isNewer } from './resource-version.js';
-import { type Change, createStore } from './store.js';
+import { type Change, createStore, type Store } from './store.js';
 
 const object = (name: string, version: number, uid = `uid-${name}`): KubernetesObject => ({
   apiVersion: 'v1',
@@ -23,12 +23,12 @@ describe('versions', () => {
 });
 
 interface Step {
-  kind: 'write' | 'delete' | 'own write' | 'own delete' | 'deliver' | 'list';
+  kind: 'write' | 'delete' | 'own write' | 'own delete' | 'answer' | 'deliver' | 'list';
   name: string;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constantFrom('write', 'delete', 'own write', 'own delete', 'deliver', 'deliver', 'list'),
+  kind: fc.constantFrom('write', 'delete', 'own write', 'own delete', 'answer', 'deliver', 'deliver', 'list'),
   name: fc.constantFrom('a', 'b'),
 });
 
@@ -69,6 +69,8 @@ describe('the store', () => {
         const server = createServer();
         const store = createStore();
         const stale: string[] = [];
+        /** What the server answered to our own writes, still on its way. */
+        const answers: (() => void)[] = [];
         let listing: ReturnType<typeof server.snapshot> | undefined;
         const deliver = (): void => {
           const event = server.events.shift();
@@ -82,16 +84,24 @@ describe('the store', () => {
           else if (kind === 'deliver' && listing === undefined) deliver();
           else if (kind === 'own write') {
             const written = server.write(name);
-            store.written(written);
-            const { resourceVersion } = store.get(`ns/${name}`)?.metadata ?? {};
-            if (resourceVersion !== written.metadata.resourceVersion) stale.push(name);
+            answers.push(() => {
+              store.written(written);
+              if (server.objects.get(name)?.metadata.uid !== written.metadata.uid) return;
+              const { resourceVersion } = store.get(`ns/${name}`)?.metadata ?? {};
+              if (resourceVersion === undefined || isNewer(written.metadata.resourceVersion, resourceVersion)) {
+                stale.push(name);
+              }
+            });
           } else if (kind === 'own delete') {
             const found = store.get(`ns/${name}`);
             if (found === undefined || server.objects.get(name)?.metadata.uid !== found.metadata.uid) continue;
             server.delete(name);
-            store.deleted(found);
-            if (store.get(`ns/${name}`) !== undefined) stale.push(name);
-          } else if (kind === 'list' && listing === undefined) {
+            answers.push(() => {
+              store.deleted(found);
+              if (store.get(`ns/${name}`)?.metadata.uid === found.metadata.uid) stale.push(name);
+            });
+          } else if (kind === 'answer') answers.shift()?.();
+          else if (kind === 'list' && listing === undefined) {
             // A watch that is lost ends with a list; its events are not delivered any more.
             server.events.length = 0;
             listing = server.snapshot();
@@ -100,9 +110,10 @@ describe('the store', () => {
             listing = undefined;
           }
         }
-        expect(stale).toEqual([]);
         if (listing !== undefined) store.replace(listing.items, listing.resourceVersion);
         while (server.events.length > 0) deliver();
+        for (const answer of answers) answer();
+        expect(stale).toEqual([]);
         const versions = (objects: KubernetesObject[]): unknown[] =>
           objects.map(({ metadata }) => [metadata.name, metadata.resourceVersion]).toSorted();
         expect(versions(store.list())).toEqual(versions([...server.objects.values()]));
@@ -129,6 +140,35 @@ describe('the store', () => {
     store.written(object('a', 12));
     store.replace([object('b', 3)], '10');
     expect(store.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['a watch', (store: Store) => store.remove(object('a', 3))],
+    ['a list', (store: Store) => store.replace([], '3')],
+  ])('does not bring back by a late answer what %s said is gone', (_what, tell) => {
+    const store = createStore();
+    store.put(object('a', 1));
+    tell(store);
+    store.written(object('a', 2));
+    expect(store.list()).toEqual([]);
+  });
+
+  it('takes back what a selector lost and one of our writes brought back', () => {
+    const store = createStore();
+    store.put(object('a', 1));
+    store.remove(object('a', 3));
+    store.written(object('a', 4));
+    store.put(object('a', 4));
+    expect(store.list()).toEqual([object('a', 4)]);
+  });
+
+  it('does not hold against an object that its deletion was answered after it was told of', () => {
+    const store = createStore();
+    store.put(object('a', 1));
+    store.remove(object('a', 3));
+    store.deleted(object('a', 1));
+    store.put(object('a', 5));
+    expect(store.list()).toEqual([object('a', 5)]);
   });
 
   it('takes a list as it is when the server counts from an earlier version again', () => {

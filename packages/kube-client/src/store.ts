@@ -22,7 +22,10 @@ export interface Store {
   remove(object: KubernetesObject): void;
   /** The whole list as of `resourceVersion`; `reset` if the server's history has begun anew. */
   replace(items: KubernetesObject[], resourceVersion: string, reset?: boolean): void;
-  /** We wrote it, and this came back; nobody is told of the change. */
+  /**
+   * We wrote it, and this came back, perhaps late; nobody is told of the change. One that is not
+   * here although all of its time has been told is gone again.
+   */
   written(object: KubernetesObject): void;
   /** We deleted it, and it is gone; later news of the same object is stale. */
   deleted(object: KubernetesObject): void;
@@ -44,7 +47,13 @@ export function createStore(options: StoreOptions = {}): Store {
   const kept = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
   const objects = new Map<string, KubernetesObject>();
   const index = new Map<string, Set<string>>();
+  /** What we deleted and have not yet been told of. */
   const gone = new Set<string>();
+  /** The version up to which everything has been told. */
+  let told: string | undefined;
+  const tellUpTo = (version: string | undefined): void => {
+    if (isNewer(version, told)) told = version;
+  };
 
   const set = (key: string, after: KubernetesObject | undefined, tell: boolean): void => {
     const before = objects.get(key);
@@ -74,8 +83,12 @@ export function createStore(options: StoreOptions = {}): Store {
     get: (key) => objects.get(key),
     list: () => [...objects.values()],
     indexed: (value) => [...(index.get(value) ?? [])].flatMap((key) => objects.get(key) ?? []),
-    put: (object) => put(object, true),
+    put(object) {
+      tellUpTo(object.metadata.resourceVersion);
+      put(object, true);
+    },
     remove(object) {
+      tellUpTo(object.metadata.resourceVersion);
       gone.delete(object.metadata.uid ?? '');
       const key = keyOf(object);
       const known = objects.get(key);
@@ -84,6 +97,7 @@ export function createStore(options: StoreOptions = {}): Store {
       }
     },
     replace(items, resourceVersion, reset = false) {
+      told = resourceVersion;
       if (reset) gone.clear();
       const listed = new Set(items.map(keyOf));
       const uids = new Set(items.map(({ metadata }) => metadata.uid));
@@ -97,11 +111,14 @@ export function createStore(options: StoreOptions = {}): Store {
         else put(item, true);
       }
     },
-    written: (object) => put(object, false),
-    deleted(object) {
-      if (object.metadata.uid !== undefined) gone.add(object.metadata.uid);
-      const key = keyOf(object);
-      if (objects.get(key)?.metadata.uid === object.metadata.uid) set(key, undefined, false);
+    written(object) {
+      if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, told)) put(object, false);
+    },
+    deleted({ metadata }) {
+      const key = keyOf({ metadata });
+      if (objects.get(key)?.metadata.uid !== metadata.uid) return;
+      if (metadata.uid !== undefined) gone.add(metadata.uid);
+      set(key, undefined, false);
     },
     clear() {
       gone.clear();

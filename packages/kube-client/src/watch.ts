@@ -30,6 +30,8 @@ export interface WatchOptions {
   lastsS: number;
   /** Milliseconds without a byte after which the connection counts as dead; more than the watch lasts. */
   silenceMs: number;
+  /** Told when the server has agreed to it. */
+  onOpen?: () => void;
 }
 
 /** One watch. It ends when the server ends it. @throws KubeError, WatchGarbage, WatchSilence, or what the connection says. */
@@ -42,7 +44,7 @@ export type Watch = (
 
 export function createWatch(credentials: Credentials): Watch {
   return async (resource, options, onEvent, signal) => {
-    const { namespace, labelSelector, resourceVersion, lastsS, silenceMs } = options;
+    const { namespace, labelSelector, resourceVersion, lastsS, silenceMs, onOpen = () => {} } = options;
     const url = callUrl(credentials.server, {
       path: resourcePath(resource, namespace),
       query: {
@@ -62,6 +64,7 @@ export function createWatch(credentials: Credentials): Watch {
         signal,
       });
       if (statusCode !== 200) throw new KubeError(statusCode, (parseJson(await body.text()) ?? {}) as StatusAnswer);
+      onOpen();
       for await (const line of lines(body)) onEvent(readEvent(line));
     } catch (error) {
       throw error instanceof errors.BodyTimeoutError || error instanceof errors.HeadersTimeoutError

@@ -147,10 +147,10 @@ describe('the controller with the webhook', () => {
     api.remove(ACCOUNTS, CHILD);
     await eventually(allMade);
     await rest();
-    const written = api.writes().length;
+    const [written, before] = [api.writes().length, asked.length];
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
     becomeAvailable();
-    await eventually(() => asked.length > 0);
+    await eventually(() => asked.length > before);
     await rest();
     expect(api.writes().slice(written)).toEqual([]);
   });
@@ -206,17 +206,42 @@ describe('the controller with the webhook', () => {
     expect(DEFAULTS.RESYNC_S).toBe(30);
   });
 
+  it('writes nothing because a watch was refused once', async () => {
+    const names = ['workspace-a', 'workspace-b'];
+    for (const name of names) api.put(SWARMS, swarm(name));
+    await start();
+    await eventually(() => names.every((name) => api.get(DEPLOYMENTS, `agent-runtime-${name}`) !== undefined));
+    await rest();
+    const [written, before] = [api.writes().length, asked.length];
+    let refused = 0;
+    api.script(({ path, query }, response) => {
+      if (path !== SERVICES || !query.has('watch') || refused > 0) return undefined;
+      refused += 1;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => refused === 1 && asked.length >= before + names.length);
+    await rest();
+    expect(api.writes().slice(written)).toEqual([]);
+  });
+
   it('leads one at a time: another takes over when the first one stops', async () => {
     const lease = { namespace: 'backend', name: 'c', durationS: 2, timing: { everyMs: 50, deadlineMs: 1_000 } };
     await start({ lease, identity: 'first' });
     await eventually(() => controller.leading());
     const first = controller;
-    await start({ lease, identity: 'second', registry: new Registry() });
+    const second = new Registry();
+    await start({ lease, identity: 'second', registry: second });
     await eventually(() => controller.ready());
     expect(controller.leading()).toBe(false);
+    api.put(SWARMS, swarm());
+    await eventually(allMade);
+    await eventually(async () => (await second.metrics()).includes('uswarm_userswarms{phase="Progressing"} 1'));
+    expect(await second.metrics()).toContain('uswarm_controller_queue_depth 0');
     await first.stop();
     await eventually(() => controller.leading());
-    api.put(SWARMS, swarm());
+    api.remove(SERVICES, CHILD);
     await eventually(allMade);
   });
 

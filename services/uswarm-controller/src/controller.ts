@@ -84,7 +84,11 @@ export async function createController(options: ControllerOptions): Promise<Cont
     ...options.hook,
     onAnswer: metrics.hookAnswered,
   });
-  const caches = watchAll(options, resource, { client, watch: createWatch(credentials), queue, metrics });
+  // Who stands by works on nothing; who begins to lead begins with all of them.
+  const wanted = (key: string): void => {
+    if (leading) queue.add(key);
+  };
+  const caches = watchAll(options, resource, { client, watch: createWatch(credentials), wanted, metrics });
   const work = syncWith(options, resource, { client, hook, caches, queue, metrics });
 
   const stopping = new AbortController();
@@ -93,6 +97,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     for (const parent of caches.parents.list()) queue.add(keyOf(parent));
     await work.run(signal);
     leading = false;
+    queue.clear();
   };
   const running = options.lease === undefined ? lead(stopping.signal) : compete(options, client, lead, stopping.signal);
   return {
@@ -112,14 +117,13 @@ export async function createController(options: ControllerOptions): Promise<Cont
 
 interface Parts {
   client: KubeClient;
-  queue: WorkQueue;
   metrics: ControllerMetrics;
 }
 
 function watchAll(
   { runtimeNamespaces, timing = DEFAULT_TIMING, logger }: ControllerOptions,
   resource: Resource,
-  { client, watch, queue, metrics }: Parts & { watch: Watch },
+  { client, watch, wanted, metrics }: Parts & { watch: Watch; wanted: (key: string) => void },
 ): Caches {
   const caches: Caches = startCaches({
     resource,
@@ -136,18 +140,18 @@ function watchAll(
       }),
     onParent: ({ before, after }) => {
       const parent = after ?? before;
-      if (parent !== undefined) queue.add(keyOf(parent));
+      if (parent !== undefined) wanted(keyOf(parent));
     },
     onChild: ({ before, after }) => {
       const { ownerReferences = [] } = (after ?? before)?.metadata ?? {};
-      for (const { kind, name } of ownerReferences) if (kind === resource.kind) queue.add(name);
+      for (const { kind, name } of ownerReferences) if (kind === resource.kind) wanted(name);
     },
     onPod: ({ before, after }) => {
       const name = (after ?? before)?.metadata.labels?.[LABEL.instance];
-      if (name !== undefined) queue.add(name);
+      if (name !== undefined) wanted(name);
     },
     onNamespace: (name) => {
-      for (const parent of caches.parents.indexed(name)) queue.add(keyOf(parent));
+      for (const parent of caches.parents.indexed(name)) wanted(keyOf(parent));
     },
   });
   return caches;
@@ -156,7 +160,7 @@ function watchAll(
 function syncWith(
   options: ControllerOptions,
   resource: Resource,
-  { client, hook, caches, queue, metrics }: Parts & { hook: Hook; caches: Caches },
+  { client, hook, caches, queue, metrics }: Parts & { hook: Hook; caches: Caches; queue: WorkQueue },
 ): { run(signal: AbortSignal): Promise<void>; close(): Promise<void> } {
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);

@@ -105,6 +105,23 @@ describe('the caches', () => {
     expect(touched).toEqual(expect.arrayContaining(['doomed', 'child s']));
   });
 
+  it('takes no namespace for absent because Namespaces may not be listed at first', async () => {
+    for (const name of ['good', 'spare']) api.put(NAMESPACES, namespace(name));
+    const heal = api.script(({ path }, response) => {
+      if (path !== NAMESPACES) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    start('good', 'spare');
+    const refused = (): number => api.requests.filter(({ path }) => path === NAMESPACES).length;
+    await eventually(() => refused() > 8);
+    expect([state('good'), state('spare'), caches.synced()]).toEqual(['loading', 'loading', false]);
+    heal();
+    await becomes('good', 'ready');
+    await becomes('spare', 'ready');
+    expect(caches.synced()).toBe(true);
+  });
+
   it('is not filled while Namespaces or UserSwarms are unknown', async () => {
     let silent = true;
     api.script(({ path }) => (silent && path === SWARMS ? true : undefined));

@@ -48,7 +48,7 @@ export function startCaches(deps: CachesDeps): Caches {
     },
   });
   const updatePresence = (name: string): void => {
-    if (namespaceInformer.state() !== 'loading') scopes.get(name)?.setPresence(namespaces.get(name) !== undefined);
+    if (namespaceInformer.listed()) scopes.get(name)?.setPresence(namespaces.get(name) !== undefined);
   };
   const onState = (): void => {
     for (const name of scopes.keys()) updatePresence(name);
@@ -59,7 +59,7 @@ export function startCaches(deps: CachesDeps): Caches {
     parents,
     namespaces,
     scope: (namespace) => scopes.get(namespace),
-    synced: () => namespaceInformer.state() !== 'loading' && parentInformer.state() !== 'loading',
+    synced: () => namespaceInformer.listed() && parentInformer.listed(),
     async stop() {
       await Promise.all([namespaceInformer, parentInformer, ...scopes.values()].map((part) => part.stop()));
     },

@@ -34,11 +34,13 @@ export async function campaign(deps: CampaignDeps, signal: AbortSignal): Promise
     }
   };
   while (!signal.aborted) {
+    // The lease runs from when it was asked for, however late the answer comes.
+    const asked = performance.now();
     if ((await hold(timing.deadlineMs)) === 'held') {
       logger.info({}, 'leading');
       const lost = new AbortController();
       const leading = lead(AbortSignal.any([signal, lost.signal]));
-      await renewUntilLost(hold, timing, signal);
+      await renewUntilLost(hold, timing, asked, signal);
       lost.abort(new Error('the lease is lost'));
       await leading;
       if (!signal.aborted) logger.warn({}, 'the lease is lost: standing by');
@@ -54,9 +56,10 @@ export async function campaign(deps: CampaignDeps, signal: AbortSignal): Promise
 async function renewUntilLost(
   hold: (timeoutMs: number) => Promise<Hold>,
   { everyMs, deadlineMs }: CampaignTiming,
+  acquiredAt: number,
   signal: AbortSignal,
 ): Promise<void> {
-  let renewedAt = performance.now();
+  let renewedAt = acquiredAt;
   const left = (): number => deadlineMs - (performance.now() - renewedAt);
   while (left() > 0) {
     await pause(Math.min(everyMs, left()), signal);

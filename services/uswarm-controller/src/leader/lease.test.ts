@@ -130,6 +130,35 @@ describe('the campaign', () => {
     expect(lease).toMatchObject({ leading: false, led: 1, released: 1 });
   });
 
+  it('counts the first hold from when it was asked for, as the lease does', async () => {
+    const stopping = new AbortController();
+    let [asked, ended] = [0, false];
+    const running = campaign(
+      {
+        lease: {
+          async tryHold() {
+            asked += 1;
+            // The answer comes when the whole deadline is over: no time is left to renew it in.
+            await new Promise((resolve) => setTimeout(resolve, TIMING.deadlineMs + 10));
+            return true;
+          },
+          release: async () => {},
+        },
+        timing: TIMING,
+        logger: silentLogger,
+        async lead(signal) {
+          while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+          ended = true;
+          stopping.abort();
+        },
+      },
+      stopping.signal,
+    );
+    await eventually(() => ended);
+    await running;
+    expect(asked).toBe(1);
+  });
+
   it('stands by as soon as another holds it, and may lead again', async () => {
     const { lease, stop } = scripted();
     lease.answer = () => true;

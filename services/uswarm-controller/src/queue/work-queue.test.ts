@@ -168,6 +168,20 @@ describe('the work queue', () => {
     expect(await second).toBe('a');
   });
 
+  it('has nothing left once it is cleared, and goes on', async () => {
+    const queue = create();
+    for (const key of ['active', 'waiting']) queue.add(key);
+    await queue.next();
+    queue.add('active');
+    queue.retry('delayed');
+    queue.clear();
+    queue.done('active');
+    jest.advanceTimersByTime(1_000);
+    expect([queue.depth(), queue.retries('delayed')]).toEqual([0, 0]);
+    queue.add('later');
+    expect(await queue.next()).toBe('later');
+  });
+
   it('gives nothing out once it is closed', async () => {
     const queue = create();
     const waiting = queue.next();

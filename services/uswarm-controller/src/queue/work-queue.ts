@@ -19,6 +19,8 @@ export interface WorkQueue {
   /** The next key, as soon as there is one; undefined once closed or aborted. Follow with `done`. */
   next(signal?: AbortSignal): Promise<string | undefined>;
   done(key: string): void;
+  /** Nobody works any more: no key waits, now or later. */
+  clear(): void;
   /** Keys that wait for a worker. */
   depth(): number;
   close(): void;
@@ -88,6 +90,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     }, ms);
     delayed.set(key, { due, timer });
   };
+  const clear = (): void => {
+    for (const key of delayed.keys()) undelay(key);
+    for (const keys of [waiting, again, failures]) keys.clear();
+  };
   return {
     add,
     addAfter,
@@ -112,11 +118,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       active.delete(key);
       if (again.delete(key)) add(key);
     },
+    clear,
     depth: () => waiting.size,
     close() {
       closed = true;
-      for (const key of delayed.keys()) undelay(key);
-      waiting.clear();
+      clear();
       for (const taker of takers) taker(undefined);
       takers.clear();
     },

@@ -16,10 +16,12 @@ const swarm = (status?: object, resourceVersion = '1'): KubernetesObject => ({
 describe('writing the status', () => {
   let sent: KubernetesObject[];
   let parents: ReturnType<typeof createStore>;
+  let now: number;
   let answer: () => KubernetesObject;
   const deps = () => ({
     resource: USERSWARMS,
     parents,
+    elapsed: () => now,
     client: {
       get: async () => swarm({ phase: 'Newest' }, '9'),
       replace: async (_resource: unknown, object: KubernetesObject) => {
@@ -30,6 +32,7 @@ describe('writing the status', () => {
   });
   beforeEach(() => {
     sent = [];
+    now = 0;
     parents = createStore();
     answer = () => swarm({ phase: 'Ready' }, '2');
   });
@@ -62,7 +65,38 @@ describe('writing the status', () => {
     const first = await writeStatus(deps(), swarm(), wanted, undefined, never);
     const second = await writeStatus(deps(), swarm({ phase: 'Ready' }, '2'), wanted, first?.sent, never);
     expect(second?.written).toBe(false);
+    now += 60_000;
     expect(await writeStatus(deps(), swarm({ phase: 'Odd' }, '3'), wanted, second?.sent, never)).toMatchObject({
+      written: true,
+    });
+  });
+
+  it('writes ever more seldom what somebody else keeps writing over, and at once again after a while', async () => {
+    const write = (memory?: Written) => writeStatus(deps(), swarm({ phase: 'Odd' }), { phase: 'Ready' }, memory, never);
+    type Written = NonNullable<Awaited<ReturnType<typeof writeStatus>>>['sent'];
+    let memory: Written;
+    const times: number[] = [];
+    const due = new Set<number>();
+    for (; now < 60_000; now += 50) {
+      const done = await write(memory);
+      memory = done?.sent;
+      if (done?.written === true) times.push(now);
+      else due.add(now + (done?.waitMs ?? 0));
+    }
+    expect(times.slice(0, 7)).toEqual([0, 200, 600, 1_400, 3_000, 6_200, 12_600]);
+    expect(times.at(-1)! - times.at(-2)!).toBe(10_000);
+    // It says at once when that will be.
+    expect([...due].slice(0, -1)).toEqual(times.slice(1));
+    now += 20_000;
+    memory = (await write(memory))?.sent;
+    now += 200;
+    expect(await write(memory)).toMatchObject({ written: true });
+  });
+
+  it('does not wait with a status of its own making that is another one now', async () => {
+    const first = await writeStatus(deps(), swarm(), { phase: 'Ready' }, undefined, never);
+    const mine = swarm({ phase: 'Ready' }, '2');
+    expect(await writeStatus(deps(), mine, { phase: 'Suspended' }, first?.sent, never)).toMatchObject({
       written: true,
     });
   });

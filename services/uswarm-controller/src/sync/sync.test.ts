@@ -51,6 +51,7 @@ describe('one sync', () => {
   let memory: ReturnType<typeof emptyMemory>;
   let parents: ReturnType<typeof createStore>;
   let accounts: ReturnType<typeof createStore>;
+  let elapsed: number;
 
   beforeEach(() => {
     calls = [];
@@ -58,6 +59,7 @@ describe('one sync', () => {
     refusals = {};
     answer = () => ({ status: { phase: 'Progressing' }, children: [account()] });
     state = 'ready';
+    elapsed = 0;
     memory = emptyMemory();
     parents = createStore();
     accounts = createStore({ indexBy: ownerUid });
@@ -134,6 +136,7 @@ describe('one sync', () => {
       resource: USERSWARMS,
       controller: describeController(USERSWARMS, 30),
       clock: { now: () => new Date('2030-01-01T00:00:00Z') },
+      elapsed: () => elapsed,
       onChild: () => {},
       onStatus: () => {},
     };
@@ -263,6 +266,52 @@ describe('one sync', () => {
     parents.put(swarm());
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
     expect(calls).toEqual(['status']);
+  });
+
+  describe('in a namespace that is not looked after', () => {
+    const elsewhere = { spec: { userId: 'x', placement: { runtimeNamespace: 'former' } } };
+    const runs = { phase: 'Ready', image: 'i', address: 'http://a:1', observedGeneration: 1 };
+
+    it.each([
+      ['lives', {}, { status: runs }],
+      ['is being deleted', dying, { status: runs }],
+      ['is refused by now', dying, { status: { ...runs, phase: 'Error' } }],
+      ['got no status', dying, {}],
+    ])('leaves alone what may have children there: one that %s', async (_what, metadata, fields) => {
+      parents.put(swarm(metadata, { ...elsewhere, ...fields }));
+      answer = () => ({ status: {}, children: [], finalized: true });
+      expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
+      expect(calls).toEqual(['status']);
+      expect(stored()).toMatchObject((fields as { status?: object }).status ?? {});
+      expect(synced()).toMatchObject({ status: 'False', reason: 'Forbidden' });
+      expect((synced() as { message: string }).message).toMatch(/former.*RUNTIME_NAMESPACES/);
+    });
+
+    it('lets go of one that was refused from the start', async () => {
+      parents.put(swarm(dying, { ...elsewhere, status: { phase: 'Error', observedGeneration: 1 } }));
+      answer = () => ({ status: {}, children: [], finalized: true });
+      expect(await sync()).toEqual({ outcome: 'finalized' });
+    });
+
+    it('does not hold one for which nothing is made', async () => {
+      parents.put(swarm({ finalizers: [] }, elsewhere));
+      answer = () => ({ status: { phase: 'Error' }, children: [] });
+      expect(await sync()).toMatchObject({ outcome: 'synced' });
+      expect(calls).toEqual(['hook', 'status']);
+    });
+  });
+
+  it('waits with a status that somebody else writes over', async () => {
+    parents.put(swarm());
+    answer = () => ({ status: { phase: 'Ready' }, children: [], resyncAfterSeconds: 60 });
+    await sync();
+    parents.put(swarm({ resourceVersion: '50' }, { status: { phase: 'Theirs' } }));
+    calls.length = 0;
+    elapsed += 50;
+    expect(await sync()).toEqual({ outcome: 'synced', requeue: false, resyncAfterS: 0.15 });
+    elapsed += 150;
+    expect(await sync()).toMatchObject({ outcome: 'synced', resyncAfterS: 60 });
+    expect(calls).toEqual(['hook', 'hook', 'status']);
   });
 
   it.each(['patch', 'status'])('begins anew with the newest when somebody wrote in between (%s)', async (verb) => {

@@ -12,13 +12,14 @@ import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { observeChildren, observeRelated, type Observed } from './request.js';
+import { whyUnseen } from './unseen.js';
 
 /** How a sync ended. */
 export interface SyncResult {
   outcome: 'synced' | 'failed' | 'again' | 'waiting' | 'finalized' | 'gone';
   /** Something changed that the webhook has to see: the next sync is due at once. */
   requeue?: boolean;
-  /** Seconds until the webhook wants to be asked again, once. */
+  /** Seconds until the webhook wants to be asked again, or the status is to be written, once. */
   resyncAfterS?: number;
   reason?: SyncFailure;
   /** What went wrong, for the log. */
@@ -41,6 +42,8 @@ export interface SyncDeps {
   resource: Resource;
   controller: KubernetesObject;
   clock: Clock;
+  /** Milliseconds that pass, whatever is done to the clock. */
+  elapsed?: () => number;
   onChild: (parent: KubernetesObject, step: ChildStep) => void;
   onStatus: (parent: KubernetesObject, before: Status | undefined, after: Status) => void;
 }
@@ -70,14 +73,15 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
     return { outcome: 'waiting' };
   }
   const scope = caches.scope(runtimeNamespaceOf(cached));
-  const state = scope?.state();
-  if (state === 'loading') return { outcome: 'waiting' };
+  if (scope?.state() === 'loading') return { outcome: 'waiting' };
   try {
-    if (state === 'denied') {
-      const message = `what is in namespace ${scope?.name} may not be read`;
-      return await conclude(deps, cached, undefined, new ApplyError('Forbidden', message), options);
+    const unseen = whyUnseen(cached, scope);
+    if (unseen !== undefined) {
+      return await conclude(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
     }
-    const parent = deleting || hasFinalizer(cached, FINALIZER) ? cached : await hold(deps, cached, options.signal);
+    // Where we make nothing, nothing has to be waited for.
+    const held = deleting || scope === undefined || hasFinalizer(cached, FINALIZER);
+    const parent = held ? cached : await hold(deps, cached, options.signal);
     return await reconcile(deps, parent, scope, options);
   } catch (error) {
     return staleOr(deps, cached, error, options.signal);
@@ -121,11 +125,11 @@ async function reconcile(
     return { outcome: 'finalized' };
   }
   const result = await conclude(deps, parent, answer.status, failure, options);
-  const { resyncAfterSeconds = 0 } = answer;
+  const due = [answer.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0].filter((seconds) => seconds > 0);
   return {
     ...result,
     requeue: wrote || result.requeue === true,
-    ...(resyncAfterSeconds > 0 ? { resyncAfterS: resyncAfterSeconds } : {}),
+    ...(due.length === 0 ? {} : { resyncAfterS: Math.min(...due) }),
   };
 }
 
@@ -178,10 +182,11 @@ async function conclude(
   memory.status = done.sent;
   if (done.written) deps.onStatus(parent, before, after);
   const requeue = done.written && syncedChanged(before, after);
-  if (failure === undefined) return { outcome: 'synced', requeue };
+  const later = done.waitMs === undefined ? {} : { resyncAfterS: done.waitMs / 1_000 };
+  if (failure === undefined) return { outcome: 'synced', requeue, ...later };
   return failure instanceof TryAgain
-    ? { outcome: 'again', error: failure }
-    : { outcome: 'failed', reason: failure.reason, requeue, error: failure };
+    ? { outcome: 'again', error: failure, ...later }
+    : { outcome: 'failed', reason: failure.reason, requeue, error: failure, ...later };
 }
 
 function verdict(failure: ApplyError | TryAgain | undefined, failures: number): Synced | undefined {

@@ -24,22 +24,24 @@ export interface Workers {
 /** Takes keys from the queue and syncs them, some at once, and each again within the resync period. */
 export function createWorkers(deps: WorkersDeps): Workers {
   const memories = new Map<string, { uid: string; memory: Memory }>();
+  const forget = (key: string): void => {
+    const known = memories.get(key);
+    if (known !== undefined) deps.onGone(known.uid);
+    memories.delete(key);
+  };
 
   const work = async (key: string, signal: AbortSignal): Promise<void> => {
     const start = performance.now();
     const done = (outcome: SyncResult['outcome'] | 'error', reason?: string): void =>
       deps.onSynced(outcome, (performance.now() - start) / 1_000, reason);
     const uid = deps.parentOf(key)?.metadata.uid;
-    const known = memories.get(key);
-    if (known !== undefined && known.uid !== uid) {
-      deps.onGone(known.uid);
-      memories.delete(key);
-    }
+    if (memories.get(key)?.uid !== uid) forget(key);
     const memory = memories.get(key)?.memory ?? emptyMemory();
     if (uid !== undefined) memories.set(key, { uid, memory });
     try {
       const failures = deps.queue.retries(key);
       const result = await deps.sync(key, { memory, failures, signal });
+      if (result.outcome === 'gone') forget(key);
       schedule(deps, key, result);
       done(result.outcome, result.reason);
       if (result.error !== undefined) deps.logger.warn({ err: result.error, userswarm: key }, 'sync failed');
@@ -61,6 +63,8 @@ export function createWorkers(deps: WorkersDeps): Workers {
   return {
     async run(signal) {
       await Promise.all(Array.from({ length: deps.workers }, () => loop(signal)));
+      // Who does not work is not told what goes meanwhile.
+      for (const key of memories.keys()) forget(key);
     },
   };
 }

@@ -31,7 +31,7 @@ export interface ContainerStatus {
 }
 
 export interface Pod extends KubernetesObject {
-  status?: { conditions?: StatusCondition[]; containerStatuses?: ContainerStatus[] };
+  status?: { phase?: string; conditions?: StatusCondition[]; containerStatuses?: ContainerStatus[] };
 }
 
 export interface Deployment extends KubernetesObject {
@@ -69,11 +69,15 @@ export function isOwned(child: KubernetesObject, { metadata: { uid } }: UserSwar
   return (child.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
 }
 
-/** The runtime's pods that are not on their way out, the newest first. */
+/** Of pods that ended for good, as evicted ones did; others have taken their place. */
+const ENDED: ReadonlySet<unknown> = new Set(['Failed', 'Succeeded']);
+
+/** The runtime's pods that have not ended and are not on their way out, the newest first. */
 export function livePods({ parent, related }: SyncRequest, namespace: string): Pod[] {
   const selector = Object.entries(runtimeSelector(parent.metadata.name));
   return (Object.values(related['Pod.v1'] ?? {}) as Pod[])
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
+    .filter(({ status }) => !ENDED.has(status?.phase))
     .filter(({ metadata }) => selector.every(([label, value]) => metadata.labels?.[label] === value))
     .toSorted(
       (left, right) => age(right).localeCompare(age(left)) || left.metadata.name.localeCompare(right.metadata.name),

@@ -112,6 +112,17 @@ describe('the cause in the REASON column', () => {
     expect((await statusOf(await starting({ pods: [going, others] }))).ready.reason).toBe('Starting');
   });
 
+  it.each(['Failed', 'Succeeded'])('does not look at a pod that ended for good (%s)', async (phase) => {
+    const [killed] = CAUSES['OOMKilled']!.pods!;
+    const evicted = {
+      ...killed!,
+      metadata: { ...killed!.metadata, name: 'evicted' },
+      status: { ...(killed!['status'] as object), phase, reason: 'Evicted' },
+    };
+    const pods = [evicted, ...CAUSES['Unschedulable']!.pods!];
+    expect((await statusOf(await starting({ pods }))).ready.reason).toBe('Unschedulable');
+  });
+
   it('leaves the name of the refused pod out: it is another one each time', async () => {
     const { ready } = await statusOf(await starting(CAUSES['QuotaExceeded']!));
     expect(ready.message).toBe('The pod is refused: exceeded quota: q');
@@ -200,8 +211,11 @@ describe('the database', () => {
   it('leaves a swarm alone that is Ready', async () => {
     const { conditions } = await statusOf(await settledRequest(userSwarm()), { database: 'reachable' });
     const later = await statusOf(await settledRequest(userSwarm(), { conditions }), down);
-    expect(later.phase).toBe('Ready');
-    expect(later.conditions).toEqual(conditions);
+    expect([later.phase, later.ready]).toEqual(['Ready', conditions[0]]);
+    const told = later.conditions.find(({ type }) => type === 'DependenciesReachable');
+    expect(told).toMatchObject({ status: 'False', reason: 'DatabaseUnreachable' });
+    const others = (all: Condition[]) => all.filter(({ type }) => type !== 'DependenciesReachable');
+    expect(others(later.conditions)).toEqual(others(conditions));
   });
 });
 

@@ -67,7 +67,7 @@ function look(request: SyncRequest, rendering: Rendering, facts: RenderFacts, pr
     phase,
     summary,
     config: 'failure' in rendering ? { ...rendering.failure, status: 'False' } : VALID,
-    dependencies: dependencies(facts, blocked),
+    dependencies: dependencies(facts),
     runtime: available ? { ...AVAILABLE, status: 'True' } : { ...summary, status: 'False' },
     suspended: suspend ? { ...SUSPENDED, status: 'True' } : RUNNING,
   };
@@ -120,8 +120,8 @@ function availability(request: SyncRequest, rendering: Rendering): boolean {
   return deployment !== undefined && namespace !== undefined && isAvailable(observe(request, namespace), deployment);
 }
 
-function dependencies({ database }: RenderFacts, blocked: boolean): Finding {
-  if (blocked) return { ...DATABASE_UNREACHABLE, status: 'False' };
+function dependencies({ database }: RenderFacts): Finding {
+  if (database === 'unreachable') return { ...DATABASE_UNREACHABLE, status: 'False' };
   if (database === 'unset')
     return { status: 'True', reason: 'NotConfigured', message: 'Runtimes are given no database.' };
   return { status: 'True', reason: 'Reachable', message: 'The database answered.' };

@@ -43,6 +43,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     const workspaceId = workspaceIdOf(name);
     const before = told.get(workspaceId);
     if (before === undefined || before === describe(swarm)) return;
+    if (swarm === undefined) told.delete(workspaceId);
     for (const listener of listeners) listener(workspaceId);
   }
 
@@ -68,12 +69,13 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     }
   }
 
-  async function bringTo(spec: RuntimeSpec): Promise<RuntimeObservation> {
+  async function bringTo(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<RuntimeObservation> {
     const stored = await lookUp(userSwarmName(spec.workspaceId));
     if (stored !== undefined && !isOurs(stored)) return absent('NameConflict');
     // It is made anew once it is gone.
     if (stored !== undefined && isTerminating(stored)) return observe(stored);
     const plan = planApply(type, settings, spec, stored);
+    if (stored === undefined) signal?.throwIfAborted();
     if (plan !== undefined) return apply(plan, stored);
     return stored === undefined ? absent('ApplyFailed') : observe(stored);
   }
@@ -100,8 +102,8 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
   }
 
   return {
-    async ensure(spec) {
-      const observation = await bringTo(spec);
+    async ensure(spec, { signal }) {
+      const observation = await bringTo(spec, signal);
       told.set(spec.workspaceId, JSON.stringify(observation));
       return observation;
     },

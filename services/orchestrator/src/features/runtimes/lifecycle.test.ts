@@ -1,178 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { silentLogger } from '@uswarm/service-kit';
 import fc from 'fast-check';
-import type { Database } from '../../database/database.js';
-import type { LeasedWork } from '../../work/work.store.js';
-import { createLifecycle } from './lifecycle.js';
-import { PlatformUnreachable, type RuntimeObservation } from './runtime-driver.js';
-import { createRuntimeWishes } from './runtime-wishes.js';
-import type { RuntimeRow } from './runtimes.store.js';
-
-const WORK: LeasedWork = {
-  kind: 'runtime',
-  subjectId: 'w',
-  workspaceId: 'w',
-  leaseId: 'l',
-  attempts: 1,
-  failures: 0,
-  takenOver: false,
-};
-const NO_DATABASE = {} as Database;
-const ADDRESS = 'http://runtime:1';
-const IDLE_MS = 60_000;
-const START = new Date('2026-11-21T10:00:00Z').getTime();
-
-/** Postgres, a platform and a runtime in memory. Transactions are atomic, everything else can be interrupted. */
-function createWorld() {
-  let now = START;
-  const clock = { now: () => new Date(now) };
-  const row: RuntimeRow = {
-    workspace_id: 'w',
-    user_id: 'u',
-    desired: 'running',
-    phase: 'Pending',
-    reason: '',
-    verified: false,
-    address: null,
-    instance_id: null,
-    identified_at: null,
-    failures: 0,
-    wanted_at: clock.now(),
-    updated_at: clock.now(),
-  };
-  /** What the platform was told, what it made of it, and since when the runtime does nothing. */
-  const platform = { suspended: false, runs: true, reachable: true, held: false, instance: 1, idleSince: START };
-  const seen = {
-    turns: 0,
-    suspensions: 0,
-    wakes: 0,
-    ready: [] as string[],
-    events: 0,
-    statuses: [] as string[],
-    turnsHurried: 0,
-  };
-  let interruption: (() => Promise<void>) | undefined;
-  /** Where another process may come in between. */
-  const gap = async (): Promise<void> => {
-    const run = interruption;
-    interruption = undefined;
-    await run?.();
-  };
-
-  const store = {
-    get: async () => (await gap(), { ...row }),
-    lock: async () => row.desired,
-    resume: async () => void Object.assign(row, { desired: 'running', failures: 0, wanted_at: clock.now() }),
-    update: async (_id: string, update: object) => void Object.assign(row, update, { updated_at: clock.now() }),
-    remove: async () => undefined,
-    want: async () => undefined,
-    unwant: async () => undefined,
-  };
-  const observe = (): RuntimeObservation => {
-    const suspend = platform.suspended || platform.held;
-    if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.runs };
-    if (platform.runs) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
-    return { phase: 'Progressing', reason: 'Starting', address: null, current: true };
-  };
-  const look = createLifecycle({
-    transaction: async (run) => {
-      await gap();
-      return run(NO_DATABASE);
-    },
-    store,
-    work: { holds: async () => true, waits: async () => seen.turns > 0 },
-    driver: {
-      async ensure({ suspended }) {
-        await gap();
-        if (!platform.reachable) throw new PlatformUnreachable('cut');
-        platform.suspended = suspended;
-        return observe();
-      },
-      remove: async () => true,
-      onChange: () => undefined,
-    },
-    client: {
-      async identify() {
-        await gap();
-        if (!platform.runs) throw new Error('nobody is there');
-        return { instanceId: String(platform.instance) };
-      },
-      async status() {
-        await gap();
-        if (!platform.runs) throw new Error('nobody is there');
-        return { busy: false, idleMs: now - platform.idleSince };
-      },
-    },
-    events: { append: async () => (seen.events += 1) },
-    agents: {
-      list: async () => [
-        {
-          id: 'a',
-          name: 'A',
-          role: 'r',
-          kind: 'manager',
-          slug: 'a',
-          avatar_url: '',
-          activity: 'online',
-          phase: null,
-          identified_at: null,
-        },
-      ],
-    },
-    publish: async ({ payload }) => (seen.statuses.push((payload as { status: string }).status), true),
-    committed: () => undefined,
-    ready: async () => void (seen.turnsHurried += 1),
-    idleSuspendAfterMs: IDLE_MS,
-    metrics: {
-      suspended: () => (seen.suspensions += 1),
-      woken: () => (seen.wakes += 1),
-      ready: (start) => seen.ready.push(start),
-    },
-    clock,
-    logger: silentLogger,
-  });
-  const wishes = createRuntimeWishes({
-    store,
-    work: { enqueue: async () => undefined },
-    woken: () => undefined,
-    wake: () => undefined,
-  });
-
-  return {
-    row,
-    platform,
-    seen,
-    look: () => look(WORK, new AbortController().signal),
-    /** A message comes, as the message service stores it. */
-    async message() {
-      await wishes.keepAwake('w', NO_DATABASE);
-      seen.turns += 1;
-    },
-    /** A message comes by a replica of an older version, which wakes nobody. */
-    messageOfBefore: () => void (seen.turns += 1),
-    /** The runtime answers what waits, if it can. */
-    answer() {
-      if (row.phase !== 'Ready' || !platform.runs || seen.turns === 0) return;
-      seen.turns = 0;
-      platform.idleSince = now;
-    },
-    /** The platform does what it was told. */
-    catchUp() {
-      const runs = !platform.suspended && !platform.held;
-      if (runs && !platform.runs) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
-      platform.runs = runs;
-    },
-    pass: (ms: number) => void (now += ms),
-    /** At the next place where another process may come in between. */
-    interrupt: (run: () => Promise<void>, after: number) => {
-      const wait = (left: number): (() => Promise<void>) =>
-        left === 0 ? run : async () => void (interruption = wait(left - 1));
-      interruption = wait(after);
-    },
-    uninterrupted: () => void (interruption = undefined),
-  };
-}
-type World = ReturnType<typeof createWorld>;
+import { ADDRESS, createWorld, IDLE_MS, type World } from '../../../test/runtime-world.js';
 
 async function idleWorld(): Promise<World> {
   const world = createWorld();
@@ -246,6 +74,41 @@ describe('an idle runtime', () => {
     await world.look();
     world.row.desired = 'deleted';
     expect(await world.look()).toEqual({ done: true });
+    expect([world.platform.there, world.forgotten]).toEqual([false, ['w']]);
+  });
+});
+
+describe('a lease that is lost', () => {
+  const takenOver = (world: World, after: number): void =>
+    world.interrupt(async () => {
+      world.removed();
+      world.lease.held = false;
+      world.lease.lost.abort();
+    }, after);
+
+  it('ends the look before anything is made', async () => {
+    const world = createWorld();
+    takenOver(world, 1);
+    await expect(world.look()).rejects.toThrow('aborted');
+    expect([world.platform.there, world.lease.enqueued]).toEqual([false, 0]);
+  });
+
+  it.each([2, 3])('has removed what was made although all was removed before (%s)', async (after) => {
+    const world = createWorld();
+    takenOver(world, after);
+    await world.look();
+    // What the platform was asked for comes late.
+    world.platform.there = true;
+    expect(world.lease.enqueued).toBe(1);
+    expect(await world.look()).toEqual({ done: true });
+    expect(world.platform.there).toBe(false);
+  });
+
+  it('is of no matter where the workspace lives', async () => {
+    const world = createWorld();
+    world.lease.held = false;
+    await world.look();
+    expect([world.platform.there, world.lease.enqueued]).toEqual([true, 0]);
   });
 });
 

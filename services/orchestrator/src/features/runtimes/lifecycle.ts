@@ -16,9 +16,9 @@ import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.j
 export interface LifecycleDeps {
   transaction: Transact;
   store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
-  work: Pick<WorkStore, 'holds' | 'waits'>;
+  work: Pick<WorkStore, 'holds' | 'waits' | 'enqueue'>;
   driver: RuntimeDriver;
-  client: Pick<RuntimeClient, 'identify' | 'status'>;
+  client: Pick<RuntimeClient, 'identify' | 'status' | 'forget'>;
   events: Pick<EventStore, 'append'>;
   agents: Pick<AgentStore, 'list'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
@@ -50,18 +50,20 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   async function look(row: RuntimeRow, signal: AbortSignal): Promise<Look> {
     const { workspace_id: workspaceId } = row;
-    const observed = await observe(row);
+    const observed = await observe(row, signal);
     if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
     const identity = await client.identify({ workspaceId, address: observed.address }, signal).catch(() => null);
     return { observed, instanceId: identity?.instanceId ?? null };
   }
 
-  async function observe(row: RuntimeRow): Promise<RuntimeObservation | undefined> {
+  async function observe(row: RuntimeRow, signal: AbortSignal): Promise<RuntimeObservation | undefined> {
     const { workspace_id: workspaceId, user_id: userId } = row;
     try {
       const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
-      return await driver.ensure({ workspaceId, userId, suspended: row.desired === 'suspended' }, { unresponsive });
+      const spec = { workspaceId, userId, suspended: row.desired === 'suspended' };
+      return await driver.ensure(spec, { unresponsive, signal });
     } catch (error) {
+      if (signal.aborted && error === signal.reason) throw error;
       logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be brought to what is wanted');
       if (error instanceof PlatformUnreachable) return assumed(row);
       return { phase: 'Progressing', reason: 'StartFailed', address: null, current: true };
@@ -148,11 +150,21 @@ export function createLifecycle(deps: LifecycleDeps) {
     return (await store.get(workspaceId)) ?? row;
   }
 
+  /**
+   * The lease was lost on the way. If all of the runtime was removed meanwhile, what we made after
+   * that has to go as well, which nobody else knows of.
+   */
+  async function giveUp({ kind, subjectId, workspaceId }: LeasedWork): Promise<void> {
+    if ((await store.get(subjectId)) !== undefined) return;
+    await deps.transaction((tx) => deps.work.enqueue({ kind, subjectId, workspaceId }, tx));
+  }
+
   async function bringTo(work: LeasedWork, before: RuntimeRow, signal: AbortSignal): Promise<WorkResult> {
     const row = await wakeForTurns(before);
     const { observed, instanceId } = await look(row, signal);
     const update = nextState(row, observed, instanceId, clock.now());
     const recorded = await record(work, row, update);
+    if (!recorded) await giveUp(work);
     const seconds = secondsToReady(row, update);
     if (recorded && seconds !== undefined) metrics.ready(row.identified_at === null ? 'first' : 'wake', seconds);
     const next = { ...row, ...update };
@@ -166,9 +178,9 @@ export function createLifecycle(deps: LifecycleDeps) {
   return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
     const { subjectId } = work;
     const row = await store.get(subjectId);
-    if (row === undefined) return { done: true };
-    if (row.desired !== 'deleted') return bringTo(work, row, signal);
+    if (row !== undefined && row.desired !== 'deleted') return bringTo(work, row, signal);
     if (!(await driver.remove(subjectId))) return { againInMs: backoffDelay(RETRY, work.attempts) };
+    client.forget(subjectId);
     await store.remove(subjectId);
     return { done: true };
   };

@@ -65,7 +65,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   }
 
   return {
-    async ensure(spec, { unresponsive }) {
+    async ensure(spec, { unresponsive, signal }) {
       const known = await store.get(spec.workspaceId);
       if (spec.suspended) {
         if (known !== undefined) await stop(spec.workspaceId, known.pid);
@@ -73,6 +73,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       }
       if (known !== undefined && unresponsive) await stop(spec.workspaceId, known.pid);
       const runs = known !== undefined && !unresponsive && isRuntime(known.pid, spec.workspaceId);
+      if (!runs) signal?.throwIfAborted();
       const port = runs ? known.port : await start(spec);
       return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}`, current: true };
     },

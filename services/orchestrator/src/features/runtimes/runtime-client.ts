@@ -18,6 +18,8 @@ export interface RuntimeClient {
   /** Whether it works on something, and for how many milliseconds it has not. */
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  /** The runtime is gone for good: drops the connections to it. */
+  forget(workspaceId: string): void;
   close(): void;
 }
 
@@ -64,11 +66,15 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
 
   /** A runtime that moves is asked at both places for a while; more than that nobody needs. */
   function forgetOldest(workspaceId: string): void {
-    const known = [...connections.keys()].filter((name) => name.startsWith(`${workspaceId} `));
-    for (const name of known.slice(0, -1)) {
-      connections.get(name)?.session.abort();
-      connections.delete(name);
-    }
+    for (const name of namesOf(workspaceId).slice(0, -1)) drop(name);
+  }
+
+  const namesOf = (workspaceId: string): string[] =>
+    [...connections.keys()].filter((name) => name.startsWith(`${workspaceId} `));
+
+  function drop(name: string): void {
+    connections.get(name)?.session.abort();
+    connections.delete(name);
   }
 
   const short = (signal?: AbortSignal) => ({ timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
@@ -86,6 +92,7 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
       return { busy, idleMs: Number(idleMs) };
     },
     runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),
+    forget: (workspaceId) => namesOf(workspaceId).forEach(drop),
     close() {
       for (const { session } of connections.values()) session.abort();
       connections.clear();

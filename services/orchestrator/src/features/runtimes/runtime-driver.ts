@@ -28,11 +28,12 @@ export class PlatformUnreachable extends Error {
 export interface RuntimeDriver {
   /**
    * Has the runtime be as the spec says, and says how it is. `unresponsive`: it runs, and has not
-   * answered for a while; a driver whose platform does not see to that itself starts it anew.
+   * answered for a while; a driver whose platform does not see to that itself starts it anew. Once
+   * `signal` is aborted, none is made that was not there: another may have removed it for good.
    *
    * @throws PlatformUnreachable
    */
-  ensure(spec: RuntimeSpec, state: { unresponsive: boolean }): Promise<RuntimeObservation>;
+  ensure(spec: RuntimeSpec, state: { unresponsive: boolean; signal?: AbortSignal }): Promise<RuntimeObservation>;
   /** @returns true once nothing of the runtime is left. @throws PlatformUnreachable */
   remove(workspaceId: string): Promise<boolean>;
   /** Hints that a runtime changed by itself. */

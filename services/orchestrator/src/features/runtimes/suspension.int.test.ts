@@ -116,6 +116,7 @@ describe('suspending and a message at once', () => {
       client: {
         identify: async () => ({ instanceId: 'i' }),
         status: async () => ({ busy: false, idleMs: 3_600_000 }),
+        forget: () => undefined,
       },
       publish: async () => true,
       committed: () => undefined,

@@ -119,6 +119,7 @@ function createScene(script: Call[], more: { turn?: Partial<TurnRow>; runtime?: 
       identify: async () => ({ instanceId: instance }),
       runTurn: (_to, request) => runTurn(request),
       status: async () => ({ busy: false, idleMs: 0 }),
+      forget: () => undefined,
       close: () => undefined,
     },
     publish: async () => true,

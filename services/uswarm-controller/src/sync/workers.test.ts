@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { silentLogger, systemClock } from '@uswarm/service-kit';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { createWorkQueue, type WorkQueue } from '../queue/work-queue.js';
+import type { Memory, SyncResult } from './sync.js';
+import { createWorkers } from './workers.js';
+
+const swarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } };
+
+describe('the workers', () => {
+  let queue: WorkQueue;
+  let outcome: SyncResult['outcome'];
+  let gone: string[];
+  let memories: Memory[];
+  let stopping: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(() => {
+    queue = createWorkQueue({ backoff: { initialMs: 1_000, maxMs: 1_000 } });
+    outcome = 'synced';
+    gone = [];
+    memories = [];
+    stopping = new AbortController();
+    const workers = createWorkers({
+      queue,
+      workers: 2,
+      resyncMs: 600_000,
+      sync: async (_key, { memory }) => {
+        memories.push(memory);
+        return { outcome };
+      },
+      parentOf: () => swarm,
+      onSynced: () => {},
+      onGone: (uid) => gone.push(uid),
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    running = workers.run(stopping.signal);
+  });
+  afterEach(async () => {
+    stopping.abort();
+    await running;
+    queue.close();
+  });
+
+  const work = async (): Promise<void> => {
+    const before = memories.length;
+    queue.add('w');
+    await eventually(() => memories.length > before);
+  };
+
+  it('remember a UserSwarm from one sync to the next, until a sync finds that it is gone', async () => {
+    await work();
+    await work();
+    expect(memories[1]).toBe(memories[0]);
+    expect(gone).toEqual([]);
+    outcome = 'gone';
+    await work();
+    expect(gone).toEqual(['u1']);
+    await work();
+    expect(memories[3]).not.toBe(memories[0]);
+  });
+
+  it('remember nothing once they stop: what goes from then on, others are told', async () => {
+    await work();
+    stopping.abort();
+    await running;
+    expect(gone).toEqual(['u1']);
+  });
+});
