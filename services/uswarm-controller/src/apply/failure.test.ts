@@ -22,6 +22,10 @@ describe('what an error of a write means', () => {
   it.each([
     ['somebody else wrote', kube(409, 'Conflict', 'the object has been modified')],
     ['it is gone', kube(404, 'NotFound', 'services "s" not found', { kind: 'services' })],
+    [
+      'the kind of the owner is too new for admission',
+      kube(403, 'Forbidden', 'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for …'),
+    ],
     ['nobody answers', new Error('ECONNREFUSED')],
   ])('is worth another try: %s', (_what, error) => {
     expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(TryAgain);

@@ -25,6 +25,7 @@ export function classify(error: unknown, what: string, namespace: string): Apply
     return new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist or is being deleted`, error);
   }
   if (isConflict(error) || isNotFound(error)) return new TryAgain(`${what} changed meanwhile`, { cause: error });
+  if (isKindTooNew(error)) return new TryAgain(`${what}: ${error.message}`, { cause: error });
   const message = `${what}: ${error.message}`;
   if (error.status === 403 && error.message.includes('exceeded quota')) {
     return new ApplyError('QuotaExceeded', message, error);
@@ -34,3 +35,7 @@ export function classify(error: unknown, what: string, namespace: string): Apply
 
 const isNamespaceMissing = (error: KubeError): boolean =>
   (isNotFound(error) && error.kind === 'namespaces') || error.causes.includes('NamespaceTerminating');
+
+/** Admission of owner references learns of a new kind some seconds after it is served. */
+const isKindTooNew = (error: KubeError): boolean =>
+  error.status === 403 && error.message.includes('cannot find RESTMapping');

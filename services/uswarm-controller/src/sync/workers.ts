@@ -44,7 +44,7 @@ export function createWorkers(deps: WorkersDeps): Workers {
       if (result.outcome === 'gone') forget(key);
       schedule(deps, key, result);
       done(result.outcome, result.reason);
-      if (result.error !== undefined) deps.logger.warn({ err: result.error, userswarm: key }, 'sync failed');
+      if (result.error !== undefined) deps.logger.warn({ userswarm: key, why: told(result.error) }, 'sync failed');
     } catch (error) {
       if (signal.aborted) return;
       deps.logger.warn({ err: error, userswarm: key }, 'sync failed');
@@ -82,4 +82,9 @@ function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string
   if (requeue) queue.add(key);
   if (resyncAfterS !== undefined) queue.addAfter(key, resyncAfterS * 1_000);
   queue.addAfter(key, untilResync(parent.metadata.uid ?? key, clock.now().getTime(), resyncMs));
+}
+
+/** What went wrong in a sentence: it is what was written or asked that matters, not where in the code. */
+function told({ message, cause }: Error): string {
+  return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
 }
