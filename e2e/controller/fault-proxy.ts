@@ -1,13 +1,7 @@
-import {
-  createServer,
-  type IncomingMessage,
-  request as plainRequest,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { type IncomingMessage, request as plainRequest, type ServerResponse } from 'node:http';
 import { request as secureRequest, type RequestOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
+import { startRestartableServer } from './restartable-server.js';
 
 /** One request that came by. */
 export interface Passed {
@@ -54,7 +48,6 @@ export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy>
   const passed: Passed[] = [];
   const rules = new Set<Rule>();
   const running = new Set<Running>();
-  const sockets = new Set<Socket>();
 
   const forward = async (incoming: IncomingMessage, response: ServerResponse, seen: Passed): Promise<void> => {
     const options: RequestOptions = {};
@@ -87,37 +80,20 @@ export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy>
   const ruleFor = (seen: Passed): Rule | undefined => [...rules].find(({ matches }) => matches(seen));
   const isSilent = (seen: Passed): boolean => ruleFor(seen)?.fault.kind === 'silence';
 
-  const open = async (port: number): Promise<Server> => {
-    const server = createServer((incoming, response) => {
-      const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
-      passed.push(seen);
-      const fault = ruleFor(seen)?.fault;
-      if (fault?.kind === 'silence') return;
-      if (fault?.kind === 'answer') {
-        incoming.resume();
-        response.writeHead(fault.status, { 'content-type': 'application/json' }).end(fault.body);
-        return;
-      }
-      forward(incoming, response, seen).catch(() => response.destroy());
-    });
-    server.on('connection', (socket: Socket) => {
-      sockets.add(socket.once('close', () => sockets.delete(socket)));
-    });
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-    return server;
-  };
-  let server: Server | undefined = await open(0);
-  const { port } = server.address() as AddressInfo;
-  const cut = async (): Promise<void> => {
-    const closing = server;
-    server = undefined;
-    if (closing === undefined) return;
-    const closed = new Promise((resolve) => closing.close(resolve));
-    for (const socket of sockets) socket.destroy();
-    await closed;
-  };
+  const server = await startRestartableServer((incoming, response) => {
+    const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
+    passed.push(seen);
+    const fault = ruleFor(seen)?.fault;
+    if (fault?.kind === 'silence') return;
+    if (fault?.kind === 'answer') {
+      incoming.resume();
+      response.writeHead(fault.status, { 'content-type': 'application/json' }).end(fault.body);
+      return;
+    }
+    forward(incoming, response, seen).catch(() => response.destroy());
+  });
   return {
-    config: plainConfig(port),
+    config: plainConfig(server.port),
     passed,
     isWrite: ({ method }) => method !== 'GET',
     inject(matches, fault) {
@@ -131,11 +107,9 @@ export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy>
       }
       return () => void rules.delete(rule);
     },
-    cut,
-    async mend() {
-      server ??= await open(port);
-    },
-    close: cut,
+    cut: () => server.shut(),
+    mend: () => server.open(),
+    close: () => server.shut(),
   };
 }
 

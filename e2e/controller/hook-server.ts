@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { startRestartableServer } from './restartable-server.js';
 
 /** How the webhook behaves. */
 export type HookMode = 'none' | 'down' | 'error' | 'rubbish' | 'slow';
@@ -23,7 +23,6 @@ const RUBBISH = [
 ];
 
 export async function startHookServer(handler: RequestListener): Promise<HookServer> {
-  const sockets = new Set<Socket>();
   let mode: HookMode = 'none';
   let calls = 0;
   const answer: RequestListener = (request, response) => {
@@ -33,33 +32,16 @@ export async function startHookServer(handler: RequestListener): Promise<HookSer
     else if (mode === 'rubbish') response.writeHead(200).end(RUBBISH[calls % RUBBISH.length]);
     else request.resume();
   };
-  const open = async (port: number): Promise<Server> => {
-    const server = createServer(answer);
-    server.on('connection', (socket: Socket) => {
-      sockets.add(socket.once('close', () => sockets.delete(socket)));
-    });
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-    return server;
-  };
-  const shut = async (): Promise<void> => {
-    const closing = server;
-    server = undefined;
-    if (closing === undefined) return;
-    const closed = new Promise((resolve) => closing.close(resolve));
-    for (const socket of sockets) socket.destroy();
-    await closed;
-  };
-  let server: Server | undefined = await open(0);
-  const { port } = server.address() as AddressInfo;
+  const server = await startRestartableServer(answer);
   return {
-    url: `http://127.0.0.1:${port}/sync`,
+    url: `http://127.0.0.1:${server.port}/sync`,
     calls: () => calls,
     async setMode(next) {
       const wasSlow = mode === 'slow';
       mode = next;
-      if (next === 'down' || wasSlow) await shut();
-      if (next !== 'down') server ??= await open(port);
+      if (next === 'down' || wasSlow) await server.shut();
+      if (next !== 'down') await server.open();
     },
-    close: shut,
+    close: () => server.shut(),
   };
 }

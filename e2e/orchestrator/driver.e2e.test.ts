@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import {
-  createCredentials,
-  createKubeClient,
-  createWatch,
-  type Credentials,
-  type KubeClient,
-} from '@uswarm/kube-client';
+import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
 import {
   createKubernetesDriver,
@@ -25,6 +19,7 @@ import {
 import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
 import { eventually } from '../../services/orchestrator/test/eventually.js';
 import { type CuttableProxy, startCuttableProxy } from '../../services/orchestrator/test/cuttable-proxy.js';
+import { counted } from './counted-client.js';
 import { createThrowawayCluster, type ThrowawayCluster } from './throwaway-cluster.js';
 
 const SETTINGS: UserSwarmSettings = {
@@ -38,18 +33,6 @@ const FINALIZER = 'e2e.uswarm.dev/held';
 const condition = (status: string, reason: string) => [
   { type: 'Ready', status, reason, message: '', lastTransitionTime: '2026-11-21T10:00:00Z' },
 ];
-
-/** How often the driver called the API server for one object. */
-function counted(client: KubeClient) {
-  const calls = { get: 0, apply: 0, delete: 0 };
-  const counting: KubeClient = {
-    ...client,
-    get: (...args) => ((calls.get += 1), client.get(...args)),
-    apply: (...args) => ((calls.apply += 1), client.apply(...args)),
-    delete: (...args) => ((calls.delete += 1), client.delete(...args)),
-  };
-  return { client: counting, calls };
-}
 
 describe('the kubernetes driver', () => {
   let cluster: ThrowawayCluster;

@@ -4,9 +4,13 @@ import { spawn } from 'node:child_process';
  * Runs a command without showing what it prints. `onOutput` sees each piece.
  * @returns its exit code (1 when it could not be run) and everything that it printed.
  */
-export function runQuietly(command, args, { onOutput = () => {}, ...options }) {
+export function runQuietly(command, args, { onOutput, ...options }) {
+  return collectOutput(spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options }), { onOutput });
+}
+
+/** Waits for a program that was started. @returns its exit code and everything that it printed */
+export function collectOutput(child, { onOutput = () => {}, exitCode = (code) => code ?? 1 } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
     let output = '';
     const take = (chunk) => {
       output += chunk;
@@ -15,7 +19,7 @@ export function runQuietly(command, args, { onOutput = () => {}, ...options }) {
     child.stdout.on('data', take);
     child.stderr.on('data', take);
     child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
-    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+    child.once('close', (code) => resolve({ code: exitCode(code), output }));
   });
 }
 

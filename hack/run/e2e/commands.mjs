@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { tail } from '../quiet.mjs';
+import { collectOutput, tail } from '../quiet.mjs';
 import { RunError } from '../run-error.mjs';
 
 const MINUTE_S = 60;
@@ -51,20 +51,9 @@ function startLimited(command, args, { limitS, signal, ...options }) {
  *
  * @returns its exit code (124 when it took too long) and everything that it printed
  */
-export function run(command, args, options = {}) {
-  const { limitS = MINUTE_S, signal = interruption.signal, onOutput = () => {}, ...rest } = options;
-  return new Promise((resolve) => {
-    const { child, exitCode } = startLimited(command, args, { limitS, signal, ...rest });
-    let output = '';
-    const take = (chunk) => {
-      output += chunk;
-      onOutput(String(chunk));
-    };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
-    child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
-    child.once('close', (code) => resolve({ code: exitCode(code), output }));
-  });
+export function run(command, args, { limitS = MINUTE_S, signal = interruption.signal, onOutput, ...options } = {}) {
+  const { child, exitCode } = startLimited(command, args, { limitS, signal, ...options });
+  return collectOutput(child, { onOutput, exitCode });
 }
 
 /** @returns what it printed. @throws RunError with its last lines */
