@@ -34,6 +34,13 @@ module.exports = {
       { path: '^packages/testkit/' },
     ),
     forbid(
+      'production-has-its-packages',
+      'An image holds the production dependencies of its service and no others.',
+      // The generator of the definition of UserSwarm runs in a checkout.
+      { path: '^(packages|services)/[^/]+/src/', pathNot: [tests, '^packages/contract/src/userswarm/crd-file\\.ts$'] },
+      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    ),
+    forbid(
       'test-code-is-for-tests',
       'What lies in a test folder serves tests alone.',
       { pathNot: [testCode, tests] },

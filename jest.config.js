@@ -37,5 +37,7 @@ export default {
       globalTeardown: '<rootDir>/hack/jest/stop-servers.mjs',
     },
   ],
+  // Most tests wait for servers: a core for each worker, none kept free.
+  maxWorkers: '100%',
   testTimeout: 60_000,
 };

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
-import { readConfig } from '../../services/orchestrator/src/config.js';
-import { MigrationConfig } from '../../services/orchestrator/src/config.js';
+import { MigrationConfig, objectSettings, readConfig } from '../../services/orchestrator/src/config.js';
 import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
 import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
 import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
@@ -37,6 +36,19 @@ const FULL = merge(evaluation, {
     ],
   },
   http: { trustedProxies: ['10.0.0.0/8', 'loopback'] },
+  ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 'tls' } },
+  objectStorage: {
+    bucket: 'files',
+    endpoint: 'https://s3.example.com',
+    region: 'eu',
+    prefix: 'a/',
+    pathStyle: 'never',
+  },
+  orchestrator: {
+    rateLimits: { sends: { perSecond: 2, burst: 10 } },
+    uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3 },
+    integrations: { existingConfigMap: 'catalog' },
+  },
   gateway: { transports: ['websocket'], allowedOrigins: ['https://a.example.com', 'https://b.example.com'] },
   runtime: {
     defaultProvider: 'openai',
@@ -100,6 +112,13 @@ describe('the orchestrator', () => {
 
   it('is told what the values say', () => {
     expect(readConfig(environment(full, 'orchestrator'))).toMatchObject({
+      HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+      RATE_IP_PER_S: 100,
+      RATE_IP_BURST: 300,
+      RATE_USER_PER_S: 20,
+      RATE_USER_BURST: 60,
+      RATE_SENDS_PER_S: 2,
+      RATE_SENDS_BURST: 10,
       OIDC_ISSUERS: [
         {
           issuer: 'https://login.example.com',
@@ -112,6 +131,65 @@ describe('the orchestrator', () => {
       RUNTIME_DEFAULT_MODEL: 'opus',
       IDLE_SUSPEND_AFTER_S: 0,
     });
+  });
+
+  it('knows a key of operators only where a Secret with it is named', async () => {
+    const operators = merge(evaluation, { secrets: { admin: { existingSecret: 'operators' } } });
+    const entry = (manifests: Manifest[]) =>
+      container(manifests, 'uswarm-orchestrator', 'orchestrator').env?.find(
+        ({ name }: { name: string }) => name === 'ADMIN_API_KEY',
+      );
+    expect([entry(minimal), entry(await render(operators))]).toEqual([
+      undefined,
+      { name: 'ADMIN_API_KEY', valueFrom: { secretKeyRef: { name: 'operators', key: 'admin-api-key' } } },
+    ]);
+  });
+
+  it('keeps files of an evaluation in its pod, and others in the bucket', () => {
+    expect(readConfig(environment(minimal, 'orchestrator'))).toMatchObject({
+      OBJECT_STORE: 'file',
+      OBJECT_DIRECTORY: '/var/lib/uswarm/objects',
+      UPLOAD_BYTES: 26_214_400,
+      UPLOAD_BYTES_PER_USER: 5_368_709_120,
+      UPLOADS_AT_ONCE: 16,
+    });
+    const { volumeMounts } = container(minimal, 'uswarm-orchestrator', 'orchestrator');
+    expect(volumeMounts).toContainEqual({ name: 'objects', mountPath: '/var/lib/uswarm/objects' });
+    const config = readConfig(environment(full, 'orchestrator'));
+    expect(config).toMatchObject({ UPLOAD_BYTES: 1_000, UPLOAD_BYTES_PER_USER: 10_000_000_000, UPLOADS_AT_ONCE: 3 });
+    expect(objectSettings(config)).toEqual({
+      store: 's3',
+      bucket: 'files',
+      endpoint: 'https://s3.example.com',
+      region: 'eu',
+      prefix: 'a/',
+      pathStyle: false,
+    });
+  });
+
+  it('begins links where it is reached from outside', async () => {
+    const publicUrl = (manifests: Manifest[]) => readConfig(environment(manifests, 'orchestrator')).PUBLIC_URL;
+    const told = await render(merge(FULL, { http: { publicUrl: 'https://elsewhere.example.com/uswarm' } }));
+    expect([publicUrl(minimal), publicUrl(full), publicUrl(told)]).toEqual([
+      undefined,
+      'https://api.example.com',
+      'https://elsewhere.example.com/uswarm',
+    ]);
+  });
+
+  it('has keys of the bucket, and clients at other apps, from the Secrets that are named', async () => {
+    const secrets = { objectStorage: { existingSecret: 'bucket' }, integrations: { existingSecret: 'apps' } };
+    const { env } = container(await render(merge(FULL, { secrets })), 'uswarm-orchestrator', 'orchestrator');
+    const from = (name: string, key: string): object => ({ valueFrom: { secretKeyRef: { name, key } } });
+    expect(env).toEqual(
+      expect.arrayContaining([
+        { name: 'S3_ACCESS_KEY_ID', ...from('bucket', 'access-key-id') },
+        { name: 'S3_SECRET_ACCESS_KEY', ...from('bucket', 'secret-access-key') },
+        { name: 'INTEGRATION_PROVIDERS', ...from('apps', 'integration-providers') },
+        { name: 'INTEGRATION_TOKEN_KEYS', ...from('apps', 'integration-token-keys') },
+        { name: 'INTEGRATION_CATALOG_FILE', value: '/etc/uswarm/integrations/integrations.json' },
+      ]),
+    );
   });
 
   it('migrates the database that it uses', () => {

@@ -39,6 +39,14 @@ describe('what helm prints after an installation', () => {
     );
   });
 
+  it('warns of an edge that hides the addresses of clients', async () => {
+    const ingress = { enabled: true, host: 'api.example.com' };
+    const warning = 'All clients share one rate limit by address';
+    expect(await notes({ ...external, ingress })).toContain(warning);
+    expect(await notes({ ...external, ingress, http: { trustedProxies: ['10.0.0.0/8'] } })).not.toContain(warning);
+    expect(await notes(external)).not.toContain(warning);
+  });
+
   it('warns of what production must not have', async () => {
     const text = await notes({ ...external, nonProduction: { e2eBypass: true }, signature: { mode: 'off' } });
     expect(text).toContain('NOT FOR PRODUCTION: nonProduction.e2eBypass is set.');

@@ -41,6 +41,7 @@ const SECRETS = [
   'database',
   'realtime',
   'internalApi',
+  'admin',
   'cursor',
   'identityHash',
   'signature',
@@ -48,6 +49,8 @@ const SECRETS = [
   'mcpSigning',
   'sync',
   'searxng',
+  'objectStorage',
+  'integrations',
   'e2e',
 ];
 
@@ -57,6 +60,7 @@ export const external = {
   oidc: evaluation.oidc,
   secrets: Object.fromEntries(SECRETS.map((name) => [name, { existingSecret: `my-${name.toLowerCase()}` }])),
   runtime: { modelEnv: { existingSecret: 'my-model-env' } },
+  objectStorage: { bucket: 'my-files' },
 };
 
 export interface RenderOptions {

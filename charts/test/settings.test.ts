@@ -151,6 +151,19 @@ it('a private certificate authority reaches every service that calls out', async
   expect(await refusal({ ...external, trustedCA: both })).toMatch(/^trustedCA names both .*\.$/);
 });
 
+describe('files that people upload', () => {
+  it('need a bucket, outside of an evaluation', async () => {
+    const sentence = 'Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to.';
+    expect(await refusal({ ...external, objectStorage: {} })).toContain(sentence);
+  });
+
+  it('need one as soon as there is a second replica to share them with', async () => {
+    const two = { ...evaluation, orchestrator: { replicas: 2 } };
+    expect(await refusal(two)).toMatch(/^Not set: objectStorage\.bucket; with orchestrator\.replicas above 1 .*\.$/m);
+    await expect(render({ ...two, objectStorage: { bucket: 'files' } })).resolves.not.toEqual([]);
+  });
+});
+
 describe('the end-to-end bypass', () => {
   it('has an entry point of its own, which production never starts', async () => {
     const production = container(await render(evaluation), 'uswarm-orchestrator', 'orchestrator');

@@ -103,7 +103,13 @@ describe('values.schema.json', () => {
 const ALL_ON = merge(evaluation, {
   nonProduction: { e2eBypass: true },
   trustedCA: { existingConfigMap: 'ca' },
-  secrets: { mcpSigning: { previousKey: 'old' } },
+  secrets: {
+    mcpSigning: { previousKey: 'old' },
+    admin: { existingSecret: 'admin' },
+    objectStorage: { existingSecret: 'bucket' },
+    integrations: { existingSecret: 'apps' },
+  },
+  objectStorage: { bucket: 'files', endpoint: 'https://s3' },
   ingress: { enabled: true, host: 'a.example.com', className: 'nginx', tls: { secretName: 'tls' } },
   runtime: {
     stores: {

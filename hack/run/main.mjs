@@ -14,6 +14,7 @@ const programs = {
   start: { script: 'services/local/dist/main.js', interactive: false },
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
   chat: { script: 'packages/cli/dist/chat.js', interactive: true },
+  ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 

@@ -13,6 +13,12 @@
 {{- if not .Values.oidc.issuers }}
 {{- fail "Not set: oidc.issuers; name at least one {issuer, audience} whose tokens sign users in." }}
 {{- end }}
+{{- if not (or .Values.objectStorage.bucket .Values.evaluation.enabled) }}
+{{- fail "Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to." }}
+{{- end }}
+{{- if and (not .Values.objectStorage.bucket) (gt (int .Values.orchestrator.replicas) 1) }}
+{{- fail "Not set: objectStorage.bucket; with orchestrator.replicas above 1 each replica would have files of its own." }}
+{{- end }}
 {{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
 {{- fail (printf "Not set: runtime.modelEnv.existingSecret; name the Secret with model keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
 {{- end }}

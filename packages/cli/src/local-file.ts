@@ -37,7 +37,7 @@ function parseLocalFile(text: string, path: string): LocalFile {
   }
 }
 
-function processIsAlive(pid: number): boolean {
+export function processIsAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ErrorCode } from './errors.js';
 import { MessageSend } from './events/client.js';
+import { TokenHash } from './events/sessions.js';
 import { Id, Timestamp } from './resources/primitives.js';
 
 /** The orchestrator's internal API, as gateways use it. Not part of the public documents. */
@@ -28,6 +29,8 @@ export const AuthenticateAnswer = z.object({
   user_id: Id,
   /** When the credential expires; null where it does not. */
   expires_at: Timestamp.nullable(),
+  /** By which the credential is known when it is logged out; null where it cannot be. */
+  token_hash: TokenHash.nullable(),
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 
@@ -42,9 +45,20 @@ export const SendBody = MessageSend;
 export const SendAnswer = z.object({ message_id: Id });
 export type SendAnswer = z.output<typeof SendAnswer>;
 
+/** Whether sessions are still good; asked now and then, for the word that one has ended may be lost. */
+export const SessionsBody = z.object({
+  sessions: z.array(z.object({ user_id: Id, token_hash: TokenHash.nullable() })).max(1_000),
+});
+export const SessionsAnswer = z.object({
+  /** Those that have ended, by their place in the question. */
+  ended: z.array(z.int().nonnegative()),
+});
+export type SessionsAnswer = z.output<typeof SessionsAnswer>;
+
 /** Paths of the internal API; each is a POST with a service token. */
 export const INTERNAL_PATHS = {
   authenticate: '/internal/v1/authenticate',
   subscriptions: '/internal/v1/subscriptions',
   send: '/internal/v1/messages',
+  sessions: '/internal/v1/sessions',
 } as const;

@@ -4,12 +4,29 @@ export const LIMITS = {
   messageText: 32_000,
   /** Bytes of a JSON body, over REST and over the socket. */
   bodyBytes: 256 * 1024,
+  /** Requests of an address, of a user, and messages of a user: in the long run, and at once. */
+  rates: {
+    ip: { perSecond: 100, burst: 300 },
+    user: { perSecond: 20, burst: 60 },
+    sends: { perSecond: 5, burst: 20 },
+  },
   pageDefault: 50,
   pageMaximum: 100,
   /** Turns that may wait in one conversation. */
   queuedTurns: 20,
   subscriptionsPerSocket: 50,
+  /** Bytes of one file, and of all files of a user. */
+  uploadBytes: 25 * 1024 ** 2,
+  uploadBytesPerUser: 5 * 1024 ** 3,
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,
+  /** How long a durable event can be replayed. */
+  eventsKeptDays: 7,
+  memoriesPerAgent: 500,
+  /** Bytes of a memory's content, as UTF-8. */
+  memoryBytes: 8 * 1024,
+  promptsPerAgent: 20,
+  /** UTF-16 code units of a prompt's content. */
+  promptText: 8_000,
 } as const;

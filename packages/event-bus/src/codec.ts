@@ -1,4 +1,4 @@
-import { type BusEnvelope, parseEnvelope } from '@uswarm/contract';
+import { type BusEnvelope, parseEnvelope, SessionEnd } from '@uswarm/contract';
 
 export function encodeEnvelope(envelope: BusEnvelope): string {
   return JSON.stringify(envelope);
@@ -9,6 +9,18 @@ export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope |
   try {
     const envelope = parseEnvelope(JSON.parse(text));
     return envelope.workspace_id === workspaceId ? envelope : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function encodeSessionEnd(end: SessionEnd): string {
+  return JSON.stringify(end);
+}
+
+export function decodeSessionEnd(text: string): SessionEnd | undefined {
+  try {
+    return SessionEnd.parse(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
-import type { BusEnvelope } from '@uswarm/contract';
+import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
 
 /** Ends one subscription; calling it again does nothing. */
 export type Unsubscribe = () => void;
 
 export type EnvelopeListener = (envelope: BusEnvelope) => void;
+export type SessionEndListener = (end: SessionEnd) => void;
 
 /**
  * Carries the events of workspaces from those who make them to the gateways that serve them.
@@ -20,6 +21,10 @@ export interface EventBus {
    * @throws when the bus is closed or the transport refuses the subscription.
    */
   subscribe(workspaceId: string, listener: EnvelopeListener): Promise<Unsubscribe>;
+  /** As `publish`, to everybody who has a socket of the user. */
+  publishSessionEnd(end: SessionEnd): Promise<boolean>;
+  /** As `subscribe`, for the sessions of all users. */
+  onSessionEnd(listener: SessionEndListener): Promise<Unsubscribe>;
   /** Whether events pass now. */
   healthy(): boolean;
   close(): Promise<void>;

@@ -1,78 +1,79 @@
 import type { Logger } from '@uswarm/service-kit';
-import { decodeEnvelope } from './codec.js';
-import type { BusOptions, EnvelopeListener, Unsubscribe } from './event-bus.js';
+import type { BusOptions, Unsubscribe } from './event-bus.js';
 
 export type Receive = (text: string) => void;
 
-/** The part of a bus that differs between implementations: one subscription a workspace. */
+/** The part of a bus that differs between implementations: one subscription a channel. */
 export interface Transport {
-  /** Resolves once the texts of the workspace arrive at `receive`. */
-  open(workspaceId: string, receive: Receive): Promise<void>;
-  close(workspaceId: string, receive: Receive): void;
+  /** Resolves once the texts of the channel arrive at `receive`. */
+  open(channel: string, receive: Receive): Promise<void>;
+  close(channel: string, receive: Receive): void;
 }
 
-export interface FanOut {
-  subscribe(workspaceId: string, listener: EnvelopeListener): Promise<Unsubscribe>;
+export interface FanOut<Message> {
+  subscribe(channel: string, listener: (message: Message) => void): Promise<Unsubscribe>;
   close(): void;
 }
 
-export interface FanOutDeps extends BusOptions {
+export interface FanOutDeps<Message> extends BusOptions {
   transport: Transport;
+  /** `undefined` for anything that is no message of this channel. */
+  decode: (text: string, channel: string) => Message | undefined;
   logger: Pick<Logger, 'warn' | 'error'>;
 }
 
-interface Channel {
+interface Channel<Message> {
   /** Wrapped, so that the same function can be subscribed twice. */
-  listeners: Set<{ listener: EnvelopeListener }>;
+  listeners: Set<{ listener: (message: Message) => void }>;
   receive: Receive;
   opened: Promise<void>;
 }
 
-/** Shares one subscription of the transport, and one validation, among all listeners of a workspace. */
-export function createFanOut({ transport, logger, onInvalid }: FanOutDeps): FanOut {
-  const channels = new Map<string, Channel>();
+/** Shares one subscription of the transport, and one validation, among all listeners of a channel. */
+export function createFanOut<Message>({ transport, decode, logger, onInvalid }: FanOutDeps<Message>): FanOut<Message> {
+  const channels = new Map<string, Channel<Message>>();
   let closed = false;
 
   const receiver =
-    (workspaceId: string, listeners: Channel['listeners']): Receive =>
+    (channel: string, listeners: Channel<Message>['listeners']): Receive =>
     (text) => {
       if (listeners.size === 0) return;
-      const envelope = decodeEnvelope(text, workspaceId);
-      if (envelope === undefined) {
+      const message = decode(text, channel);
+      if (message === undefined) {
         onInvalid?.();
-        logger.warn({ workspaceId }, 'dropped an invalid envelope');
+        logger.warn({ channel }, 'dropped an invalid envelope');
         return;
       }
       for (const { listener } of listeners) {
         try {
-          listener(envelope);
+          listener(message);
         } catch (error) {
-          logger.error({ err: error, workspaceId, event: envelope.event }, 'a listener failed');
+          logger.error({ err: error, channel }, 'a listener failed');
         }
       }
     };
 
-  const channelOf = (workspaceId: string): Channel => {
-    const existing = channels.get(workspaceId);
+  const channelOf = (name: string): Channel<Message> => {
+    const existing = channels.get(name);
     if (existing !== undefined) return existing;
-    const listeners: Channel['listeners'] = new Set();
-    const receive = receiver(workspaceId, listeners);
-    const channel = { listeners, receive, opened: transport.open(workspaceId, receive) };
-    channels.set(workspaceId, channel);
+    const listeners: Channel<Message>['listeners'] = new Set();
+    const receive = receiver(name, listeners);
+    const channel = { listeners, receive, opened: transport.open(name, receive) };
+    channels.set(name, channel);
     return channel;
   };
 
   return {
-    async subscribe(workspaceId, listener) {
+    async subscribe(name, listener) {
       if (closed) throw new Error('the bus is closed');
-      const channel = channelOf(workspaceId);
+      const channel = channelOf(name);
       const entry = { listener };
       channel.listeners.add(entry);
       const leave = (): void => {
         if (!channel.listeners.delete(entry) || channel.listeners.size > 0) return;
-        if (channels.get(workspaceId) !== channel) return;
-        channels.delete(workspaceId);
-        transport.close(workspaceId, channel.receive);
+        if (channels.get(name) !== channel) return;
+        channels.delete(name);
+        transport.close(name, channel.receive);
       };
       try {
         await channel.opened;
@@ -89,3 +90,6 @@ export function createFanOut({ transport, logger, onInvalid }: FanOutDeps): FanO
     },
   };
 }
+
+/** The channel of all session ends; no id of a workspace looks like it. */
+export const SESSIONS = 'sessions';

@@ -1,3 +1,3 @@
-export type { BusOptions, EnvelopeListener, EventBus, Unsubscribe } from './event-bus.js';
+export type { BusOptions, EnvelopeListener, EventBus, SessionEndListener, Unsubscribe } from './event-bus.js';
 export { createMemoryBus, type MemoryBusOptions } from './memory.js';
 export { createRedisBus, type RedisBusOptions } from './redis.js';

@@ -1,7 +1,7 @@
 import { type Logger, silentLogger } from '@uswarm/service-kit';
-import { encodeEnvelope } from './codec.js';
+import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEnd } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, type Receive } from './fan-out.js';
+import { createFanOut, type Receive, SESSIONS, type Transport } from './fan-out.js';
 
 export interface MemoryBusOptions extends BusOptions {
   logger?: Logger;
@@ -14,26 +14,27 @@ export interface MemoryBusOptions extends BusOptions {
 export function createMemoryBus({ logger = silentLogger, ...options }: MemoryBusOptions = {}): EventBus {
   const receivers = new Map<string, Receive>();
   let closed = false;
-  const fanOut = createFanOut({
-    ...options,
-    logger,
-    transport: {
-      open: async (workspaceId, receive) => void receivers.set(workspaceId, receive),
-      close: (workspaceId) => void receivers.delete(workspaceId),
-    },
-  });
+  const transport: Transport = {
+    open: async (channel, receive) => void receivers.set(channel, receive),
+    close: (channel) => void receivers.delete(channel),
+  };
+  const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
+  const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
+  const send = async (channel: string, text: string): Promise<boolean> => {
+    // Later, as from a network: a publisher must not run its listeners' code.
+    queueMicrotask(() => receivers.get(channel)?.(text));
+    return !closed;
+  };
   return {
-    async publish(envelope) {
-      const text = encodeEnvelope(envelope);
-      // Later, as from a network: a publisher must not run its listeners' code.
-      queueMicrotask(() => receivers.get(envelope.workspace_id)?.(text));
-      return !closed;
-    },
-    subscribe: (workspaceId, listener) => fanOut.subscribe(workspaceId, listener),
+    publish: (envelope) => send(envelope.workspace_id, encodeEnvelope(envelope)),
+    subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
+    publishSessionEnd: (end) => send(SESSIONS, encodeSessionEnd(end)),
+    onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     healthy: () => !closed,
     async close() {
       closed = true;
-      fanOut.close();
+      envelopes.close();
+      sessionEnds.close();
       receivers.clear();
     },
   };

@@ -1,9 +1,9 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Logger, retry } from '@uswarm/service-kit';
 import { createClient, ErrorReply } from 'redis';
-import { encodeEnvelope } from './codec.js';
+import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEnd } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
-import { createFanOut, type Transport } from './fan-out.js';
+import { createFanOut, SESSIONS, type Transport } from './fan-out.js';
 
 export interface RedisBusOptions extends BusOptions {
   /** `redis://` or `rediss://`; its own instance or ACL user, limited to the channels `ws:*`. */
@@ -13,8 +13,8 @@ export interface RedisBusOptions extends BusOptions {
 
 type Client = ReturnType<typeof connect>;
 
-/** The sharded channel of a workspace. */
-export const channelName = (workspaceId: string): string => `ws:${workspaceId}`;
+/** The sharded channel of a workspace, or of session ends. */
+export const channelName = (channel: string): string => `ws:${channel}`;
 
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
 /** Milliseconds that an envelope may wait for a connection; who must not lose it publishes it again. */
@@ -60,10 +60,10 @@ function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): 
   const untilDone = (command: () => Promise<void>): Promise<void> =>
     retry(command, { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed });
   return {
-    open: (workspaceId, receive) => untilDone(() => client.sSubscribe(channelName(workspaceId), receive)),
-    close(workspaceId, receive) {
-      untilDone(() => client.sUnsubscribe(channelName(workspaceId), receive)).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error, workspaceId }, 'could not unsubscribe');
+    open: (channel, receive) => untilDone(() => client.sSubscribe(channelName(channel), receive)),
+    close(channel, receive) {
+      untilDone(() => client.sUnsubscribe(channelName(channel), receive)).catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ err: error, channel }, 'could not unsubscribe');
       });
     },
   };
@@ -85,24 +85,24 @@ export function createRedisBus({ url, logger, ...options }: RedisBusOptions): Ev
   // Two connections, so that a burst of one direction does not delay the other.
   const publisher = connect(url, 'publish', logger);
   const subscriber = connect(url, 'subscribe', logger);
-  const fanOut = createFanOut({
-    ...options,
-    logger,
-    transport: shardedTransport(subscriber, logger, stop.signal),
-  });
+  const transport = shardedTransport(subscriber, logger, stop.signal);
+  const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
+  const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
-  const send = (envelope: BusEnvelope, text: string): Promise<unknown> => {
-    const command = (): Promise<unknown> => publisher.sPublish(channelName(envelope.workspace_id), text);
-    // A late chunk is worth nothing; a durable event that was in flight when the connection broke
-    // is sent again, for its readers tell duplicates by `seq`.
-    if (envelope.kind === 'ephemeral') return command();
-    return retry(command, {
+  /** Sent again when it was in flight while the connection broke: readers can tell, or do not mind, a duplicate. */
+  const sendSurely = (channel: string, text: string): Promise<unknown> =>
+    retry(() => publisher.sPublish(channelName(channel), text), {
       ...RECONNECT,
       deadlineMs: PUBLISH_DEADLINE_MS,
       signal: stop.signal,
       retryable: connectionFailed,
     });
-  };
+
+  // A late chunk is worth nothing.
+  const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
+    envelope.kind === 'ephemeral'
+      ? publisher.sPublish(channelName(envelope.workspace_id), text)
+      : sendSurely(envelope.workspace_id, text);
 
   return {
     async publish(envelope) {
@@ -118,11 +118,22 @@ export function createRedisBus({ url, logger, ...options }: RedisBusOptions): Ev
         return false;
       }
     },
-    subscribe: (workspaceId, listener) => fanOut.subscribe(workspaceId, listener),
+    subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
+    async publishSessionEnd(end) {
+      try {
+        await sendSurely(SESSIONS, encodeSessionEnd(end));
+        return true;
+      } catch (error) {
+        logger.warn({ err: error, userId: end.user_id }, 'the end of a session was not published');
+        return false;
+      }
+    },
+    onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
     async close() {
       stop.abort();
-      fanOut.close();
+      envelopes.close();
+      sessionEnds.close();
       await Promise.all([disconnect(publisher), disconnect(subscriber)]);
     },
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { BusEnvelope } from '@uswarm/contract';
+import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
 import type { BusOptions, EventBus } from '../src/event-bus.js';
 
 /** A durable envelope that every check of the contract accepts. */
@@ -143,6 +143,58 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     expect(seqs(inbox.received)).toEqual([1]);
   });
 
+  describe('session ends', () => {
+    const end = (tokenHash: string | null = null): SessionEnd => ({
+      v: 1,
+      user_id: randomUUID(),
+      token_hash: tokenHash,
+    });
+    /** Those that came, and a wait for the next one. */
+    const ends = () => {
+      const received: SessionEnd[] = [];
+      let next = Promise.withResolvers<void>();
+      return {
+        received,
+        listener(one: SessionEnd) {
+          received.push(one);
+          next.resolve();
+          next = Promise.withResolvers<void>();
+        },
+        async until(count: number) {
+          while (received.length < count) await next.promise;
+        },
+      };
+    };
+
+    it('come to every listener, whole, and stop for who leaves', async () => {
+      const [staying, leaving] = [ends(), ends()];
+      await subscriber.onSessionEnd(staying.listener);
+      const leave = await subscriber.onSessionEnd(leaving.listener);
+      const [one, other] = [end(), end('ab'.repeat(32))];
+      expect(await publisher.publishSessionEnd(one)).toBe(true);
+      await Promise.all([staying.until(1), leaving.until(1)]);
+      leave();
+      await publisher.publishSessionEnd(other);
+      await staying.until(2);
+      expect(staying.received).toEqual([one, other]);
+      expect(leaving.received).toEqual([one]);
+    });
+
+    it('that are none are dropped and counted, and no workspace sees any', async () => {
+      const [inbox, events] = [ends(), collect()];
+      await subscriber.onSessionEnd(inbox.listener);
+      await subscriber.subscribe(workspaceId, events.listener);
+      await publisher.publishSessionEnd({ ...end(), token_hash: 'short' });
+      await publisher.publishSessionEnd({ ...end(), user_id: 'nobody' });
+      const good = end();
+      await publisher.publishSessionEnd(good);
+      await inbox.until(1);
+      expect(inbox.received).toEqual([good]);
+      expect(onInvalid).toHaveBeenCalledTimes(2);
+      expect(events.received).toEqual([]);
+    });
+  });
+
   describe('once closed', () => {
     it('is not healthy, refuses subscriptions and swallows what is published', async () => {
       await subscriber.subscribe(workspaceId, () => {});
@@ -152,6 +204,10 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
       expect(subscriber.healthy()).toBe(false);
       await expect(subscriber.subscribe(workspaceId, () => {})).rejects.toThrow('closed');
       await expect(subscriber.publish(deleted(workspaceId, 2))).resolves.toBe(false);
+      await expect(subscriber.onSessionEnd(() => {})).rejects.toThrow('closed');
+      await expect(subscriber.publishSessionEnd({ v: 1, user_id: randomUUID(), token_hash: null })).resolves.toBe(
+        false,
+      );
     });
   });
 }

@@ -34,6 +34,14 @@ export const port = z.coerce.number(NO_PORT).int(NO_PORT).min(0, NO_PORT).max(65
 /** `true`, `1`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();
 
+/** A comma-separated list; spaces and empty entries do not count. */
+export const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+);
+
 /** A value that is itself JSON, checked against `schema`. */
 export function json<Schema extends z.ZodType>(schema: Schema) {
   return z

@@ -3,6 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** What belongs to one request, wherever in the code it is handled. */
 export interface RequestContext {
   requestId: string;
+  /** Of the trace that the request takes part in, where the caller named one. */
+  traceId?: string;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

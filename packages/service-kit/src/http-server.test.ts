@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { Agent, createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { listen, type RunningServer } from './http-server.js';
@@ -57,6 +57,33 @@ describe('close', () => {
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
     finish.resolve();
     expect(await (await answer).text()).toBe('finished');
+    await closed;
+  });
+
+  it('ends connections with the answer that is under way, and tells the client so where it still can', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const begun: ServerResponse[] = [];
+    const server = await started((incoming, response) => {
+      begun.push(response);
+      if (incoming.url === '/begun') response.write('be');
+    }, anywhere);
+    const ask = (path: string) =>
+      get(`${server.url}${path}`, { agent: path === '/begun' ? agent : new Agent({ keepAlive: true }) });
+    const early = ask('/begun');
+    const [earlyAnswer] = (await once(early, 'response')) as [IncomingMessage];
+    const late = ask('/not-begun');
+    while (begun.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    const closed = server.close(60_000);
+    const lateAnswer = once(late, 'response') as Promise<[IncomingMessage]>;
+    const ended = [
+      once(earlyAnswer.resume().socket, 'close'),
+      lateAnswer.then(([{ socket }]) => once(socket, 'close')),
+    ];
+    begun[0]?.end('gun');
+    begun[1]?.end('said in time');
+    expect((await lateAnswer)[0].headers.connection).toBe('close');
+    (await lateAnswer)[0].resume();
+    await Promise.all(ended);
     await closed;
   });
 

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface ListenOptions {
@@ -21,6 +21,7 @@ export async function listen(
 ): Promise<RunningServer> {
   const server = typeof handler === 'function' ? createServer(handler) : handler;
   const connections = openConnections(server);
+  const lastAnswers = endConnectionsWithAnswers(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -43,8 +44,34 @@ export async function listen(
           clearTimeout(force);
           resolve();
         });
+        lastAnswers();
         server.closeIdleConnections();
       }),
+  };
+}
+
+/**
+ * @returns what makes every answer from then on the last one of its connection, and tells the client so: else it
+ * would ask again on a connection that is about to go.
+ */
+function endConnectionsWithAnswers(server: Server): () => void {
+  const open = new Set<ServerResponse>();
+  let closing = false;
+  const last = (response: ServerResponse): void => {
+    if (!response.headersSent) response.setHeader('Connection', 'close');
+  };
+  server.prependListener('request', (_request, response) => {
+    if (closing) last(response);
+    open.add(response);
+    response.once('close', () => {
+      open.delete(response);
+      // Its head may have been sent before.
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+  });
+  return () => {
+    closing = true;
+    for (const response of open) last(response);
   };
 }
 

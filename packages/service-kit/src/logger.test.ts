@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { runInContext } from './context.js';
 import { createLogger } from './logger.js';
 
 function logging(level?: string) {
@@ -56,6 +57,36 @@ describe('the logger', () => {
       { request: { [field]: '[redacted]', id: 7 } },
       { request: { headers: { [field]: '[redacted]', id: 7 } }, body: { message: { [field]: '[redacted]', id: 7 } } },
     ]);
+  });
+
+  it('names the request that it writes in', () => {
+    const { logger, entries } = logging();
+    runInContext({ requestId: 'r-1', traceId: 't-1' }, () => logger.info({ port: 1 }, 'within'));
+    logger.info('outside');
+    expect(entries()).toMatchObject([{ requestId: 'r-1', traceId: 't-1', port: 1 }, { msg: 'outside' }]);
+    expect(entries()[1]).not.toHaveProperty('requestId');
+  });
+
+  it('does not repeat what an error quotes', () => {
+    const { logger, lines, entries } = logging();
+    const quoting = [
+      () => JSON.parse('my diary\n    at night') as unknown,
+      () => {
+        throw Object.assign(new Error('invalid input syntax for type uuid: "my diary"'), { code: '22P02' });
+      },
+    ];
+    for (const run of quoting) {
+      try {
+        run();
+      } catch (error) {
+        logger.error({ err: new Error('failed', { cause: error }) });
+      }
+    }
+    expect(entries()).toHaveLength(2);
+    expect(lines.join('')).not.toContain('diary');
+    expect(entries()[1]).toMatchObject({
+      err: { message: 'failed', cause: { code: '22P02', stack: expect.stringContaining('logger.test') } },
+    });
   });
 
   it('shows message and stack of an error', () => {

@@ -57,10 +57,26 @@ const INTERNAL_AUDIENCE = 'orchestrator-internal';
 
 /** A service token of 60 s for the internal API, in the name of `subject` (a user id, or the service). */
 export function signInternalToken(key: SigningKey, subject: string): Promise<string> {
+  return signShortLivedToken(key, subject, INTERNAL_AUDIENCE);
+}
+
+const ADMIN_AUDIENCE = 'orchestrator-admin';
+
+/** A token of 60 s for what operators do, in the name of the one who does it. */
+export function signAdminToken(key: SigningKey, operator: string): Promise<string> {
+  return signShortLivedToken(key, operator, ADMIN_AUDIENCE);
+}
+
+/** @returns the operator. @throws TokenError */
+export function verifyAdminToken(keys: readonly SigningKey[], token: string): Promise<string> {
+  return verifySharedKeyToken(keys, token, ADMIN_AUDIENCE, ['exp']);
+}
+
+function signShortLivedToken(key: SigningKey, subject: string, audience: string): Promise<string> {
   return new SignJWT()
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(subject)
-    .setAudience(INTERNAL_AUDIENCE)
+    .setAudience(audience)
     .setIssuedAt()
     .setExpirationTime('60s')
     .sign(key.secret);

@@ -39,7 +39,7 @@ describe('the data folder', () => {
     const second = open();
     expect(second.secrets).toEqual(first.secrets);
     expect(mode(second.file('secrets.json'))).toBe(0o600);
-    expect(new Set(Object.values(second.secrets)).size).toBe(5);
+    expect(new Set(Object.values(second.secrets)).size).toBe(Object.keys(second.secrets).length);
     second.close();
   });
 
@@ -60,6 +60,18 @@ describe('the data folder', () => {
     folder.writeLocalJson(info);
     expect(JSON.parse(readFileSync(folder.file('local.json'), 'utf8'))).toEqual(info);
     expect(mode(folder.file('local.json'))).toBe(0o600);
+    folder.close();
+    expect(readdirSync(directory).toSorted()).toEqual(['format.json', 'secrets.json']);
+  });
+});
+
+describe('what is for uswarmctl', () => {
+  it('tells where the internal API is and what opens it, to its owner alone, while local mode runs', () => {
+    const folder = open();
+    const info = { url, key: folder.secrets.admin_api_key, pid: process.pid };
+    folder.writeAdminJson(info);
+    expect(JSON.parse(readFileSync(folder.file('admin.json'), 'utf8'))).toEqual(info);
+    expect(mode(folder.file('admin.json'))).toBe(0o600);
     folder.close();
     expect(readdirSync(directory).toSorted()).toEqual(['format.json', 'secrets.json']);
   });

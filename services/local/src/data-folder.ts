@@ -24,13 +24,21 @@ export interface LocalInfo {
   pid: number;
 }
 
+/** What `<data>/admin.json` tells `uswarmctl`: where the internal API is, and what opens it. */
+export interface AdminInfo {
+  url: string;
+  key: string;
+  pid: number;
+}
+
 export interface DataFolder {
   path: string;
   secrets: LocalSecrets;
   /** A path inside of the folder. */
   file(...names: string[]): string;
   writeLocalJson(info: LocalInfo): void;
-  /** Removes `local.json` and lets others use the folder. */
+  writeAdminJson(info: AdminInfo): void;
+  /** Removes `local.json` and `admin.json`, and lets others use the folder. */
   close(): void;
 }
 
@@ -64,8 +72,9 @@ export function openDataFolder({ directory, url }: DataFolderOptions): DataFolde
       secrets,
       file,
       writeLocalJson: (info) => writePrivateFile(file('local.json'), `${JSON.stringify(info)}\n`),
+      writeAdminJson: (info) => writePrivateFile(file('admin.json'), `${JSON.stringify(info)}\n`),
       close: () => {
-        rmSync(file('local.json'), { force: true });
+        for (const name of ['local.json', 'admin.json']) rmSync(file(name), { force: true });
         release();
       },
     };

@@ -72,6 +72,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     settings,
     folder,
     databaseUrl,
+    url,
     issuerUrl,
     mcpEndpoint: search.mcpEndpoint,
   });
@@ -120,6 +121,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   stack.defer('public port', () => http.close(1_000));
   stack.defer('gateway', () => gateway.close());
 
+  folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
   folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
   logger.info({ url, ops: ops.url, internal: internal.url, mcp: search.mcpEndpoint }, 'local mode runs');
   return { url, issuer: issuerUrl, e2eToken: settings.e2eToken, dataDirectory: folder.path, ...facts };
@@ -170,11 +172,12 @@ interface OrchestratorPlace {
   settings: Settings;
   folder: DataFolder;
   databaseUrl: string;
+  url: string;
   issuerUrl: string;
   mcpEndpoint: string;
 }
 
-function orchestratorEnvironment({ settings, folder, databaseUrl, issuerUrl, mcpEndpoint }: OrchestratorPlace) {
+function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint }: OrchestratorPlace) {
   const { secrets } = folder;
   return {
     DATABASE_URL: databaseUrl,
@@ -183,9 +186,15 @@ function orchestratorEnvironment({ settings, folder, databaseUrl, issuerUrl, mcp
     SIGNATURE_MODE: settings.signature.mode,
     SIGNATURE_SECRET: settings.signature.secret,
     INTERNAL_API_KEY: secrets.internal_api_key,
+    ADMIN_API_KEY: secrets.admin_api_key,
     CURSOR_KEY: secrets.cursor_key,
     IDENTITY_HASH_KEY: secrets.identity_key,
     CALL_PRIVATE_KEY: secrets.call_private_key,
+    PUBLIC_URL: url,
+    OBJECT_STORE: 'file',
+    OBJECT_DIRECTORY: folder.file('uploads'),
+    INTEGRATION_PROVIDERS: settings.environment['INTEGRATION_PROVIDERS'],
+    INTEGRATION_TOKEN_KEYS: secrets.integration_token_keys,
     RUNTIME_DRIVER: 'process',
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),
     SVC_MCP_SIGNING_KEY: secrets.mcp_signing_key,

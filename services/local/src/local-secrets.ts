@@ -7,6 +7,8 @@ import { z } from 'zod';
 const secrets = z.object({
   /** `<id>:<secret>`, for service tokens of the internal API. */
   internal_api_key: z.string().min(1),
+  /** `<id>:<secret>`, for the tokens of `uswarmctl`. */
+  admin_api_key: z.string().min(1),
   /** `<id>:<secret>`, for the tokens that runtimes show to MCP servers. */
   mcp_signing_key: z.string().min(1),
   /** PEM of the Ed25519 key that signs calls to runtimes. */
@@ -15,6 +17,8 @@ const secrets = z.object({
   cursor_key: z.string().min(1),
   /** Keys the hash that is left of a deleted user. */
   identity_key: z.string().min(1),
+  /** `<id>:<32 bytes as base64>`; encrypts what other apps give us. */
+  integration_token_keys: z.string().min(1),
 });
 
 /** What services need to trust each other, made once per data folder. */
@@ -25,10 +29,12 @@ const random = (): string => randomBytes(32).toString('base64url');
 function generate(): LocalSecrets {
   return {
     internal_api_key: `local:${random()}`,
+    admin_api_key: `local:${random()}`,
     mcp_signing_key: `local:${random()}`,
     call_private_key: generateCallKeys().privateKey,
     cursor_key: random(),
     identity_key: random(),
+    integration_token_keys: `local:${randomBytes(32).toString('base64')}`,
   };
 }
 

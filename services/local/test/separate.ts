@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createTestDatabase, DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
 import pg from 'pg';
@@ -39,6 +41,8 @@ export async function startSeparateServices(env: Record<string, string> = {}): P
     CURSOR_KEY: secret(),
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
+    OBJECT_STORE: 'file',
+    OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
     RUNTIME_DRIVER: 'process',
     HTTP_HOST: '127.0.0.1',
     INTERNAL_HOST: '127.0.0.1',

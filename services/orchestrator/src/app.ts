@@ -1,15 +1,19 @@
-import type { Logger } from '@uswarm/service-kit';
+import type { ClientAddress, Logger } from '@uswarm/service-kit';
 import express, { type Express, type RequestHandler } from 'express';
 import { ApiError } from '@uswarm/contract';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { readCredentials } from './features/auth/credentials.js';
+import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import { createErrorHandler } from './http/errors.js';
 import type { Handlers } from './http/handlers.js';
+import { limitAddresses, limitCaller } from './http/rate-limit.js';
 import { createRoutes } from './http/routes.js';
 
 export interface AppDeps {
   authenticator: Authenticator;
   handlers: Handlers;
+  rates: RateLimits;
+  addressOf: ClientAddress;
   requestContext: RequestHandler;
   logger: Logger;
 }
@@ -25,7 +29,8 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 };
 
 /** The public REST interface. spec: orchestrator §4 */
-export function createApp({ authenticator, handlers, requestContext, logger }: AppDeps): Express {
+export function createApp(deps: AppDeps): Express {
+  const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -33,8 +38,13 @@ export function createApp({ authenticator, handlers, requestContext, logger }: A
 
   app.use(requestContext);
   app.use('/v1', securityHeaders);
+  app.use(limitAddresses(rates, addressOf));
   app.use(
-    createRoutes(handlers, (request, auth) => authenticator.authenticate(readCredentials(request.headers), auth)),
+    createRoutes(handlers, async (request, auth) => {
+      const actor = await authenticator.authenticate(readCredentials(request.headers), auth);
+      await limitCaller(rates, request, actor.identity);
+      return actor;
+    }),
   );
   app.use(() => {
     throw new ApiError('route_not_found');

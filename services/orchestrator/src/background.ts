@@ -1,15 +1,20 @@
 import type { Clock } from '@uswarm/service-kit';
 import { idleSuspendAfterMs } from './config.js';
 import type { Transact } from './database/database.js';
+import { createEquipment } from './features/agents/equipment.js';
+import { loadTools } from './features/core/catalog.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './features/events/relay.js';
+import type { Show } from './features/messages/message-view.js';
 import { chooseDriver } from './features/runtimes/choose-driver.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
 import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
+import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
+import type { UsageLimits } from './features/usage/usage-limits.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
@@ -20,6 +25,8 @@ export interface BackgroundDeps extends Pick<
 > {
   stores: Stores;
   transaction: Transact;
+  limits: UsageLimits;
+  show: Show;
   clock: Clock;
 }
 
@@ -29,6 +36,9 @@ export interface Background {
   wakeRuntimes: () => void;
   /** To be called after a commit that wants a suspended runtime to run again. */
   runtimeWoken: (workspaceId: string) => void;
+  stopInRuntime: StopInRuntime;
+  /** Has the replies of a workspace looked at now. */
+  hurryTurns: (workspaceId: string) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -39,7 +49,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const relay = createRelay({
     transaction,
     store: stores.events,
-    render: createEventRenderer({ ...stores, clock }),
+    render: createEventRenderer({ ...stores, show: deps.show }),
     publish,
     logger,
   });
@@ -88,6 +98,8 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     handle: createTurnRunner({
       ...stores,
       transaction,
+      limits: deps.limits,
+      equip: createEquipment({ settings: stores.agentSettings, memories: stores.memories, tools: loadTools() }),
       client,
       publish,
       committed: relay.wake,
@@ -107,6 +119,8 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       turns.wake();
     },
     wakeRuntimes: runtimes.wake,
+    stopInRuntime: createStopInRuntime(stores.runtimes, client, logger),
+    hurryTurns: (workspaceId) => hurry(turns, TURN_WORK, workspaceId),
     runtimeWoken(workspaceId) {
       metrics.woken();
       hintRuntime(workspaceId);

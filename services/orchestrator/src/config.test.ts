@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '@uswarm/service-kit';
-import { checkConfig, idleSuspendAfterMs, OrchestratorConfig, readConfig } from './config.js';
+import { checkConfig, idleSuspendAfterMs, objectSettings, OrchestratorConfig, readConfig } from './config.js';
 
 const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
 const environment = {
@@ -8,6 +8,8 @@ const environment = {
   OIDC_ISSUERS: '[{"issuer": "https://idp.example.com", "audience": "app"}]',
   CALL_PRIVATE_KEY: String.raw`-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----`,
   RUNTIME_DRIVER: 'process',
+  OBJECT_STORE: 'file',
+  OBJECT_DIRECTORY: '/var/lib/uswarm',
   ...Object.fromEntries(SECRETS.map((name) => [name, 'x'.repeat(32)])),
 };
 const read = (more: Record<string, string | undefined> = {}) =>
@@ -18,7 +20,7 @@ describe('the settings', () => {
     expect(read()).toMatchObject({ SIGNATURE_MODE: 'required', HTTP_PORT: 8080, OPS_PORT: 8081, INTERNAL_PORT: 8082 });
   });
 
-  it.each([...SECRETS, 'DATABASE_URL', 'OIDC_ISSUERS', 'CALL_PRIVATE_KEY', 'RUNTIME_DRIVER'])(
+  it.each([...SECRETS, 'DATABASE_URL', 'OIDC_ISSUERS', 'CALL_PRIVATE_KEY', 'RUNTIME_DRIVER', 'OBJECT_STORE'])(
     'do not do without %s',
     (name) => {
       expect(() => read({ [name]: undefined })).toThrow(name);
@@ -77,6 +79,65 @@ describe('the settings', () => {
       ['IDLE_SUSPEND_AFTER_S', 'soon'],
     ])('refuse %s=%s', (name, value) => {
       expect(() => read({ ...kubernetes, [name]: value })).toThrow(name);
+    });
+  });
+
+  describe('of integrations', () => {
+    const zoom = JSON.stringify({ zoom: { client_id: 'id', redirect_urls: ['uswarm.app:/callback'] } });
+    const keys = `one:${Buffer.alloc(32).toString('base64')}`;
+    const check = (more: Record<string, string>) => checkConfig(read({ SIGNATURE_MODE: 'off', ...more }));
+
+    it('name none unless they are set', () => {
+      expect(read().INTEGRATION_PROVIDERS).toEqual({});
+    });
+
+    it('want a key for the tokens of the first provider', () => {
+      expect(() => check({ INTEGRATION_PROVIDERS: zoom })).toThrow(/INTEGRATION_TOKEN_KEYS is not set/);
+      expect(check({ INTEGRATION_PROVIDERS: zoom, INTEGRATION_TOKEN_KEYS: keys }).INTEGRATION_TOKEN_KEYS).toHaveLength(
+        1,
+      );
+    });
+
+    it('do not show a key that is refused', () => {
+      const bad = 'one:c2hvcnQtc2VjcmV0';
+      expect(() => read({ INTEGRATION_TOKEN_KEYS: bad })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining('c2hvcnQtc2VjcmV0') }),
+      );
+    });
+  });
+
+  describe('of the object store', () => {
+    const s3 = { OBJECT_STORE: 's3', OBJECT_DIRECTORY: undefined, S3_BUCKET: 'files' };
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+
+    it('name a folder for files', () => {
+      expect(objectSettings(read())).toEqual({ store: 'file', directory: '/var/lib/uswarm' });
+    });
+
+    it('put the bucket into the path of a server that is not named after it', () => {
+      expect(objectSettings(read({ ...s3, ...keys, S3_ENDPOINT: 'https://s3.example.com' }))).toMatchObject({
+        pathStyle: true,
+        endpoint: 'https://s3.example.com',
+        credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+      });
+    });
+
+    it('leave credentials to the SDK, and the bucket in the host name, for Amazon itself', () => {
+      expect(objectSettings(read(s3))).toEqual({
+        store: 's3',
+        bucket: 'files',
+        region: 'us-east-1',
+        prefix: 'uploads/',
+        pathStyle: false,
+      });
+    });
+
+    it.each([
+      [{ OBJECT_DIRECTORY: undefined }, /OBJECT_DIRECTORY is not set/],
+      [{ ...s3, S3_BUCKET: undefined }, /S3_BUCKET is not set/],
+      [{ ...s3, ...keys, S3_SECRET_ACCESS_KEY: undefined }, /S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together/],
+    ])('are refused at the start where something is missing: %j', (environmentPart, message) => {
+      expect(() => checkConfig(read({ SIGNATURE_MODE: 'off', ...environmentPart }))).toThrow(message);
     });
   });
 

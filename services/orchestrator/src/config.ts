@@ -1,6 +1,10 @@
+import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
-import { flag, json, loadConfig, port } from '@uswarm/service-kit';
+import { flag, json, loadConfig, port, proxyList } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { policiesOf } from './features/rate-limits/policies.js';
+import { IntegrationProviders } from './features/integrations/provider-clients.js';
+import { TokenKeys } from './features/integrations/token-cipher.js';
 
 const Issuer = z.object({
   /** What users are stored under; stays the same when the issuer's URL changes. Default: the URL. */
@@ -19,6 +23,9 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 
 const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_600).default(seconds);
 
+const perSecond = (rate: number) => z.coerce.number().int().min(0).max(1_000_000).default(rate);
+const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000).default(requests);
+
 /** What a migration is told; an init container starts before its database more often than not. */
 export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATABASE_WAIT_S: databaseWait(120) });
 
@@ -34,6 +41,19 @@ export const OrchestratorConfig = z.object({
   OPS_PORT: port.default(8081),
   INTERNAL_HOST: z.string().default('0.0.0.0'),
   INTERNAL_PORT: port.default(8082),
+  /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
+  HTTP_TRUSTED_PROXIES: proxyList.default([]),
+
+  /**
+   * Rates: so many a second in the long run (0 is no limit), and so many at once, a multiple of it. Of an address,
+   * of a user, and of the messages of a user over REST and sockets together.
+   */
+  RATE_IP_PER_S: perSecond(LIMITS.rates.ip.perSecond),
+  RATE_IP_BURST: burst(LIMITS.rates.ip.burst),
+  RATE_USER_PER_S: perSecond(LIMITS.rates.user.perSecond),
+  RATE_USER_BURST: burst(LIMITS.rates.user.burst),
+  RATE_SENDS_PER_S: perSecond(LIMITS.rates.sends.perSecond),
+  RATE_SENDS_BURST: burst(LIMITS.rates.sends.burst),
 
   /** `[{"issuer": "https://…", "audience": "…"}]` */
   OIDC_ISSUERS: json(z.array(Issuer).min(1)),
@@ -47,6 +67,8 @@ export const OrchestratorConfig = z.object({
 
   /** `<id>:<secret>`, as the gateways have it. */
   INTERNAL_API_KEY: z.string().min(32),
+  /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
+  ADMIN_API_KEY: z.string().min(32).optional(),
   CURSOR_KEY: z.string().min(32),
   /** Keys the hash that is all that stays of a deleted account. */
   IDENTITY_HASH_KEY: z.string().min(32),
@@ -78,9 +100,68 @@ export const OrchestratorConfig = z.object({
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
 
+  /** How the API is reached from outside: what links to files begin with. Default: links are relative to the API. */
+  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+
+  /** Where uploaded files are: a bucket of any S3, or a folder of this machine. */
+  OBJECT_STORE: z.enum(['s3', 'file']),
+  /** With OBJECT_STORE=file. */
+  OBJECT_DIRECTORY: z.string().optional(),
+  // With OBJECT_STORE=s3.
+  /** Default: Amazon's own for the region. */
+  S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_BUCKET: z.string().optional(),
+  /** What the keys of objects begin with. */
+  S3_PREFIX: z.string().max(200).default('uploads/'),
+  /** Both or none: without them the SDK looks for a role of the pod or the machine. */
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  /** The bucket in the path and not in the host name. Default: with S3_ENDPOINT. */
+  S3_PATH_STYLE: flag.optional(),
+
+  /** Bytes of one file, and of all files of a user. */
+  UPLOAD_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1024 ** 3)
+    .default(LIMITS.uploadBytes),
+  UPLOAD_BYTES_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadBytesPerUser),
+  /** Files that this process takes in at once; each takes about 10 MiB of memory with OBJECT_STORE=s3. */
+  UPLOADS_AT_ONCE: z.coerce.number().int().min(1).max(1_000).default(16),
+  /** Workspaces of one user. */
+  WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),
+  /** Days that a durable event can be replayed. */
+  EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
+
+  /** Rows of upkeep (old events, files, connections to other apps) looked after at once; 0 leaves them to other replicas. */
+  UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(4),
+
+  /** The clients registered at other apps: `{"github": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
+  INTEGRATION_PROVIDERS: json(IntegrationProviders).default({}),
+  /** `<id>:<32 bytes as base64>`, several by commas: the first encrypts their tokens, all of them decrypt. */
+  INTEGRATION_TOKEN_KEYS: TokenKeys.optional(),
+  /** Default: the catalogue that comes with the service. */
+  INTEGRATION_CATALOG_FILE: z.string().optional(),
+
+  /** How much an agent may remember: memories, and bytes of the content of each. */
+  MEMORIES_PER_AGENT: z.coerce.number().int().min(1).max(10_000).default(LIMITS.memoriesPerAgent),
+  MEMORY_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(64 * 1024)
+    .default(LIMITS.memoryBytes),
+
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
-  LEGAL_VERSION: z.string().default('1'),
+  /** The version of both documents, where one has none of its own. */
+  LEGAL_VERSION: z.string().max(100).default('1'),
+  LEGAL_TERMS_VERSION: z.string().max(100).optional(),
+  LEGAL_PRIVACY_VERSION: z.string().max(100).optional(),
+  /** JSON with the plans, in place of those that come with the service. */
+  PLANS_FILE: z.string().optional(),
   MODEL_PROVIDER: z.string().default('demo'),
   /** Migrate before serving. Else the schema must be there, and that is checked. */
   MIGRATE: flag.default(true),
@@ -112,5 +193,35 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (config.SIGNATURE_MODE === 'required' && config.SIGNATURE_SECRET === undefined) {
     throw new Error('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
   }
+  if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
+    throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
+  }
+  objectSettings(config);
+  policiesOf(config);
   return config;
+}
+
+/** Where objects are, with all that it takes to get at them. @throws Error where something of it is not set */
+export function objectSettings(config: OrchestratorConfig) {
+  const { OBJECT_STORE, OBJECT_DIRECTORY: directory, S3_ENDPOINT: endpoint, S3_BUCKET: bucket } = config;
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
+  if (OBJECT_STORE === 'file') {
+    if (directory === undefined) throw new Error('OBJECT_DIRECTORY is not set; OBJECT_STORE=file needs it');
+    return { store: 'file', directory } as const;
+  }
+  if (bucket === undefined) throw new Error('S3_BUCKET is not set; OBJECT_STORE=s3 needs it');
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
+    throw new Error('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together');
+  }
+  return {
+    store: 's3',
+    bucket,
+    region: config.S3_REGION,
+    prefix: config.S3_PREFIX,
+    pathStyle: config.S3_PATH_STYLE ?? endpoint !== undefined,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(accessKeyId === undefined || secretAccessKey === undefined
+      ? {}
+      : { credentials: { accessKeyId, secretAccessKey } }),
+  } as const;
 }

@@ -1,5 +1,13 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AuthenticateAnswer, ErrorBody, INTERNAL_PATHS, SendAnswer, SubscriptionsAnswer } from '@uswarm/contract';
+import {
+  AuthenticateAnswer,
+  ErrorBody,
+  INTERNAL_PATHS,
+  SendAnswer,
+  SessionsAnswer,
+  SubscriptionsAnswer,
+} from '@uswarm/contract';
 import { parseSigningKey, signInternalToken, signMcpToken } from '@uswarm/service-kit';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
@@ -105,7 +113,11 @@ describe('the internal API', () => {
     it('names the user of an ID token, and when the token expires', async () => {
       const answer = AuthenticateAnswer.parse((await call(authenticate({ 'x-token': user.token }))).body);
       const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number };
-      expect(answer).toEqual({ user_id: userId, expires_at: new Date(claims.exp * 1000).toISOString() });
+      expect(answer).toEqual({
+        user_id: userId,
+        expires_at: new Date(claims.exp * 1000).toISOString(),
+        token_hash: createHash('sha256').update(user.token).digest('hex'),
+      });
     });
 
     it('takes a bearer token and the bypass as HTTP does; the bypass never expires', async () => {
@@ -115,7 +127,7 @@ describe('the internal API', () => {
       const robot = AuthenticateAnswer.parse(
         (await call(authenticate({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'r' }))).body,
       );
-      expect([bearer.user_id, robot.expires_at]).toEqual([userId, null]);
+      expect([bearer.user_id, robot.expires_at, robot.token_hash]).toEqual([userId, null, null]);
     });
 
     it.each([
@@ -131,6 +143,29 @@ describe('the internal API', () => {
       const { token } = await uswarm.stranger();
       expect(await refusal(authenticate({ 'x-token': token }))).toBe('sign_up_required');
     });
+  });
+
+  it('sessions tells which have ended: of a token logged out, of a user banned or gone', async () => {
+    const [good, loggedOut, banned, gone] = [
+      await uswarm.user(),
+      await uswarm.user(),
+      await uswarm.user(),
+      await uswarm.user(),
+    ];
+    const people = [good, loggedOut, banned, gone];
+    const sessions = await Promise.all(
+      people.map(async (person) => ({
+        user_id: await idOf(person),
+        token_hash: createHash('sha256').update(person.token).digest('hex') as string | null,
+      })),
+    );
+    // The same users by a credential that cannot be logged out.
+    sessions.push(...sessions.map(({ user_id }) => ({ user_id, token_hash: null })));
+    await loggedOut.post('/v1/auth/logout', undefined, 204);
+    await uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', banned.email).execute();
+    await gone.delete('/v1/auth/delete', {}, 204);
+    const answer = await call({ path: INTERNAL_PATHS.sessions, body: { sessions }, subject: 'gateway' });
+    expect(SessionsAnswer.parse(answer.body)).toEqual({ ended: [1, 2, 3, 6, 7] });
   });
 
   it('subscriptions accepts own workspaces with their last seq, and rejects the rest', async () => {

@@ -4,16 +4,20 @@ import {
   INTERNAL_PATHS,
   LIMITS,
   SendBody,
+  SessionsBody,
   SubscriptionsBody,
   type AuthenticateAnswer,
   type SendAnswer,
+  type SessionsAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
 import { type Logger, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
-import express, { type Express, type Request, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { bearerToken } from './features/auth/credentials.js';
+import type { SessionStore } from './features/auth/sessions.store.js';
 import type { MessageService } from './features/messages/messages.service.js';
+import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import type { UserStore } from './features/users/users.store.js';
 import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
 import { createErrorHandler } from './http/errors.js';
@@ -23,9 +27,13 @@ import { parseInput } from './http/input.js';
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
   authenticator: Authenticator;
+  /** What operators use; undefined where nobody has a key for it. */
+  adminRouter: Router | undefined;
   users: Pick<UserStore, 'isBanned'>;
+  sessions: Pick<SessionStore, 'ended'>;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
+  rates: Pick<RateLimits, 'request'>;
   requestContext: RequestHandler;
   logger: Logger;
 }
@@ -35,14 +43,21 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(deps.requestContext);
+  if (deps.adminRouter !== undefined) app.use(deps.adminRouter);
   app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
 
   app.post(INTERNAL_PATHS.authenticate, async (request, response) => {
     await subject(request, deps.keys);
     const { credentials } = parseInput(AuthenticateBody, request.body);
-    const { userId, identity } = await deps.authenticator.authenticate(credentials, 'user');
-    const expiresAt = identity.expiresAt?.toISOString() ?? null;
-    response.json({ user_id: userId, expires_at: expiresAt } satisfies AuthenticateAnswer);
+    // Whom the gateway speaks for, in its own words.
+    const address = request.get('x-forwarded-for');
+    if (address !== undefined) await deps.rates.request(address);
+    const { userId, identity, session } = await deps.authenticator.authenticate(credentials, 'user');
+    response.json({
+      user_id: userId,
+      expires_at: identity.expiresAt?.toISOString() ?? null,
+      token_hash: session.tokenHash?.toString('hex') ?? null,
+    } satisfies AuthenticateAnswer);
   });
 
   app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
@@ -63,6 +78,12 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
     const message = await deps.messages.send(target, draft);
     response.json({ message_id: message.id } satisfies SendAnswer);
+  });
+
+  app.post(INTERNAL_PATHS.sessions, async (request, response) => {
+    await subject(request, deps.keys);
+    const { sessions } = parseInput(SessionsBody, request.body);
+    response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
   });
 
   app.use(() => {

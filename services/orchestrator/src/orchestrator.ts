@@ -1,35 +1,41 @@
-import { parseSigningKey, systemClock } from '@uswarm/service-kit';
+import { createClientAddress, parseSigningKey, systemClock } from '@uswarm/service-kit';
 import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
+import { createConversing } from './conversing.js';
 import { openDatabase, type Transact } from './database/database.js';
-import { accountHandlers } from './features/account/account.routes.js';
-import { createAccountService } from './features/account/account.service.js';
-import { agentHandlers } from './features/agents/agents.routes.js';
+import { createAgentAccess } from './features/agents/agent-access.js';
+import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
+import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
 import { createAgentService } from './features/agents/agents.service.js';
-import { createAuthenticator } from './features/auth/authenticator.js';
-import { createOidcVerifier } from './features/auth/oidc-verifier.js';
-import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
-import { conversationHandlers } from './features/conversations/conversations.routes.js';
-import { createConversationService } from './features/conversations/conversations.service.js';
-import { loadAgentTemplates, loadLegalDocuments, loadModels, loadPlans } from './features/core/catalog.js';
+import { defaultModel } from './features/agents/default-model.js';
+import { createMemoryService } from './features/agents/memories.service.js';
+import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
 import { coreHandlers } from './features/core/core.routes.js';
+import { openApiSource } from './features/core/openapi.js';
+import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
+import { createIntegrations } from './features/integrations/integrations.js';
+import { publishLegalFiles } from './features/legal/legal-files.js';
 import { createCursorCodec } from './features/messages/cursor.js';
-import { messageHandlers } from './features/messages/messages.routes.js';
-import { createMessageService } from './features/messages/messages.service.js';
+import type { Show } from './features/messages/message-view.js';
+import { createPlans } from './features/plans/plans.js';
+import { createRateLimits } from './features/rate-limits/rate-limits.js';
 import { createRuntimeWishes } from './features/runtimes/runtime-wishes.js';
-import { createTurnQueue } from './features/turns/turn-queue.js';
-import { userHandlers } from './features/users/users.routes.js';
-import { createUserService } from './features/users/users.service.js';
+import { UPLOAD_WORK } from './features/uploads/upload-keeping.js';
+import { createUploads } from './features/uploads/uploads.js';
+import { createUsageLimits } from './features/usage/usage-limits.js';
+import { createProvision } from './features/workspaces/provision.js';
 import { createWorkspaceAccess } from './features/workspaces/workspace-access.js';
-import { workspaceHandlers } from './features/workspaces/workspaces.routes.js';
-import { createWorkspaceService } from './features/workspaces/workspaces.service.js';
 import type { Handlers } from './http/handlers.js';
 import { createRequestContext } from './http/request-context.js';
 import { createInternalApp } from './internal-app.js';
 import type { OrchestratorOptions } from './options.js';
+import { createPeople } from './people.js';
 import { createStores } from './stores.js';
+import { createUpkeep } from './upkeep.js';
+
+const DAY_MS = 24 * 3_600_000;
 
 export interface Orchestrator {
   app: Express;
@@ -45,8 +51,16 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
   const transaction: Transact = (run) => database.transaction().execute(run);
   const stores = createStores(database);
-  const background = await createBackground({ ...options, stores, transaction, clock });
+  // Before anything works in the background: what fails here leaves nothing behind that goes on.
+  await publishLegalFiles(config, stores.legal);
+  const plans = createPlans(loadPlans(config.PLANS_FILE));
+  const limits = createUsageLimits({ store: stores.usage, plans, clock });
+  const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
+  const uploads = createUploads({ config, stores, transaction, clock, logger });
+  const show: Show = () => ({ now: clock.now(), attachment: uploads.attachments.render });
+  const background = await createBackground({ ...options, stores, transaction, limits, show, clock });
   const { committed } = background;
+  const integrations = await createIntegrations({ config, stores, transaction, clock, logger });
 
   const runtimes = createRuntimeWishes({
     store: stores.runtimes,
@@ -54,54 +68,58 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     woken: background.runtimeWoken,
     wake: background.wakeRuntimes,
   });
-  const plans = loadPlans();
-  const legal = loadLegalDocuments(config.LEGAL_VERSION, config.LEGAL_DIRECTORY);
   const access = createWorkspaceAccess(stores.workspaces);
-  const accounts = createAccountService({
-    ...stores,
-    transaction,
-    runtimes,
-    agentTemplates: loadAgentTemplates(),
-    identityHashKey: config.IDENTITY_HASH_KEY,
-  });
-  const workspaces = createWorkspaceService({ store: stores.workspaces, clock });
-  const messages = createMessageService({
-    ...stores,
-    transaction,
-    store: stores.messages,
-    turns: createTurnQueue(stores.turns, stores.work),
-    runtimes,
-    access,
-    cursors: createCursorCodec(config.CURSOR_KEY),
+  const agentAccess = createAgentAccess(stores.agents);
+  const cursors = createCursorCodec(config.CURSOR_KEY);
+  const agents = createAgentService({
+    store: stores.agents,
+    history: stores.agentHistory,
+    workspaces: access,
+    access: agentAccess,
+    cursors,
+    memoryLimit: config.MEMORIES_PER_AGENT,
     clock,
-    committed,
+    show,
   });
-  const conversations = createConversationService({
-    ...stores,
+  const agentSettings = createAgentSettingsService({
+    store: stores.agentSettings,
+    tools: loadTools(),
+    defaultModel: defaultModel(config, options.environment),
+  });
+  const memories = createMemoryService({
     transaction,
-    store: stores.conversations,
+    store: stores.memories,
+    access: agentAccess,
+    limits: { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES },
+  });
+  const provision = createProvision({ ...stores, runtimes, agentTemplates: loadAgentTemplates() });
+  const conversing = createConversing({
+    config,
+    bus,
+    stores,
+    transaction,
+    background,
+    runtimes,
+    provision,
+    limits,
+    rates,
+    attachments: uploads.attachments,
     access,
+    cursors,
+    show,
     clock,
-    committed,
   });
 
-  const authenticator = createAuthenticator({
-    verifier: createOidcVerifier({
-      issuers: config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri }) => ({
-        id: id ?? issuer,
-        issuer,
-        audience,
-        ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
-      })),
-      cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
-      clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
-    }),
-    signature:
-      config.SIGNATURE_MODE === 'required'
-        ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock)
-        : noSignatureCheck,
-    users: { find: accounts.find, wasDeleted: accounts.wasDeleted, ensure: accounts.signUp },
-    ...(options.bypass === undefined ? {} : { bypass: options.bypass }),
+  const people = createPeople({
+    ...options,
+    stores,
+    transaction,
+    runtimes,
+    provision,
+    integrations,
+    plans,
+    clock,
+    committed,
   });
 
   const online = (): Promise<boolean> =>
@@ -109,31 +127,63 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       () => true,
       () => false,
     );
+  const pruning = createEventPruning({
+    store: stores.events,
+    keepMs: config.EVENTS_KEPT_DAYS * DAY_MS,
+    clock,
+    logger,
+  });
+  await stores.work.enqueue(EVENT_PRUNING, database);
+  const upkeep = createUpkeep({
+    store: stores.work,
+    logger,
+    workers: config.UPKEEP_WORKERS,
+    handlers: { [UPLOAD_WORK]: uploads.keep, [EVENT_PRUNING_WORK]: pruning, ...integrations.upkeep },
+  });
   const requestContext = createRequestContext(logger, metrics);
   const handlers: Handlers = {
-    ...coreHandlers({ version: options.version, models: loadModels(config.MODEL_PROVIDER), legal, online }),
-    ...accountHandlers(accounts),
-    ...userHandlers(createUserService({ store: stores.users, plans, legal })),
-    ...workspaceHandlers(workspaces),
-    ...agentHandlers(createAgentService({ store: stores.agents, access, clock })),
-    ...conversationHandlers(conversations),
-    ...messageHandlers(messages),
+    ...coreHandlers({
+      version: options.version,
+      models: loadModels(config.MODEL_PROVIDER),
+      online,
+      openApi: openApiSource(config.PUBLIC_URL),
+    }),
+    ...people.handlers,
+    ...agentHandlers(agents),
+    ...agentSettingsHandlers(agentSettings),
+    ...memoryHandlers(memories),
+    ...conversing.handlers,
+    ...uploads.handlers,
+    ...integrations.handlers,
   };
 
   return {
-    app: createApp({ authenticator, handlers: options.changeHandlers?.(handlers) ?? handlers, requestContext, logger }),
+    app: createApp({
+      authenticator: people.authenticator,
+      handlers: options.changeHandlers?.(handlers) ?? handlers,
+      rates,
+      addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
+      requestContext,
+      logger,
+    }),
     internalApp: createInternalApp({
       keys: [parseSigningKey(config.INTERNAL_API_KEY)],
-      authenticator,
+      authenticator: people.authenticator,
+      adminRouter: people.adminRouter,
       users: stores.users,
-      workspaces,
-      messages,
+      sessions: stores.sessions,
+      workspaces: conversing.workspaces,
+      messages: conversing.messages,
+      rates,
       requestContext,
       logger,
     }),
     ready: async () => bus.healthy() && (await online()),
     async close() {
-      await background.close();
+      await Promise.all([background.close(), upkeep.close()]);
+      uploads.close();
+      rates.close();
+      await integrations.close();
       await database.destroy();
     },
   };

@@ -1,11 +1,24 @@
 import type { Database } from './database/database.js';
+import { createAgentHistoryStore } from './features/agents/agent-history.store.js';
+import { createAgentSettingsStore } from './features/agents/agent-settings.store.js';
+import { createMemoryStore } from './features/agents/memories.store.js';
 import { createAgentStore } from './features/agents/agents.store.js';
+import { createAdminStore } from './features/admin/admin.store.js';
+import { createRequeueStore } from './features/admin/requeue.store.js';
+import { createAuditStore } from './features/admin/audit.store.js';
+import { createSessionStore } from './features/auth/sessions.store.js';
 import { createConversationStore } from './features/conversations/conversations.store.js';
+import { createDeviceStore } from './features/devices/devices.store.js';
 import { createEventStore } from './features/events/events.store.js';
+import { createLegalStore } from './features/legal/legal.store.js';
+import { createIntegrationStore } from './features/integrations/integrations.store.js';
 import { createMessageStore } from './features/messages/messages.store.js';
+import { createMessageSearchStore } from './features/messages/search.store.js';
 import { createRuntimeProcessStore } from './features/runtimes/runtime-processes.store.js';
 import { createRuntimeStore } from './features/runtimes/runtimes.store.js';
 import { createTurnStore } from './features/turns/turns.store.js';
+import { createUploadStore } from './features/uploads/uploads.store.js';
+import { createUsageStore } from './features/usage/usage.store.js';
 import { createUserStore } from './features/users/users.store.js';
 import { createWorkspaceStore } from './features/workspaces/workspaces.store.js';
 import { createWorkStore } from './work/work.store.js';
@@ -13,13 +26,26 @@ import { createWorkStore } from './work/work.store.js';
 /** Everything that is written to Postgres, by feature. */
 export function createStores(database: Database) {
   return {
+    admin: createAdminStore(database),
+    agentHistory: createAgentHistoryStore(database),
     agents: createAgentStore(database),
+    agentSettings: createAgentSettingsStore(database),
+    audit: createAuditStore(database),
     conversations: createConversationStore(database),
-    events: createEventStore(),
+    devices: createDeviceStore(database),
+    events: createEventStore(database),
+    legal: createLegalStore(database),
+    integrations: createIntegrationStore(database),
+    memories: createMemoryStore(database),
     messages: createMessageStore(database),
+    messageSearch: createMessageSearchStore(database),
+    requeue: createRequeueStore(),
     runtimeProcesses: createRuntimeProcessStore(database),
     runtimes: createRuntimeStore(database),
+    sessions: createSessionStore(database),
     turns: createTurnStore(database),
+    uploads: createUploadStore(database),
+    usage: createUsageStore(database),
     users: createUserStore(database),
     work: createWorkStore(database),
     workspaces: createWorkspaceStore(database),

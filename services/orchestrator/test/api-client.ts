@@ -35,9 +35,16 @@ export interface ApiClient {
 /**
  * A client whose every answer is checked: against the contract, and that an error names the request
  * as the header does.
+ *
+ * @param sent is told of each body that is sent as text
  */
-export function createApiClient(url: string, headers: Record<string, string>): ApiClient {
+export function createApiClient(
+  url: string,
+  headers: Record<string, string>,
+  sent: (body: string) => void = () => undefined,
+): ApiClient {
   async function raw<Body>({ method, path, headers: extra = {}, body }: RawRequest): Promise<Answer<Body>> {
+    if (typeof body === 'string') sent(body);
     const response = await request(`${url}${path}`, {
       method,
       headers: { ...headers, ...extra },
@@ -77,7 +84,7 @@ export function createApiClient(url: string, headers: Record<string, string>): A
       if (answer.status >= 400) return answer.body.code;
       throw new Error(`${method} ${path} was not refused: ${answer.status} ${JSON.stringify(answer.body)}`);
     },
-    with: (more) => createApiClient(url, { ...headers, ...more }),
+    with: (more) => createApiClient(url, { ...headers, ...more }, sent),
   };
 }
 

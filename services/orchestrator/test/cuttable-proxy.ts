@@ -7,12 +7,16 @@ export interface CuttableProxy {
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** Lets nothing through any more, and says nothing of it. */
+  freeze(): void;
+  thaw(): void;
   close(): Promise<void>;
 }
 
 export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
+  const pairs = new Map<Socket, Socket>();
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
@@ -21,15 +25,19 @@ export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
   async function open(port: number): Promise<Server> {
     const server = createServer((client) => {
       const upstream = keep(connect(Number(target.port), target.hostname));
-      keep(client)
-        .once('close', () => upstream.destroy())
-        .pipe(upstream);
-      upstream.once('close', () => client.destroy()).pipe(client);
+      keep(client).once('close', () => upstream.destroy());
+      upstream.once('close', () => client.destroy());
+      if (frozen) return;
+      client.pipe(upstream);
+      upstream.pipe(client);
+      pairs.set(client, upstream);
+      client.once('close', () => pairs.delete(client));
     });
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
     return server;
   }
 
+  let frozen = false;
   let server: Server | undefined = await open(0);
   const { port } = server.address() as AddressInfo;
 
@@ -51,6 +59,20 @@ export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
     cut,
     async mend() {
       server ??= await open(port);
+    },
+    freeze() {
+      frozen = true;
+      for (const [client, upstream] of pairs) {
+        client.unpipe(upstream).pause();
+        upstream.unpipe(client).pause();
+      }
+    },
+    thaw() {
+      frozen = false;
+      for (const [client, upstream] of pairs) {
+        client.pipe(upstream);
+        upstream.pipe(client);
+      }
     },
     close: cut,
   };

@@ -37,6 +37,55 @@ export async function fillMessages(database: Database, perConversation: number):
   await sql`UPDATE workspaces SET last_seq = ${perConversation}`.execute(database);
 }
 
+const CONSONANTS = 'bcdfghjklmnprst';
+
+/**
+ * A long conversation: half of it replies of the manager, each message of ten words from a thousand, of which the
+ * first are by far the most common. Every ten-thousandth message says `needle`, and one of the oldest `haystack`.
+ */
+export async function fillConversation(database: Database, conversationId: string, messages: number): Promise<void> {
+  await sql`
+    WITH words AS MATERIALIZED (
+      SELECT array_agg(substr(${CONSONANTS}, 1 + n % 15, 1) || 'a' || substr(${CONSONANTS}, 1 + n / 15 % 15, 1) || 'o' ||
+        substr(${CONSONANTS}, 1 + n / 225, 1) || 'u' ORDER BY n) AS list FROM generate_series(0, 999) n
+    ), said AS (
+      SELECT n, (SELECT string_agg(list[1 + (power(random(), 3) * 999)::int + 0 * n * w], ' ') FROM generate_series(1, 10) w)
+        || CASE WHEN n % 10000 = 0 THEN ' needle' WHEN n = 5 THEN ' haystack' ELSE '' END AS text
+      FROM words CROSS JOIN generate_series(1, ${messages}) n
+    )
+    INSERT INTO messages (id, workspace_id, conversation_id, agent_id, seq, role, content, status)
+    SELECT gen_random_uuid(), c.workspace_id, c.id, CASE n % 2 WHEN 0 THEN a.id END, n,
+      CASE n % 2 WHEN 0 THEN 'agent' ELSE 'user' END, jsonb_build_object('type', 'text', 'text', text), 'delivered'
+    FROM said CROSS JOIN conversations c JOIN agents a ON a.workspace_id = c.workspace_id AND a.sort_order = 0
+    WHERE c.id = ${conversationId}`.execute(database);
+  await sql`
+    INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, status)
+    SELECT gen_random_uuid(), q.workspace_id, q.conversation_id, r.agent_id, q.id, r.id, 'done'
+    FROM messages q JOIN messages r ON r.conversation_id = q.conversation_id AND r.seq = q.seq + 1
+    WHERE q.conversation_id = ${conversationId} AND q.role = 'user'`.execute(database);
+  await sql`
+    UPDATE workspaces w SET last_seq = ${messages} FROM conversations c
+    WHERE c.id = ${conversationId} AND w.id = c.workspace_id`.execute(database);
+}
+
+/** A conversation with each agent, with messages of its own, and what the agent remembers of it. */
+export async function fillAgents(database: Database, each: number): Promise<void> {
+  await sql`
+    WITH talked AS (
+      INSERT INTO conversations (id, workspace_id, type, agent_id)
+      SELECT gen_random_uuid(), workspace_id, 'agent', id FROM agents RETURNING id, workspace_id, agent_id
+    )
+    INSERT INTO messages (id, workspace_id, conversation_id, agent_id, seq, role, content, status)
+    SELECT gen_random_uuid(), workspace_id, id, agent_id, 1000 + n, 'agent', '{"type": "text", "text": "hi"}', 'delivered'
+    FROM talked CROSS JOIN generate_series(1, ${each}) n`.execute(database);
+  await sql`
+    INSERT INTO agent_memories (agent_id, key, content, category)
+    SELECT id, n::text, 'x', 'core' FROM agents CROSS JOIN generate_series(1, ${each}) n`.execute(database);
+  await sql`INSERT INTO agent_tools (agent_id, name, enabled) SELECT id, 'memories', true FROM agents`.execute(
+    database,
+  );
+}
+
 /** A turn for every message, the last of each conversation still waiting, with its work beside. */
 export async function fillTurns(database: Database): Promise<void> {
   await sql`
@@ -50,4 +99,22 @@ export async function fillTurns(database: Database): Promise<void> {
     SELECT 'turn', t.id, t.workspace_id, t.conversation_id, m.seq FROM turns t JOIN messages m ON m.id = t.user_message_id
     WHERE t.status = 'queued'
     UNION ALL SELECT 'runtime', workspace_id, workspace_id, workspace_id, 0 FROM runtimes`.execute(database);
+}
+
+/** For every user a device with a push token, a token logged out, and what was used in three months. */
+export async function fillPeople(database: Database): Promise<void> {
+  await sql`
+    INSERT INTO devices (user_id, device_id, push_token, push_token_hash)
+    SELECT id, 'phone', id::text, sha256(id::text::bytea) FROM users`.execute(database);
+  await sql`
+    INSERT INTO revoked_tokens (token_hash, expires_at)
+    SELECT sha256(id::text::bytea), now() + interval '1 day' FROM users`.execute(database);
+  await sql`
+    INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens, created_at)
+    SELECT gen_random_uuid(), n, w.owner_id, w.id, 'p', 'm', 10, 1, '2026-01-15'::timestamptz + n * interval '1 month'
+    FROM workspaces w CROSS JOIN generate_series(1, 3) n`.execute(database);
+  await sql`
+    INSERT INTO audit_log (id, actor, action, user_id) SELECT gen_random_uuid(), 'op', 'user.show', id FROM users`.execute(
+    database,
+  );
 }

@@ -4,6 +4,12 @@ import type { Database } from '../src/database/database.js';
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
+  'Index Name'?: string;
+  // Where it was run, a loop each:
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
   Plans?: PlanNode[];
 }
 
@@ -11,11 +17,11 @@ function nodes(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 }
 
-/**
- * Runs what uses the database, and then explains each statement that it made.
- * @returns the tables that a statement reads from end to end, a line each
- */
-export async function sequentialScans(database: Database, use: (db: Database) => Promise<unknown>): Promise<string[]> {
+/** Runs what uses the database. @returns the statements that it made */
+export async function statementsOf(
+  database: Database,
+  use: (db: Database) => Promise<unknown>,
+): Promise<CompiledQuery[]> {
   const statements: CompiledQuery[] = [];
   const recorder: KyselyPlugin = {
     transformQuery: ({ node, queryId }) => {
@@ -26,13 +32,47 @@ export async function sequentialScans(database: Database, use: (db: Database) =>
   };
   await use(database.withPlugin(recorder));
   if (statements.length === 0) throw new Error('no statement was made');
-  const scans: string[] = [];
-  for (const { sql, parameters } of statements) {
-    const explain = CompiledQuery.raw(`EXPLAIN (FORMAT JSON) ${sql}`, [...parameters]);
+  return statements;
+}
+
+/** The nodes of the plan of each statement; with `ANALYZE` the statement is run once more. */
+async function plansOf(
+  database: Database,
+  use: (db: Database) => Promise<unknown>,
+  analyze = '',
+): Promise<{ statement: string; nodes: PlanNode[] }[]> {
+  const plans = [];
+  for (const { sql, parameters } of await statementsOf(database, use)) {
+    const explain = CompiledQuery.raw(`EXPLAIN (FORMAT JSON${analyze}) ${sql}`, [...parameters]);
     const { rows } = await database.executeQuery<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(explain);
-    const plans = rows.flatMap((row) => row['QUERY PLAN'].map(({ Plan }) => Plan));
-    const found = plans.flatMap(nodes).filter((node) => node['Node Type'] === 'Seq Scan');
-    scans.push(...found.map((node) => `${node['Relation Name']}: ${sql.trim().slice(0, 60)}`));
+    const roots = rows.flatMap((row) => row['QUERY PLAN'].map(({ Plan }) => Plan));
+    plans.push({ statement: sql.trim().slice(0, 60), nodes: roots.flatMap(nodes) });
   }
-  return scans;
+  return plans;
+}
+
+/**
+ * Runs what uses the database, and then explains each statement that it made.
+ * @returns the tables that a statement reads from end to end, a line each
+ */
+export async function sequentialScans(database: Database, use: (db: Database) => Promise<unknown>): Promise<string[]> {
+  const plans = await plansOf(database, use);
+  return plans.flatMap(({ statement, nodes: all }) =>
+    all.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => `${node['Relation Name']}: ${statement}`),
+  );
+}
+
+/** @returns the most rows that one step of a statement read, and the indices that were used. Only for what changes nothing. */
+export async function rowsRead(
+  database: Database,
+  use: (db: Database) => Promise<unknown>,
+): Promise<{ most: number; indices: string[] }> {
+  const all = (await plansOf(database, use, ', ANALYZE')).flatMap((plan) => plan.nodes);
+  const read = (node: PlanNode): number =>
+    ((node['Actual Rows'] ?? 0) +
+      (node['Rows Removed by Filter'] ?? 0) +
+      (node['Rows Removed by Index Recheck'] ?? 0)) *
+    (node['Actual Loops'] ?? 1);
+  const indices = new Set(all.flatMap((node) => node['Index Name'] ?? []));
+  return { most: Math.max(...all.map(read)), indices: [...indices].toSorted() };
 }

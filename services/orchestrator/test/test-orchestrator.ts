@@ -1,7 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AgentSummary, Conversation, OperationId, Workspace } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
-import { createMetrics, generateCallKeys, listen, loadConfig, silentLogger } from '@uswarm/service-kit';
+import {
+  createLogger,
+  createMetrics,
+  generateCallKeys,
+  listen,
+  loadConfig,
+  type Registry,
+  silentLogger,
+} from '@uswarm/service-kit';
 import { createTestDatabase, DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
 import { OrchestratorConfig } from '../src/config.js';
 import { type Database, openDatabase } from '../src/database/database.js';
@@ -10,6 +21,7 @@ import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
 import type { Handlers } from '../src/http/handlers.js';
 import { createOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
+import { type LogWatch, watchLogs } from './log-watch.js';
 
 export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
 export const E2E_TOKEN = 'end-to-end-token-of-the-tests-0123456789';
@@ -19,6 +31,8 @@ export interface TestOrchestratorOptions {
   environment?: Record<string, string>;
   /** Turns the end-to-end bypass on. */
   bypass?: boolean;
+  /** Collects what the orchestrator logs, at level debug. */
+  logTo?: string[];
   /** Gives the URL by which the orchestrator alone reaches its database. */
   reachDatabaseBy?: (databaseUrl: string) => string;
 }
@@ -51,6 +65,9 @@ export interface TestOrchestrator {
   bus: EventBus;
   database: Database;
   databaseUrl: string;
+  /** Everything that is logged, at level debug. What is planted there must not be in it: else `close` fails. */
+  logs: LogWatch;
+  metrics: Registry;
   /** A client without credentials. */
   anonymous: ApiClient;
   /** A new identity of the issuer that has not signed up. */
@@ -61,6 +78,9 @@ export interface TestOrchestrator {
   home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
 }
+
+/** Settings that nobody may read in a log. */
+const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)$/;
 
 const secret = (): string => randomBytes(32).toString('hex');
 
@@ -82,7 +102,14 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     IDENTITY_HASH_KEY: secret(),
     CALL_PRIVATE_KEY: generateCallKeys().privateKey,
     RUNTIME_DRIVER: 'process',
+    OBJECT_STORE: 'file',
+    OBJECT_DIRECTORY: join(tmpdir(), 'uswarm-test-objects'),
+    // Tests ask faster than people do.
+    RATE_IP_PER_S: '0',
+    RATE_USER_PER_S: '0',
+    RATE_SENDS_PER_S: '0',
     // Most tests of the API want neither answers nor runtimes; those that do turn the workers on.
+    UPKEEP_WORKERS: '0',
     TURN_WORKERS: '0',
     RUNTIME_WORKERS: '0',
   };
@@ -115,15 +142,20 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const testDatabase = await createTestDatabase();
   const issuer = await startOidcIssuer();
   const databaseUrl = options.reachDatabaseBy?.(testDatabase.url) ?? testDatabase.url;
-  const environment = { ...testEnvironment(databaseUrl, issuer), ...options.environment };
+  const objects = await mkdtemp(join(tmpdir(), 'uswarm-test-objects-'));
+  const settings: Record<string, string> = { ...testEnvironment(databaseUrl, issuer), OBJECT_DIRECTORY: objects };
+  const environment = { ...settings, ...options.environment };
   const config = loadConfig(OrchestratorConfig, environment);
   await migrate(testDatabase.url, silentLogger);
   const bus = createMemoryBus({ logger: silentLogger });
+  const logs = watchLogs(options.logTo);
+  for (const [name, value] of Object.entries(environment)) if (IS_SECRET.test(name)) logs.plant(value);
+  const metrics = createMetrics('orchestrator');
   const orchestrator = await createOrchestrator({
     config,
     bus,
-    logger: silentLogger,
-    metrics: createMetrics('orchestrator'),
+    logger: createLogger({ service: 'test', level: 'debug', destination: logs.destination }),
+    metrics,
     version: '0.0.0-test',
     environment,
     changeHandlers: mutate,
@@ -139,7 +171,8 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     const email = `${nonce}@example.com`;
     const name = `Ada ${nonce.slice(0, 8)}`;
     const token = await issuer.issueToken({ email, name });
-    return { ...createApiClient(http.url, { 'x-token': token }), email, name, token };
+    logs.plant(token);
+    return { ...createApiClient(http.url, { 'x-token': token }, logs.plantBody), email, name, token };
   }
 
   return {
@@ -150,7 +183,9 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     bus,
     database,
     databaseUrl: testDatabase.url,
-    anonymous: createApiClient(http.url, {}),
+    anonymous: createApiClient(http.url, {}, logs.plantBody),
+    logs,
+    metrics,
     stranger,
     async user() {
       const client = await stranger();
@@ -165,6 +200,9 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
       await bus.close();
       await issuer.close();
       await testDatabase.drop();
+      await rm(objects, { recursive: true });
+      const leaks = logs.leaks();
+      if (leaks.length > 0) throw new Error(`the log tells what it must not:\n${leaks.join('')}`);
     },
   };
 }

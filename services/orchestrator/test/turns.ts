@@ -33,7 +33,9 @@ export function createTurnTaker(database: Database): TurnTaker {
     async writerOf(work) {
       const transaction: Parameters<typeof createTurnWriter>[0]['transaction'] = (run) =>
         database.transaction().execute(run);
-      return createTurnWriter({ ...stores, transaction, committed: () => undefined }, await turnOf(work), work);
+      const limits = { reached: async () => undefined };
+      const deps = { ...stores, transaction, limits, committed: () => undefined };
+      return createTurnWriter(deps, await turnOf(work), work);
     },
   };
 }

@@ -1,24 +1,6 @@
-import { port } from '@uswarm/service-kit';
+import { list, port, proxyList } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { createClientAddress } from './features/connection/client-address.js';
 import { DEFAULT_SETTINGS } from './settings.js';
-
-/** A comma-separated list; spaces and empty entries do not count. */
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== ''),
-);
-
-function isProxyList(trusted: readonly string[]): boolean {
-  try {
-    createClientAddress(trusted);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const milliseconds = z.coerce.number().int().min(0);
 
@@ -38,7 +20,7 @@ export const GatewayConfig = z.object({
   /** Origins that browsers may connect from, comma-separated; none lets every origin in. */
   ALLOWED_ORIGINS: list.default([]),
   /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
-  HTTP_TRUSTED_PROXIES: list.refine(isProxyList, 'expected addresses or CIDR ranges').default([]),
+  HTTP_TRUSTED_PROXIES: proxyList.default([]),
   SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
   LOG_LEVEL: z.string().default('info'),
 });

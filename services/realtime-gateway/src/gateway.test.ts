@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { messageNew, WORKSPACE } from '../test/envelopes.js';
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../test/test-gateway.js';
+import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());
@@ -69,6 +69,68 @@ describe('the gateway', () => {
   it('leaves other paths to whoever owns the server', async () => {
     await start();
     expect(await status(`${gateway.url}/v1/health`)).toBe(404);
+  });
+
+  describe('when a session ends', () => {
+    const PHONE = 'a'.repeat(64);
+    const TABLET = 'b'.repeat(64);
+    /** Who comes with the token `phone` has the hash of the phone, and so on. */
+    const hashes: Record<string, string> = { phone: PHONE, tablet: TABLET };
+    const startWithHashes = () =>
+      start({
+        orchestrator: {
+          authenticate: async (credentials) => ({
+            user_id: USER,
+            expires_at: null,
+            token_hash: hashes[credentials['x-token'] ?? ''] ?? null,
+          }),
+        },
+      });
+    const as = (token: string) => gateway.connect({ auth: { 'x-token': token } });
+
+    it('closes its sockets, and leaves those of another one alone', async () => {
+      await startWithHashes();
+      const [phone, tablet] = [await as('phone'), await as('tablet')];
+      await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: PHONE });
+      expect(await phone.disconnected).toBe('io server disconnect');
+      expect(await tablet.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
+    });
+
+    it('closes every socket of the user where no credential is named', async () => {
+      await startWithHashes();
+      const clients = [await as('phone'), await as('tablet'), await as('bypass')];
+      await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: null });
+      expect(await Promise.all(clients.map(({ disconnected }) => disconnected))).toEqual(
+        Array(3).fill('io server disconnect'),
+      );
+    });
+
+    it('closes its sockets a little later where the bus lost the word', async () => {
+      await start({
+        settings: { sessionCheckMs: 10 },
+        orchestrator: { endedSessions: async (sessions) => ({ ended: sessions.map((_session, place) => place) }) },
+      });
+      expect(await (await as('phone')).disconnected).toBe('io server disconnect');
+    });
+
+    it('lets in nobody who was asked about before', async () => {
+      const asked = Promise.withResolvers<void>();
+      const ended = Promise.withResolvers<void>();
+      await start({
+        orchestrator: {
+          async authenticate() {
+            asked.resolve();
+            await ended.promise;
+            return { user_id: USER, expires_at: null, token_hash: PHONE };
+          },
+        },
+      });
+      const connecting = as('phone');
+      await asked.promise;
+      await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: PHONE });
+      ended.resolve();
+      expect(await (await connecting).disconnected).toBe('io server disconnect');
+    });
   });
 
   it('sends its clients away when it closes, so that they come back by themselves, and takes no new ones', async () => {

@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server as HttpServer } from 'node:http';
 import { ApiError, LIMITS } from '@uswarm/contract';
-import type { Logger } from '@uswarm/service-kit';
+import type { EventBus } from '@uswarm/event-bus';
+import { createClientAddress, type Logger } from '@uswarm/service-kit';
 import { type DefaultEventsMap, type Namespace, Server, type Socket } from 'socket.io';
 import { createAdmission } from './features/connection/admission.js';
-import { createClientAddress } from './features/connection/client-address.js';
 import { connectError, createHandshake, type SessionData } from './features/connection/handshake.js';
 import { createSession, type SessionDeps } from './features/connection/session.js';
 import { departAll } from './features/connection/departure.js';
+import { checkSessions } from './features/connection/session-check.js';
+import { createSessionEnds, type SessionEnds } from './features/connection/session-ends.js';
 import { toErrorBody } from './error-body.js';
 import type { ServerToClientEvents } from './server-events.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers'> {
+export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus'> {
+  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd'>;
   /** Stays the caller's: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
   settings?: Partial<GatewaySettings>;
@@ -59,23 +62,44 @@ export function createGateway({
   });
 
   const namespace = io.of('/v1');
-  const handshake = createHandshake({ ...deps, clientAddress: createClientAddress(settings.trustedProxies) });
+  const now = (): number => performance.now();
+  const handshake = createHandshake({ ...deps, clientAddress: createClientAddress(settings.trustedProxies), now });
+  const sessionEnds = createSessionEnds(now);
+  const watching = deps.bus.onSessionEnd(sessionEnds.end);
+  watching.catch((error: unknown) => deps.logger.error({ err: error }, 'sessions that end cannot be heard of'));
+  const stopChecking = checkSessions({
+    ...deps,
+    open: sessionEnds.open,
+    everyMs: settings.sessionCheckMs,
+    timers,
+  });
   namespace.use(async (socket, next) => next(await handshake(socket)));
-  namespace.on('connection', (socket) => serve(socket, { ...deps, settings, timers }));
+  namespace.on('connection', (socket) => serve(socket, { ...deps, settings, timers, sessionEnds }));
   refuseDefaultNamespace(io, deps.logger);
 
   return {
     async close() {
       accepting = false;
+      stopChecking();
       await departAll(namespace.sockets.values(), settings.shutdownWindowMs);
       // And those whose handshake was under way.
       io.engine.close();
+      // Not waited for: with the bus away there is no subscription to end.
+      void watching.then(
+        (stop) => stop(),
+        () => undefined,
+      );
     },
   };
 }
 
-function serve(socket: GatewaySocket, deps: SessionDeps): void {
+function serve(socket: GatewaySocket, { sessionEnds, ...deps }: SessionDeps & { sessionEnds: SessionEnds }): void {
   forgetHandshake(socket);
+  const leave = sessionEnds.enter({ ...socket.data, close: () => socket.disconnect(true) });
+  if (leave === undefined) {
+    socket.disconnect(true);
+    return;
+  }
   deps.metrics.sockets.inc();
   const session = createSession(
     socket.data,
@@ -90,6 +114,7 @@ function serve(socket: GatewaySocket, deps: SessionDeps): void {
   socket.onAny(session.dispatch);
   socket.once('disconnect', () => {
     deps.metrics.sockets.dec();
+    leave();
     session.close();
   });
 }

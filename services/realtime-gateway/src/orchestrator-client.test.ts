@@ -59,7 +59,7 @@ async function failure(call: Promise<unknown>): Promise<ApiError> {
 
 describe('the orchestrator client', () => {
   it('asks who credentials belong to, in its own name and for the address of the client', async () => {
-    const answer = { user_id: USER, expires_at: null };
+    const answer = { user_id: USER, expires_at: null, token_hash: null };
     const { client, seen } = await against(json(200, answer));
     expect(await client.authenticate({ 'x-token': 't' }, '203.0.113.9', 'request-1')).toEqual(answer);
     expect(seen).toMatchObject([

@@ -5,6 +5,8 @@ import {
   INTERNAL_PATHS,
   type MessageSend,
   SendAnswer,
+  type SessionEnd,
+  SessionsAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
 import { type SigningKey, signInternalToken, traceHeaders, parseJson } from '@uswarm/service-kit';
@@ -23,6 +25,8 @@ export interface OrchestratorClient {
   subscriptions(userId: string, workspaceIds: readonly string[], requestId: string): Promise<SubscriptionsAnswer>;
   /** Stores a message; the same `local_id` and body gives the first answer again. */
   send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
+  /** Which of the sessions (at most 1,000) have ended, by their place. */
+  endedSessions(sessions: readonly Omit<SessionEnd, 'v'>[], requestId: string): Promise<SessionsAnswer>;
 }
 
 export interface OrchestratorClientOptions {
@@ -106,6 +110,8 @@ export function createOrchestratorClient({
       }),
     send: (userId, message, requestId) =>
       call({ path: INTERNAL_PATHS.send, subject: userId, body: message, requestId, answer: SendAnswer }),
+    endedSessions: (sessions, requestId) =>
+      call({ path: INTERNAL_PATHS.sessions, subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
     close: () => pool.close(),
   };
 }

@@ -15,6 +15,8 @@ export interface GatewaySettings extends DeliveryOptions {
   queuedEventsPerSocket: number;
   /** Milliseconds that the bus may take to confirm a subscription. */
   busTimeoutMs: number;
+  /** Milliseconds between two looks at whether the sessions of the sockets have ended. */
+  sessionCheckMs: number;
   /** Milliseconds over which a shutdown sends its clients away, so that they do not come back all at once. */
   shutdownWindowMs: number;
 }
@@ -26,6 +28,7 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   subscriptionsPerSocket: LIMITS.subscriptionsPerSocket,
   queuedEventsPerSocket: 64,
   busTimeoutMs: 5_000,
+  sessionCheckMs: 60_000,
   shutdownWindowMs: 3_000,
   gapTimeoutMs: 200,
   bufferLimit: 1_000,

@@ -27,12 +27,13 @@ export interface TestGateway {
 
 /** Knows one user and accepts everything; tests replace what they are about. */
 export const agreeable: OrchestratorClient = {
-  authenticate: async () => ({ user_id: USER, expires_at: null }),
+  authenticate: async () => ({ user_id: USER, expires_at: null, token_hash: null }),
   subscriptions: async (_userId, ids) => ({
     accepted: ids.map((workspace_id) => ({ workspace_id, last_seq: 0 })),
     rejected: [],
   }),
   send: async () => ({ message_id: MESSAGE }),
+  endedSessions: async () => ({ ended: [] }),
 };
 
 export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'settings'> {

@@ -3,6 +3,9 @@
 {{- include "uswarm.migrations.env" . }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "realtime" "variable" "REALTIME_REDIS_URL") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY") }}
+{{- if $values.secrets.admin.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEY") }}
+{{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "cursor" "variable" "CURSOR_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "identityHash" "variable" "IDENTITY_HASH_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY" "field" "privateKey") }}
@@ -21,6 +24,14 @@
   value: '8081'
 - name: INTERNAL_PORT
   value: '8082'
+- name: HTTP_TRUSTED_PROXIES
+  value: {{ join "," $values.http.trustedProxies | quote }}
+{{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends }}
+- name: RATE_{{ $name }}_PER_S
+  value: {{ int $limit.perSecond | quote }}
+- name: RATE_{{ $name }}_BURST
+  value: {{ int $limit.burst | quote }}
+{{- end }}
 - name: MIGRATE
   value: 'false'
 - name: DATABASE_MAX_CONNECTIONS
@@ -41,6 +52,15 @@
   value: {{ $values.runtime.defaultModel | quote }}
 - name: IDLE_SUSPEND_AFTER_S
   value: {{ int $values.runtime.idleSuspendAfterSeconds | quote }}
+{{ include "uswarm.orchestrator.files" .root }}
+{{- if $values.secrets.integrations.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_PROVIDERS" "field" "providers") }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_TOKEN_KEYS" "field" "tokenKeys") }}
+{{- end }}
+{{- if .values.integrations.existingConfigMap }}
+- name: INTEGRATION_CATALOG_FILE
+  value: /etc/uswarm/integrations/integrations.json
+{{- end }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}
 {{- if .values.legal.existingConfigMap }}
@@ -51,6 +71,48 @@
 - name: USWARM_ENV
   value: test
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "e2e" "variable" "E2E_TOKEN") }}
+{{- end }}
+{{- end }}
+
+{{/* Uploads: how links to them begin, where they are, how many. */}}
+{{- define "uswarm.orchestrator.files" -}}
+{{- $values := .Values }}
+{{- $ingress := "" }}
+{{- with $values.ingress }}
+{{- if .enabled }}{{ $ingress = printf "http%s://%s" (ternary "s" "" (ne .tls.secretName "")) .host }}{{ end }}
+{{- end }}
+- name: PUBLIC_URL
+  value: {{ default $ingress $values.http.publicUrl | quote }}
+- name: UPLOAD_BYTES
+  value: {{ int64 $values.orchestrator.uploads.maxBytes | quote }}
+- name: UPLOAD_BYTES_PER_USER
+  value: {{ int64 $values.orchestrator.uploads.maxBytesPerUser | quote }}
+- name: UPLOADS_AT_ONCE
+  value: {{ int $values.orchestrator.uploads.atOnce | quote }}
+{{- with $values.objectStorage }}
+{{- if .bucket }}
+- name: OBJECT_STORE
+  value: s3
+- name: S3_BUCKET
+  value: {{ .bucket | quote }}
+- name: S3_REGION
+  value: {{ .region | quote }}
+- name: S3_ENDPOINT
+  value: {{ .endpoint | quote }}
+- name: S3_PREFIX
+  value: {{ .prefix | quote }}
+- name: S3_PATH_STYLE
+  value: {{ get (dict "auto" "" "always" "true" "never" "false") .pathStyle | quote }}
+{{- if $values.secrets.objectStorage.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" $ "name" "objectStorage" "variable" "S3_ACCESS_KEY_ID" "field" "accessKeyId") }}
+{{ include "uswarm.secretEnv" (dict "root" $ "name" "objectStorage" "variable" "S3_SECRET_ACCESS_KEY" "field" "secretAccessKey") }}
+{{- end }}
+{{- else }}
+- name: OBJECT_STORE
+  value: file
+- name: OBJECT_DIRECTORY
+  value: /var/lib/uswarm/objects
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -37,7 +37,7 @@ function problemOf(seen: SeenResponse): string | undefined {
 }
 
 function documentedCodes(route: RouteDefinition | undefined): readonly ErrorCode[] {
-  if (route === undefined) return ['route_not_found'];
+  if (route === undefined) return ['route_not_found', 'rate_limited'];
   return [...commonErrors(route), ...(route.errors ?? []), 'not_implemented'];
 }
 

@@ -16,9 +16,10 @@ export function errorGroups(route: RouteDefinition): ErrorGroup[] {
 }
 
 export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponseObject {
+  const headers = HEADERS[status];
   return {
     description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].message}`).join('\n'),
-    ...(status === 429 ? { headers: rateHeaders } : {}),
+    ...(headers === undefined ? {} : { headers }),
     content: {
       'application/json': {
         schema: {
@@ -32,9 +33,16 @@ export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponse
   };
 }
 
-const rateHeaders: Record<string, oas31.ReferenceObject> = {
-  RateLimit: { $ref: '#/components/headers/RateLimit' },
-  'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
+
+/** What an error of this status carries besides its body. */
+const HEADERS: Record<number, Record<string, oas31.ReferenceObject>> = {
+  429: {
+    RateLimit: { $ref: '#/components/headers/RateLimit' },
+    'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+    ...retryAfter,
+  },
+  503: retryAfter,
 };
 
 const keyOf = ({ status, codes }: ErrorGroup): string => [status, ...codes].join(' ');

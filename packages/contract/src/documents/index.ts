@@ -1,2 +1,3 @@
 export { buildAsyncApi, type AsyncApiDocument } from './asyncapi.js';
+export { EXAMPLE } from './example-objects.js';
 export { buildOpenApi, type OpenApiDocument } from './openapi.js';

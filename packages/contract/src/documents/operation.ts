@@ -1,59 +1,81 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Id } from '../resources/primitives.js';
-import type { RouteDefinition } from '../routes/index.js';
+import type { OperationId, RouteDefinition } from '../routes/index.js';
 import { errorGroups, errorResponse, sharedName } from './error-responses.js';
+import { type Example, EXAMPLES } from './examples.js';
 import { headersOf, securityOf } from './security.js';
 
 /** One route as an OpenAPI operation. */
 export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
-  const body = requestBodyOf(route);
+  const example = EXAMPLES[route.operationId as OperationId];
+  const body = requestBodyOf(route, example);
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     security: securityOf(route.auth),
     requestParams: {
-      ...(route.params === undefined ? {} : { path: pathParameters(route.params) }),
-      ...(route.query === undefined ? {} : { query: route.query }),
+      ...(route.params === undefined ? {} : { path: pathParameters(route.params, example) }),
+      ...(route.query === undefined ? {} : { query: withExamples(route.query, example.query) }),
+      ...(route.headers === undefined ? {} : { header: route.headers }),
     },
     parameters: headersOf(route.auth),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...successResponses(route), ...errorResponses(route) },
+    responses: { ...successResponses(route, example), ...errorResponses(route) },
     ...(route.spec === 'extension' ? { 'x-extension': true } : {}),
   };
 }
 
-function pathParameters(params: NonNullable<RouteDefinition['params']>): z.ZodObject {
+function pathParameters(params: NonNullable<RouteDefinition['params']>, example: Example): z.ZodObject {
+  const schemas = Object.entries(params).map(([name, { kind }]) => [name, kind === 'id' ? Id : z.string().min(1)]);
+  return withExamples(z.object(Object.fromEntries(schemas)), example.params);
+}
+
+/** The same parameters, each with the value that the operation's example has for it. */
+function withExamples(parameters: z.ZodObject, values: Record<string, unknown> = {}): z.ZodObject {
   return z.object(
     Object.fromEntries(
-      Object.entries(params).map(([name, { kind }]) => [name, kind === 'id' ? Id : z.string().min(1)]),
+      Object.entries(parameters.shape).map(([name, schema]) => [name, withExample(schema as z.ZodType, values[name])]),
     ),
   );
 }
 
-function requestBodyOf(route: RouteDefinition): ZodOpenApiOperationObject['requestBody'] {
+function withExample(schema: z.ZodType, example: unknown): z.ZodType {
+  return example === undefined ? schema : schema.meta({ ...schema.meta(), param: { example } });
+}
+
+function requestBodyOf(route: RouteDefinition, example: Example): ZodOpenApiOperationObject['requestBody'] {
   if (route.multipart !== undefined) {
-    return { required: true, content: { 'multipart/form-data': { schema: route.multipart } } };
+    const content = { schema: route.multipart, example: example.multipart };
+    return { required: true, content: { 'multipart/form-data': content } };
   }
   if (route.body === undefined) return undefined;
+  const examples = Object.entries(example.body ?? {}).map(([name, value]) => [name, { value }]);
   return {
     required: route.bodyOptional !== true,
-    content: { 'application/json': { schema: route.body } },
+    content: { 'application/json': { schema: route.body, examples: Object.fromEntries(examples) } },
   };
 }
 
-function successResponses(route: RouteDefinition): ZodOpenApiResponsesObject {
+function successResponses(route: RouteDefinition, { answer }: Example): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, { description, schema }]) => [
       status,
-      schema === null ? { description } : { description, content: { [mediaTypeOf(schema)]: { schema } } },
+      schema === null
+        ? { description }
+        : { description, content: { [mediaTypeOf(schema)]: contentOf(schema, answer) } },
     ]),
   );
 }
 
+function contentOf(schema: z.ZodType, answer: unknown): { schema: z.ZodType; example?: unknown } {
+  return answer === undefined ? { schema } : { schema, example: answer };
+}
+
+/** A file has the type that it is of. */
 function mediaTypeOf(schema: z.ZodType): string {
-  return schema.meta()?.['format'] === 'binary' ? 'application/octet-stream' : 'application/json';
+  return schema.meta()?.['format'] === 'binary' ? '*/*' : 'application/json';
 }
 
 function errorResponses(route: RouteDefinition): ZodOpenApiResponsesObject {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentDataStatus, AgentModel, AgentRole, AgentRouteStatus, AgentSkill, ResponseLength } from '../enums.js';
+import { LIMITS } from '../limits.js';
 import { Id, Timestamp } from './primitives.js';
 
 /** spec: orchestrator §2.8 */
@@ -31,20 +32,51 @@ export const AgentDetails = z
     sort_order: z.int(),
     skills: z.array(AgentSkill),
     stats: z.strictObject({
-      total_messages: z.int().nonnegative(),
-      memory_used_pct: z.int().min(0).max(100),
+      total_messages: z
+        .int()
+        .nonnegative()
+        .meta({ description: 'Messages that the agent wrote, in all conversations.' }),
+      memory_used_pct: z.int().min(0).max(100).meta({
+        description: 'Of the memories that it may have; 0 only where it has none, 100 only where it can have no more.',
+      }),
     }),
   })
   .meta({ id: 'AgentDetails' });
+export type AgentDetails = z.output<typeof AgentDetails>;
 
 export const AgentPrompt = z
   .strictObject({ id: z.string(), name: z.string(), description: z.string(), content: z.string() })
   .meta({ id: 'AgentPrompt' });
+export type AgentPrompt = z.output<typeof AgentPrompt>;
+
+/** A prompt as a client sends it: bounded, since all of them go into every question to the model. */
+const PromptDraft = z.object({
+  id: z.string().min(1).max(128),
+  name: z.string().max(200),
+  description: z.string().max(1_000),
+  content: z.string().max(LIMITS.promptText),
+});
 
 /** spec: orchestrator §2.8 */
 export const AgentSettings = z
   .strictObject({ model: AgentModel, response_length: ResponseLength, prompts: z.array(AgentPrompt) })
   .meta({ id: 'AgentSettings' });
+export type AgentSettings = z.output<typeof AgentSettings>;
+
+/** What is absent stays; `prompts` replaces all of them. */
+export const UpdateAgentSettingsBody = z
+  .object({
+    model: AgentModel,
+    response_length: ResponseLength,
+    prompts: z
+      .array(PromptDraft)
+      .max(LIMITS.promptsPerAgent)
+      .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'has an id twice')
+      .meta({ description: 'Replaces all of them; each has an id of its own.' }),
+  })
+  .partial()
+  .meta({ id: 'UpdateAgentSettingsBody' });
+export type UpdateAgentSettingsBody = z.output<typeof UpdateAgentSettingsBody>;
 
 /** spec: orchestrator §2.8 */
 export const AgentTool = z
@@ -56,6 +88,7 @@ export const AgentTool = z
     enabled: z.boolean(),
   })
   .meta({ id: 'AgentTool' });
+export type AgentTool = z.output<typeof AgentTool>;
 
 /** spec: orchestrator §2.8 */
 export const AgentMemory = z
@@ -67,6 +100,24 @@ export const AgentMemory = z
     updated_at: Timestamp,
   })
   .meta({ id: 'AgentMemory' });
+export type AgentMemory = z.output<typeof AgentMemory>;
+
+/** A path ends or goes up at these, encoded or not: such a memory could never be named in one. */
+const PATH_DOTS = new Set(['.', '..']);
+
+export const CreateMemoryBody = z
+  .object({
+    key: z
+      .string()
+      .min(1)
+      .max(256)
+      .refine((key) => !PATH_DOTS.has(key), 'must not be . or ..')
+      .meta({ description: 'Any text but `.` and `..`; percent-encoded in the path that forgets it.' }),
+    content: z.string().meta({ description: 'At most 8 KiB of UTF-8, else `memory_too_large`.' }),
+    category: z.string().min(1).max(100).default('core'),
+  })
+  .meta({ id: 'CreateMemoryBody' });
+export type CreateMemoryBody = z.output<typeof CreateMemoryBody>;
 
 /** An agent inside a message or a delegation. spec: orchestrator §2.10 */
 export const AgentData = z

@@ -12,6 +12,13 @@ export const ModelCatalogItem = z
   .meta({ id: 'ModelCatalogItem' });
 export type ModelCatalogItem = z.output<typeof ModelCatalogItem>;
 
+/** A document as its own standard has it. */
+export const OpenApiBody = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiBody' });
+export type OpenApiBody = z.output<typeof OpenApiBody>;
+
+export const LegalDocumentName = z.enum(['terms_of_service', 'privacy_policy']);
+export type LegalDocumentName = z.output<typeof LegalDocumentName>;
+
 /** spec: orchestrator §2.4 */
 export const LegalStatus = z
   .strictObject({

@@ -22,6 +22,7 @@ export const IntegrationItem = z
 export const IntegrationCatalog = z
   .strictObject({ categories: z.array(IntegrationCategory), items: z.array(IntegrationItem) })
   .meta({ id: 'IntegrationCatalog' });
+export type IntegrationCatalog = z.output<typeof IntegrationCatalog>;
 
 /** spec: orchestrator §2.12 */
 export const OAuthConfiguration = z
@@ -31,6 +32,10 @@ export const OAuthConfiguration = z
     authorization_endpoint: z.string(),
     token_endpoint: z.string(),
     scopes: z.array(z.string()),
-    additional_parameters: z.record(z.string(), z.string()),
+    additional_parameters: z.record(z.string(), z.string()).meta({
+      description:
+        'Further parameters of the authorization URL. With `code_challenge_method` (S256) it needs a `code_challenge` too.',
+    }),
   })
   .meta({ id: 'OAuthConfiguration' });
+export type OAuthConfiguration = z.output<typeof OAuthConfiguration>;

@@ -86,13 +86,16 @@ export const MessageContent = z
   .meta({ id: 'MessageContent' });
 export type MessageContent = z.output<typeof MessageContent>;
 
-/** Offsets and lengths count UTF-16 code units of the text. spec: orchestrator §2.10 */
+const OFFSET = { description: 'Where the mention begins in the text, in UTF-16 code units; not within a character.' };
+const LENGTH = { description: 'How long it is, in UTF-16 code units; offset and length end within the text.' };
+
+/** spec: orchestrator §2.10 */
 export const Mention = z
   .strictObject({
     agent_id: Id,
     agent_name: z.string(),
-    offset: z.int().nonnegative(),
-    length: z.int().nonnegative(),
+    offset: z.int().nonnegative().meta(OFFSET),
+    length: z.int().nonnegative().meta(LENGTH),
   })
   .meta({ id: 'Mention' });
 export type Mention = z.output<typeof Mention>;
@@ -142,8 +145,8 @@ export const LocalId = z.string().min(1).max(128);
 const ClientMention = z.object({
   agent_id: z.uuid(),
   agent_name: z.string().max(200).default(''),
-  offset: z.int().nonnegative(),
-  length: z.int().nonnegative(),
+  offset: z.int().nonnegative().meta(OFFSET),
+  length: z.int().nonnegative().meta(LENGTH),
 });
 
 /** Everything but `id` is resolved from the upload; what a client claims is ignored. */

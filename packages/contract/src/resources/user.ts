@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CountryCode, CurrencyCode, LanguageTag } from './codes.js';
 import { Period, Timestamp } from './primitives.js';
 
 export const Preferences = z
@@ -55,13 +56,13 @@ export const UserPatch = z
     nickname: z.string().max(100),
     name: z.string().max(100),
     surname: z.string().max(100),
-    country_code: z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 alpha-2 code'),
-    date_of_birth: z.union([z.iso.date(), Timestamp]).nullable(),
+    country_code: CountryCode,
+    date_of_birth: z.union([z.iso.date(), Timestamp]).nullable().meta({ description: 'In the past; null clears it.' }),
     preferences: z
       .object({
         platform_theme: z.string().max(40),
-        platform_language: z.string().max(35),
-        currency_code: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code'),
+        platform_language: LanguageTag,
+        currency_code: CurrencyCode,
       })
       .partial(),
   })

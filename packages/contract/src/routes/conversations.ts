@@ -52,7 +52,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Deletes a conversation for good',
+    summary: 'Deletes a conversation for good, with its messages and attachments; replies on their way are stopped',
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: noContent,
@@ -63,7 +63,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/read',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Marks everything in the conversation as read',
+    summary: 'Marks everything that was shown in the conversation until now as read',
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: noContent,
@@ -91,10 +91,16 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
     auth: 'user',
     tag: 'messages',
-    summary: 'Messages that contain the text, newest first',
+    summary: 'Messages that contain every word of q, also within words and whatever the letter case; newest first',
     spec: 'orchestrator §4.4',
     params: conversation,
-    query: pageQuery.omit({ direction: true }).extend({ q: z.string().min(1).max(256) }),
+    query: pageQuery.omit({ direction: true }).extend({
+      q: z
+        .string()
+        .min(1)
+        .max(256)
+        .meta({ description: 'Words, parted by blanks; no character has a meaning of its own.' }),
+    }),
     responses: ok(MessagePage),
     errors: ['cursor_invalid'],
   }),
@@ -129,7 +135,7 @@ export const messageRoutes = [
     params: message,
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
     responses: ok(data(MessageData)),
-    errors: ['action_not_found', 'action_already_chosen'],
+    errors: ['action_not_found', 'action_already_chosen', 'turn_queue_full', 'token_limit_reached'],
   }),
   defineRoute({
     operationId: 'stopMessage',
@@ -137,7 +143,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
     auth: 'user',
     tag: 'messages',
-    summary: 'Stops a reply that is being written',
+    summary: 'Stops a reply that is being written or waits, named by itself or by the message that it answers',
     spec: 'extension',
     params: message,
     responses: noContent,

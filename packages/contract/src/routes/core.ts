@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Attachment, Health, LegalStatus, ModelCatalogItem } from '../resources/core.js';
+import { Attachment, Health, LegalStatus, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
 import { created, defineRoute, id, ok } from './define.js';
 
@@ -14,6 +14,16 @@ export const coreRoutes = [
     summary: 'Whether the service is online, and its version',
     spec: 'orchestrator §4.1',
     responses: ok(data(Health)),
+  }),
+  defineRoute({
+    operationId: 'getOpenApi',
+    method: 'get',
+    path: '/v1/openapi.json',
+    auth: 'public',
+    tag: 'core',
+    summary: 'This document',
+    spec: 'extension',
+    responses: ok(OpenApiBody, 'OpenAPI 3.1.'),
   }),
   defineRoute({
     operationId: 'listModels',
@@ -56,7 +66,13 @@ export const coreRoutes = [
     spec: 'orchestrator §4.1',
     multipart: z.object({ file: z.string().meta({ format: 'binary' }) }),
     responses: created(data(Attachment)),
-    errors: ['upload_file_missing', 'upload_too_large', 'upload_quota_exceeded', 'unsupported_media_type'],
+    errors: [
+      'malformed_form',
+      'unsupported_media_type',
+      'upload_file_missing',
+      'upload_too_large',
+      'upload_quota_exceeded',
+    ],
   }),
   defineRoute({
     operationId: 'getUpload',
@@ -68,9 +84,14 @@ export const coreRoutes = [
     spec: 'extension',
     params: { id: id('upload_not_found') },
     query: z.object({ sig: z.string().max(512) }),
+    headers: z.object({
+      range: z.string().optional().meta({ description: 'One part of the file; anything else gives the whole file.' }),
+      'if-range': z.string().optional().meta({ description: 'The ETag that the part has to be of.' }),
+    }),
     responses: {
       200: { description: 'The file.', schema: z.string().meta({ format: 'binary' }) },
+      206: { description: 'The part of the file that `Range` names.', schema: z.string().meta({ format: 'binary' }) },
     },
-    errors: ['upload_link_invalid'],
+    errors: ['upload_link_invalid', 'range_not_satisfiable'],
   }),
 ] as const;

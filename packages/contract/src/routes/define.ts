@@ -26,6 +26,8 @@ export interface RouteDefinition {
   spec: string;
   params?: Record<string, PathParameter>;
   query?: z.ZodObject;
+  /** Headers that the route itself reads, by their lower-case names. */
+  headers?: z.ZodObject;
   body?: z.ZodType;
   /** A body may be left out altogether. */
   bodyOptional?: true;

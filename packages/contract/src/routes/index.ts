@@ -7,6 +7,7 @@ import { integrationRoutes } from './integrations.js';
 import { agentRoutes, workspaceRoutes } from './workspaces.js';
 
 export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition } from './define.js';
+export type { ReplayedEvent } from './workspaces.js';
 export { pageQuery, type PageQuery } from './pages.js';
 
 /** Every route of `/v1`, in the order of the documents. */
@@ -32,6 +33,7 @@ export interface RouteInput<Operation extends OperationId> {
     ? { [Name in keyof Params]: string }
     : Record<never, never>;
   query: OutputOf<RouteOf<Operation>, 'query'>;
+  headers: OutputOf<RouteOf<Operation>, 'headers'>;
   body: OutputOf<RouteOf<Operation>, 'body'>;
 }
 

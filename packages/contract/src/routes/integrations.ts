@@ -45,7 +45,13 @@ export const integrationRoutes = [
       })
       .meta({ id: 'CompleteIntegrationBody' }),
     responses: noContent,
-    errors: ['integration_not_configured', 'integration_exchange_failed', 'redirect_url_not_allowed'],
+    errors: [
+      'integration_not_configured',
+      'redirect_url_not_allowed',
+      'integration_code_invalid',
+      'integration_exchange_failed',
+      'integration_unavailable',
+    ],
   }),
   defineRoute({
     operationId: 'disconnectIntegration',

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { DURABLE_EVENTS } from '../events/server.js';
-import { AgentModel, ResponseLength } from '../enums.js';
-import { AgentDetails, AgentMemory, AgentPrompt, AgentSettings, AgentSummary, AgentTool } from '../resources/agent.js';
+import {
+  AgentDetails,
+  AgentMemory,
+  AgentSettings,
+  AgentSummary,
+  AgentTool,
+  CreateMemoryBody,
+  UpdateAgentSettingsBody,
+} from '../resources/agent.js';
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
 import { WorkspaceUsage } from '../resources/user.js';
@@ -13,11 +20,18 @@ const workspaceName = z.string().trim().min(1).max(100);
 const workspace = { id: id('workspace_not_found') };
 const agent = { id: id('agent_not_found') };
 
-const replayed = z.strictObject({
-  seq: z.int().positive(),
-  event: z.enum(DURABLE_EVENTS),
-  payload: z.record(z.string(), z.unknown()),
-});
+/** A durable event as the socket would have sent it; see the AsyncAPI document for the payloads. */
+const ReplayedEvent = z
+  .strictObject({
+    seq: z.int().positive(),
+    event: z.enum(DURABLE_EVENTS),
+    payload: z.record(z.string(), z.unknown()).meta({
+      description:
+        'As on the socket, with what it is about as it is now. Of what is gone only `{workspace_id, seq, deleted: true, id}`.',
+    }),
+  })
+  .meta({ id: 'ReplayedEvent' });
+export type ReplayedEvent = z.output<typeof ReplayedEvent>;
 
 /** spec: orchestrator §4.3, the routes of a workspace */
 export const workspaceRoutes = [
@@ -94,11 +108,12 @@ export const workspaceRoutes = [
     path: '/v1/workspaces/{id}/events',
     auth: 'user',
     tag: 'workspaces',
-    summary: 'The durable events after a seq, as the socket would have sent them',
+    summary: 'The durable events after a seq, in order and without a gap; at most 500, then ask for more',
     spec: 'extension',
     params: workspace,
     query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
-    responses: ok(data(z.array(replayed))),
+    responses: ok(data(z.array(ReplayedEvent))),
+    errors: ['resync_required'],
   }),
   defineRoute({
     operationId: 'listAgents',
@@ -170,10 +185,7 @@ export const agentRoutes = [
     summary: 'Changes the settings that are present',
     spec: 'extension',
     params: agent,
-    body: z
-      .object({ model: AgentModel, response_length: ResponseLength, prompts: z.array(AgentPrompt).max(20) })
-      .partial()
-      .meta({ id: 'UpdateAgentSettingsBody' }),
+    body: UpdateAgentSettingsBody,
     responses: ok(data(AgentSettings)),
   }),
   defineRoute({
@@ -221,15 +233,12 @@ export const agentRoutes = [
     summary: 'Creates or replaces a memory; with `Prefer: return=minimal` the answer is 204',
     spec: 'orchestrator §4.3',
     params: agent,
-    body: z
-      .object({
-        key: z.string().min(1).max(256),
-        content: z.string().max(8_192),
-        category: z.string().min(1).max(100).default('core'),
-      })
-      .meta({ id: 'CreateMemoryBody' }),
+    headers: z.object({
+      prefer: z.string().optional().meta({ description: '`return=minimal` leaves the memory out of the answer: 204.' }),
+    }),
+    body: CreateMemoryBody,
     responses: { ...ok(data(AgentMemory)), ...noContent },
-    errors: ['memory_limit_reached'],
+    errors: ['memory_limit_reached', 'memory_too_large'],
   }),
   defineRoute({
     operationId: 'deleteAgentMemory',

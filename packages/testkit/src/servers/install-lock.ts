@@ -9,10 +9,10 @@ const WAIT_MS = 5 * 60_000;
  * Runs `task` while no other process of this machine does under the same lock file. The lock of a
  * process that died is taken over.
  *
- * @throws LocalError after five minutes of waiting.
+ * @throws LocalError after `waitMs` (five minutes) of waiting.
  */
-export async function withInstallLock<T>(file: string, task: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + WAIT_MS;
+export async function withInstallLock<T>(file: string, task: () => Promise<T>, waitMs = WAIT_MS): Promise<T> {
+  const deadline = performance.now() + waitMs;
   while (!(await acquire(file))) {
     if (performance.now() > deadline)
       throw new LocalError(`Another installation holds ${file}; remove it if there is none.`);

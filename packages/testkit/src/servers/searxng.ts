@@ -12,7 +12,8 @@ import { LocalError } from '../local-error.js';
 import { installSearxng, searxngAssets } from './searxng-install.js';
 import { type JsonEngine, searxngSettings } from './searxng-settings.js';
 
-export { installSearxng, type InstallOptions, type SearxngInstallation } from './searxng-install.js';
+export type { InstallOptions } from './python-packages.js';
+export { installSearxng } from './searxng-install.js';
 export type { JsonEngine } from './searxng-settings.js';
 
 const START_DEADLINE_MS = 60_000;

@@ -236,4 +236,66 @@ describe('the agent loop', () => {
     const { done } = await run([[text('Some'), abort, text(' more')]], { signal: controller.signal });
     expect(done).toMatchObject({ ...end, text: 'Some' });
   });
+
+  describe('that asks the user to choose', () => {
+    const card = (input: unknown): ToolCall => ({
+      id: 'k1',
+      name: 'action_card_tool',
+      arguments: typeof input === 'string' ? input : JSON.stringify(input),
+    });
+    const QUESTION = { title: 'Which?', actions: [{ label: 'A' }] };
+    const request = { tools: ['action_card_tool'] };
+
+    it('shows a message of its own under the id of the call, and no line beside it', async () => {
+      const { events, done } = await run(
+        [
+          [calls(card(QUESTION)), stop],
+          [text('Choose.'), stop],
+        ],
+        { request },
+      );
+      expect(events.filter((event) => event.case === 'message').map(({ value }) => value)).toEqual([
+        expect.objectContaining({
+          key: 'k1',
+          agentId: 'a',
+          content: expect.objectContaining({ type: 'action_card', title: 'Which?' }),
+        }),
+      ]);
+      expect(events.filter((event) => event.case === 'tool')).toEqual([]);
+      expect(done.text).toBe('Choose.');
+    });
+
+    it.each([['no JSON'], [{ title: '' }]])('badly, with %j, shows nothing and tells the model', async (input) => {
+      const { events, asked } = await run(
+        [
+          [calls(card(input)), stop],
+          [text('Sorry.'), stop],
+        ],
+        { request },
+      );
+      expect(events.filter((event) => event.case === 'message')).toEqual([]);
+      expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'k1', failed: true });
+    });
+
+    it('may not where the tool is switched off', async () => {
+      const { events, asked } = await run(
+        [
+          [calls(card(QUESTION)), stop],
+          [text('Well.'), stop],
+        ],
+        {
+          request: { tools: [] },
+        },
+      );
+      expect(asked[0]?.tools).toEqual([]);
+      expect(events.filter((event) => event.case === 'message')).toEqual([]);
+    });
+
+    it('can also where the tool server is down', async () => {
+      const tools: ToolSource = { ...noTools, list: () => Promise.reject(new Error('It is down.')) };
+      const { asked } = await run([[stop]], { tools, request: { tools: ['web_search_tool', 'action_card_tool'] } });
+      expect(asked[0]?.tools.map(({ name }) => name)).toEqual(['action_card_tool']);
+      expect(asked[0]?.system).toContain('It is down.');
+    });
+  });
 });

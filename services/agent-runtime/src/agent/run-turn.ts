@@ -1,6 +1,7 @@
 import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import type { ModelMessage, ModelProvider, ModelRequest, ToolCall, ToolDefinition } from '../models/model.js';
+import { actionCardTool } from '../tools/action-card.js';
 import type { ToolSource } from '../tools/tool.js';
 import { usageEvent } from '../turns/turn-events.js';
 import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
@@ -27,15 +28,19 @@ interface Offer {
   problem?: string;
 }
 
-/** The tools that the agent may use and that exist; a tool server that is down costs only the tools. */
+const BUILT_IN = [actionCardTool];
+
+/** The tools that the agent may use and that exist; a tool server that is down costs only its own. */
 async function offerTools(source: ToolSource, allowed: readonly string[], signal: AbortSignal): Promise<Offer> {
-  if (allowed.length === 0) return { tools: [] };
+  const own = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => allowed.includes(name));
+  const others = allowed.filter((name) => !own.some((tool) => tool.name === name));
+  if (others.length === 0) return { tools: own };
   try {
     const listed = await source.list(signal);
-    return { tools: listed.filter(({ name }) => allowed.includes(name)) };
+    return { tools: [...listed.filter(({ name }) => others.includes(name)), ...own] };
   } catch (error) {
     signal.throwIfAborted();
-    return { tools: [], problem: error instanceof Error ? error.message : String(error) };
+    return { tools: own, problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -79,13 +84,14 @@ async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource
   const offered = new Set(offer.tools.map(({ name }) => name));
   const system = systemPrompt(request, agent, { offered: offered.size > 0, problem: offer.problem });
   const messages: ModelMessage[] = toModelMessages(request, agent);
+  const calling = { tools, builtIn: BUILT_IN, offered, agentId: agent.id, writer, signal };
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const call = { model: agent.model, system, messages, tools: offer.tools };
     const { text, toolCalls } = await callModel(call, request.firstStep + step, deps);
     if (toolCalls.length === 0) return completed(writer.text);
     if (step + 1 === MAX_STEPS) break;
     messages.push({ role: 'assistant', text, toolCalls });
-    messages.push(...(await executeToolCalls(toolCalls, { tools, offered, writer, signal })));
+    messages.push(...(await executeToolCalls(toolCalls, calling)));
   }
   return failed(writer.text, 'step_limit_reached', `The agent did not come to an end within ${MAX_STEPS} steps.`);
 }

@@ -1,8 +1,8 @@
 import { ToolState } from '@uswarm/runtime-proto';
 import type { ModelMessage, ToolCall } from '../models/model.js';
-import type { ToolResult, ToolSource } from '../tools/tool.js';
+import type { BuiltInTool, ToolResult, ToolSource } from '../tools/tool.js';
 import { visibleText } from '../tools/untrusted-text.js';
-import { toolEvent } from '../turns/turn-events.js';
+import { messageEvent, toolEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
 
 /** Tool calls that a model may ask for in one step. */
@@ -32,8 +32,11 @@ function describe(name: string, query: string): string {
 
 export interface ToolCallDeps {
   tools: Pick<ToolSource, 'call'>;
+  builtIn: readonly BuiltInTool[];
   /** Names of what the model was offered. */
   offered: ReadonlySet<string>;
+  /** Who calls. */
+  agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
   signal: AbortSignal;
 }
@@ -49,7 +52,18 @@ async function run(
   return await tools.call(call.name, input, signal);
 }
 
+/** A tool of our own shows what it does by what it does: there is no line beside that says so. */
+function runBuiltIn(tool: BuiltInTool, call: ToolCall, { writer, agentId }: ToolCallDeps): ModelMessage {
+  const input = parseInput(call.arguments);
+  const problem = { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
+  const { text, failed, message } = input === undefined ? { ...problem, message: undefined } : tool.run(input);
+  if (message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: message }));
+  return { role: 'tool', callId: call.id, name: call.name, text, failed };
+}
+
 async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage> {
+  const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
+  if (builtIn !== undefined && deps.offered.has(call.name)) return runBuiltIn(builtIn, call, deps);
   const input = parseInput(call.arguments);
   const query = call.name === SEARCH_TOOL && typeof input?.['query'] === 'string' ? oneLine(input['query']) : '';
   const tool = oneLine(call.name);

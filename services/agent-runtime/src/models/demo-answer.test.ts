@@ -14,7 +14,7 @@ const found = (text: string, failed = false): ModelMessage => ({
 });
 const answerTo = (messages: ModelMessage[], tools = [search]): string => {
   const move = demoMove({ messages, tools });
-  return 'answer' in move ? move.answer : `searches for ${move.query}`;
+  return 'answer' in move ? move.answer : `searches for ${String(move.input['query'])}`;
 };
 
 describe('the demo model', () => {
@@ -78,6 +78,36 @@ describe('the demo model', () => {
     expect(answerTo([asked('search for x'), found('{"results":[]}'), asked('and you?')])).toContain(
       'You asked: and you?',
     );
+  });
+
+  describe('asked for options', () => {
+    const cardTool: ToolDefinition = { name: 'action_card_tool', description: '', inputSchema: {} };
+
+    it.each(['Give me some options', 'What are my choices?', 'Show an action card', 'offer an action_card'])(
+      'offers a card: %s',
+      (question) => {
+        expect(demoMove({ messages: [asked(question)], tools: [search, cardTool] })).toMatchObject({
+          tool: 'action_card_tool',
+          input: { title: expect.any(String), actions: [{}, {}, {}] },
+        });
+      },
+    );
+
+    it('waits for the choice, and then goes on', () => {
+      const shown: ModelMessage = {
+        role: 'tool',
+        callId: 'c',
+        name: 'action_card_tool',
+        text: 'Shown.',
+        failed: false,
+      };
+      expect(answerTo([asked('options'), shown], [cardTool])).toBe('[demo] Please choose.');
+      expect(answerTo([asked('options'), shown, asked('Continue')], [cardTool])).toContain('You asked: Continue');
+    });
+
+    it('answers where it has no cards', () => {
+      expect(answerTo([asked('Give me some options')])).toContain('You asked: Give me some options');
+    });
   });
 
   it('finds no sources in what is not a search result', () => {

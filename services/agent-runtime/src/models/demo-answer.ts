@@ -1,6 +1,7 @@
+import { ACTION_CARD_TOOL } from '../tools/action-card.js';
 import type { ModelMessage, ModelRequest } from './model.js';
 
-export const SEARCH_TOOL = 'web_search_tool';
+const SEARCH_TOOL = 'web_search_tool';
 
 const LABEL = '[demo]';
 const MAX_QUERY = 400;
@@ -9,8 +10,18 @@ const WHAT_DEMO_IS =
   'This is the demo model: it only repeats the question and uses the search tool for real. ' +
   'For real answers set OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL and start again.';
 
-/** What the demo model does next: a search, or an answer. */
-export type DemoMove = { query: string } | { answer: string };
+/** What the demo model does next: a tool call, or an answer. */
+export type DemoMove = { tool: string; input: Record<string, unknown> } | { answer: string };
+
+const CARD = {
+  title: 'How shall we go on?',
+  description: `${LABEL} Choose one of these options.`,
+  actions: [
+    { label: 'Continue', style: 'primary' },
+    { label: 'Start over', style: 'secondary' },
+    { label: 'Cancel', style: 'destructive' },
+  ],
+};
 
 function lastIndexOfUser(messages: readonly ModelMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'user');
@@ -18,6 +29,10 @@ function lastIndexOfUser(messages: readonly ModelMessage[]): number {
 
 function asksForSearch(text: string): boolean {
   return /search|look up|find|sources|web/i.test(text);
+}
+
+function asksForOptions(text: string): boolean {
+  return /\b(?:options|choices|action[ _-]card)\b/i.test(text);
 }
 
 /** What is to be searched for, without the words around it ("Search the web for … and answer with sources"). */
@@ -71,7 +86,8 @@ export function readSearchOutcome(text: string): SearchOutcome {
   return { failed: status === 'upstream_failed', sources: listOf(results, isSource), notes: listOf(notes, isText) };
 }
 
-function answerFromTool({ text, failed }: Extract<ModelMessage, { role: 'tool' }>): string {
+function answerFromTool({ name, text, failed }: Extract<ModelMessage, { role: 'tool' }>): string {
+  if (name === ACTION_CARD_TOOL) return failed ? `${LABEL} ${text}` : `${LABEL} Please choose.`;
   if (failed) return `${LABEL} The search failed: ${text}`;
   const outcome = readSearchOutcome(text);
   const notes = outcome.notes.join(' ');
@@ -91,7 +107,9 @@ export function demoMove({ messages, tools }: Pick<ModelRequest, 'messages' | 't
   const result = messages.slice(index + 1).findLast((message) => message.role === 'tool');
   if (result !== undefined) return { answer: answerFromTool(result) };
   const wanted = asksForSearch(question);
-  if (wanted && tools.some(({ name }) => name === SEARCH_TOOL)) return { query: topicOf(question) };
+  const offered = (tool: string): boolean => tools.some(({ name }) => name === tool);
+  if (wanted && offered(SEARCH_TOOL)) return { tool: SEARCH_TOOL, input: { query: topicOf(question) } };
+  if (asksForOptions(question) && offered(ACTION_CARD_TOOL)) return { tool: ACTION_CARD_TOOL, input: CARD };
   const note = wanted ? `\n\n${SEARCH_TOOL} is not available to this agent, so nothing was searched.` : '';
   return { answer: `${LABEL} You asked: ${question}${note}\n\n${WHAT_DEMO_IS}` };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { demoMove, SEARCH_TOOL } from './demo-answer.js';
+import { demoMove } from './demo-answer.js';
 import type { ModelEvent, ModelMessage, ModelProvider, ModelRequest } from './model.js';
 
 export interface DemoDeps {
@@ -28,12 +28,12 @@ export function createDemoProvider({ delayMs }: DemoDeps): ModelProvider {
       promptTokens: promptTokens(request),
       completionTokens: tokens(completion.length),
     });
-    if ('query' in move) {
+    if ('tool' in move) {
       const callNumber = request.messages.filter(({ role }) => role === 'tool').length + 1;
       const call = {
         id: `demo_call_${callNumber}`,
-        name: SEARCH_TOOL,
-        arguments: JSON.stringify({ query: move.query }),
+        name: move.tool,
+        arguments: JSON.stringify(move.input),
       };
       yield { type: 'tool_calls', calls: [call] };
       yield usage(call.arguments);

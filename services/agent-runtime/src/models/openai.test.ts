@@ -190,6 +190,15 @@ describe('the name of the model', () => {
       'small',
     ],
     ['the default itself, where it is no id', '', { byId, preferred: 'best' }, 'best'],
+    [
+      'the default itself also where OPENAI_MODEL names another',
+      '',
+      { byId, fallback: 'any', preferred: 'best' },
+      'best',
+    ],
+    ['that of sonnet where there is no default', '', { byId: { ...byId, sonnet: 'mid' }, fallback: 'any' }, 'mid'],
+    ['OPENAI_MODEL where there is nothing else', '', { byId, fallback: 'any' }, 'any'],
+    ['a name of the provider’s as it is', 'gpt-x', { byId, fallback: 'any', preferred: 'flash' }, 'gpt-x'],
   ])('is %s', (_name, requested, names, expected) => {
     expect(resolveModel(requested, names)).toBe(expected);
   });

@@ -27,12 +27,15 @@ export interface OpenAiDeps {
 }
 
 const CATALOGUE = new Set(['flash', 'sonnet', 'opus']);
+/** Where neither the request nor the configuration says which. */
+const DEFAULT_ID = 'sonnet';
 
 /** @throws ModelError when nothing names a model. */
 export function resolveModel(requested: string, { byId, fallback, preferred }: ModelNames): string {
-  const id = requested || (preferred ?? '');
+  const id = requested || preferred || DEFAULT_ID;
+  if (!CATALOGUE.has(id)) return id;
   const own = CATALOGUE.has(preferred ?? '') ? undefined : preferred;
-  const model = byId[id] ?? fallback ?? own ?? (CATALOGUE.has(id) ? undefined : id);
+  const model = byId[id] ?? fallback ?? own;
   if (model) return model;
   throw new ModelError('model_rejected', 'No model is configured: set OPENAI_MODEL to the name of one.');
 }

@@ -1,9 +1,17 @@
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { ToolDefinition } from '../models/model.js';
 
 /** What came of a tool call. The text is untrusted data, whoever wrote the tool. */
 export interface ToolResult {
   text: string;
   failed: boolean;
+}
+
+/** A tool of the runtime itself. It calls nobody, and what it does is what is shown. */
+export interface BuiltInTool {
+  definition: ToolDefinition;
+  /** `message` is shown as a message of the agent's own, as a MessageContent of the REST contract. */
+  run(input: Record<string, unknown>): ToolResult & { message?: JsonObject };
 }
 
 /** Somewhere tools come from. */

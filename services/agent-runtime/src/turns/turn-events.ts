@@ -3,6 +3,7 @@ import {
   type AgentActivity,
   ActivitySchema,
   ChunkSchema,
+  MessageSchema,
   type Done,
   ToolSchema,
   type TurnEvent,
@@ -23,6 +24,12 @@ export const chunkEvent = (text: string): TurnEventBody => ({ case: 'chunk', val
 export const toolEvent = (tool: MessageInitShape<typeof ToolSchema>): TurnEventBody => ({
   case: 'tool',
   value: create(ToolSchema, tool),
+});
+
+/** A message of the agent's own, besides its reply. */
+export const messageEvent = (message: MessageInitShape<typeof MessageSchema>): TurnEventBody => ({
+  case: 'message',
+  value: create(MessageSchema, message),
 });
 
 export const usageEvent = (usage: MessageInitShape<typeof UsageSchema>): TurnEventBody => ({

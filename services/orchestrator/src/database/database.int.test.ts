@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
+import { startCuttableProxy } from '../../test/cuttable-proxy.js';
 import { eventually } from '../../test/eventually.js';
 import { type Database, openDatabase } from './database.js';
 
@@ -49,6 +50,32 @@ describe('connections', () => {
       (pid) => pid !== before,
     );
     expect(after).not.toBe(before);
+  });
+
+  it('one that does not answer is given up with its statement, also within a transaction', async () => {
+    const proxy = await startCuttableProxy(testDatabase.url);
+    const impatient = openDatabase({
+      url: proxy.redirect(testDatabase.url),
+      maxConnections: 1,
+      answerDeadlineMs: 300,
+    });
+    const before = await pidOf(impatient);
+    proxy.freeze();
+    await expect(pidOf(impatient)).rejects.toThrow('Query read timeout');
+    proxy.thaw();
+    const after = await pidOf(impatient);
+    expect(after).not.toBe(before);
+    const transaction = impatient.transaction().execute(async (tx) => {
+      await pidOf(tx);
+      proxy.freeze();
+      await pidOf(tx);
+    });
+    // What the rollback met, on the connection that was given up.
+    await expect(transaction).rejects.toThrow('Client was closed');
+    proxy.thaw();
+    expect(await pidOf(impatient)).not.toBe(after);
+    await impatient.destroy();
+    await proxy.close();
   });
 
   it('reads bigint as a number', async () => {

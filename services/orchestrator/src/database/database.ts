@@ -14,18 +14,45 @@ export interface DatabaseOptions {
   url: string;
   /** Connections of this process. */
   maxConnections?: number;
+  /** Milliseconds after which a statement that is not answered counts as lost. */
+  answerDeadlineMs?: number;
+}
+
+/** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
+const STATEMENT_DEADLINE_MS = 10_000;
+const ANSWER_DEADLINE_MS = 12_000;
+const NO_ANSWER = 'Query read timeout';
+
+/** Gives a connection up with the statement that was not answered: else the next one would wait behind it. */
+class ImpatientClient extends pg.Client {
+  // Of the many forms of `query` the pool's users take the one that gives a promise.
+  override query(...parameters: unknown[]): never {
+    const answer: unknown = Reflect.apply(super.query, this, parameters);
+    if (answer instanceof Promise) {
+      answer.catch((error: unknown) => {
+        if (error instanceof Error && error.message === NO_ANSWER) void this.end();
+      });
+    }
+    return answer as never;
+  }
 }
 
 /**
  * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
  * deadline: a request never waits for ever on a lock.
  */
-export function openDatabase({ url, maxConnections = 20 }: DatabaseOptions): Database {
+export function openDatabase({
+  url,
+  maxConnections = 20,
+  answerDeadlineMs = ANSWER_DEADLINE_MS,
+}: DatabaseOptions): Database {
   const pool = new pg.Pool({
+    Client: ImpatientClient,
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
-    statement_timeout: 10_000,
+    statement_timeout: STATEMENT_DEADLINE_MS,
+    query_timeout: answerDeadlineMs,
     // A process that hangs within a transaction must not keep its locks.
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,

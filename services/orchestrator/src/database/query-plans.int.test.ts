@@ -1,15 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { createAgentHistoryStore } from '../features/agents/agent-history.store.js';
+import { createAgentSettingsStore } from '../features/agents/agent-settings.store.js';
 import { createAgentStore } from '../features/agents/agents.store.js';
+import { createMemoryStore } from '../features/agents/memories.store.js';
+import { createAuditStore } from '../features/admin/audit.store.js';
+import { createSessionStore } from '../features/auth/sessions.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
+import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createEventStore } from '../features/events/events.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
+import { createUsageStore } from '../features/usage/usage.store.js';
 import { createUserStore } from '../features/users/users.store.js';
 import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
+import { fillAgents, fillMessages, fillPeople, fillTurns, fillWorkspaces } from '../../test/fill.js';
 import { sequentialScans } from '../../test/query-plans.js';
 import { createWorkStore } from '../work/work.store.js';
 import type { Database } from './database.js';
@@ -19,35 +26,87 @@ const MESSAGES = 10;
 
 describe('hot statements read no large table from end to end', () => {
   let db: MigratedDatabase;
-  let place: { userId: string; workspaceId: string; conversationId: string; messageId: string };
+  let place: { userId: string; workspaceId: string; agentId: string; conversationId: string; messageId: string };
   beforeAll(async () => {
     db = await createMigratedDatabase();
     await fillWorkspaces(db.database, WORKSPACES);
     await fillMessages(db.database, MESSAGES);
     await fillTurns(db.database);
+    await fillPeople(db.database);
+    await fillAgents(db.database, 2);
     // As in a running system: nearly all events are published.
     await sql`UPDATE workspace_events SET published_at = now() WHERE seq < ${MESSAGES} OR workspace_id::text LIKE '%1'`.execute(
       db.database,
     );
     await sql`VACUUM ANALYZE`.execute(db.database);
     const { rows } = await sql<typeof place>`
-      SELECT w.owner_id AS "userId", w.id AS "workspaceId", m.conversation_id AS "conversationId", m.id AS "messageId"
-      FROM messages m JOIN workspaces w ON w.id = m.workspace_id WHERE m.seq = 7 LIMIT 1`.execute(db.database);
+      SELECT w.owner_id AS "userId", w.id AS "workspaceId", a.id AS "agentId", m.conversation_id AS "conversationId",
+        m.id AS "messageId"
+      FROM messages m JOIN workspaces w ON w.id = m.workspace_id
+      JOIN agents a ON a.workspace_id = w.id AND a.sort_order = 1 WHERE m.seq = 7 LIMIT 1`.execute(db.database);
     [place] = rows as [typeof place];
   });
   afterAll(() => db.close());
-
-  const { append, takeUnpublished, markPublished } = createEventStore();
 
   it.each<[string, (database: Database) => Promise<unknown>]>([
     [
       'the user of an identity',
       (database) => createUserStore(database).find({ issuer: 'filled', subject: place.userId }),
     ],
+    [
+      'a caller with a token',
+      (database) => createSessionStore(database).look({ issuer: 'filled', subject: place.userId }, Buffer.alloc(32)),
+    ],
+    [
+      'a token that is logged out',
+      (database) => createSessionStore(database).revoke(Buffer.alloc(32, 1), new Date(), database),
+    ],
+    [
+      'whether sessions have ended',
+      (database) => createSessionStore(database).ended([{ user_id: place.userId, token_hash: 'ab'.repeat(32) }]),
+    ],
+    [
+      'a device recorded',
+      (database) =>
+        createDeviceStore(database).record(place.userId, { id: 'd', info: '', version: '', timezone: '' }, 20),
+    ],
+    ['a push token dropped', (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database)],
+    ['what a user used', (database) => createUsageStore(database).ofUser(place.userId, '2026-03')],
+    ['what a workspace used', (database) => createUsageStore(database).ofWorkspace(place.workspaceId, '2026-03')],
+    ['what was done to a user', (database) => createAuditStore(database).list(50, place.userId)],
     ['the workspaces of a user', (database) => createWorkspaceStore(database).listOwned(place.userId)],
     ['one workspace', (database) => createWorkspaceStore(database).findOwned(place.workspaceId, place.userId)],
     ['whose a workspace is', (database) => createWorkspaceStore(database).isOwnedBy(place.workspaceId, place.userId)],
     ['the agents of a workspace', (database) => createAgentStore(database).members(place.workspaceId)],
+    ['one agent', (database) => createAgentStore(database).find(place.userId, place.agentId)],
+    ['the details of an agent', (database) => createAgentStore(database).findDetails(place.userId, place.agentId)],
+    ['whose an agent is', (database) => createAgentStore(database).isOwnedBy(place.agentId, place.userId)],
+    ['the settings of an agent', (database) => createAgentSettingsStore(database).find(place.userId, place.agentId)],
+    [
+      'changed settings',
+      (database) => createAgentSettingsStore(database).update(place.userId, place.agentId, { model: 'opus' }),
+    ],
+    [
+      'a switched tool',
+      (database) =>
+        createAgentSettingsStore(database).switchTool(place.userId, place.agentId, { name: 'x', enabled: true }),
+    ],
+    ['the memories of an agent', (database) => createMemoryStore(database).list(place.agentId, undefined)],
+    ['what an agent is told of them', (database) => createMemoryStore(database).recall(place.agentId, 1_000)],
+    ['memories locked', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],
+    [
+      'a memory written',
+      (database) =>
+        createMemoryStore(database).put(place.agentId, { key: 'k', content: 'x', category: 'core' }, 500, database),
+    ],
+    ['a memory forgotten', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
+    ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],
+    ['an older page of it', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', 1_002, 50)],
+    ['a newer page of it', (database) => createAgentHistoryStore(database).page(place.agentId, 'newer', 1_001, 50)],
+    [
+      'whether there is more of it',
+      (database) => createAgentHistoryStore(database).hasAny(place.agentId, 'newer', 1_001),
+    ],
     ['the conversations of a workspace', (database) => createConversationStore(database).list(place.workspaceId)],
     ['one conversation', (database) => createConversationStore(database).find(place.workspaceId, place.conversationId)],
     [
@@ -80,13 +139,16 @@ describe('hot statements read no large table from end to end', () => {
     [
       'an event written',
       (database) =>
-        append({ workspaceId: place.workspaceId, type: 'message.updated', subjectId: place.messageId }, database),
+        createEventStore(database).append(
+          { workspaceId: place.workspaceId, type: 'message.updated', subjectId: place.messageId },
+          database,
+        ),
     ],
-    ['events taken', (database) => takeUnpublished(50, 500, database)],
+    ['events taken', (database) => createEventStore(database).takeUnpublished(50, 500, database)],
     [
       'events marked',
       (database) =>
-        markPublished(
+        createEventStore(database).markPublished(
           [{ workspaceId: place.workspaceId, seq: 3, type: 'message.new', subjectId: place.messageId }],
           database,
         ),

@@ -1,11 +1,17 @@
 import type {
+  AgentModel,
+  AgentPrompt,
   AgentRole,
   Attachment,
+  AttachmentType,
   ConversationType,
+  IntegrationProvider,
+  LegalDocumentName,
   Mention,
   MessageContent,
   MessageRole,
   MessageStatus,
+  ResponseLength,
 } from '@uswarm/contract';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
@@ -95,8 +101,27 @@ export interface AgentsTable {
   skills: string[];
   sort_order: number;
   activity: Generated<AgentActivity>;
+  model: AgentModel | null;
+  response_length: Generated<ResponseLength>;
+  prompts: ColumnType<AgentPrompt[], string | undefined, string>;
   created_at: CreatedAt;
   updated_at: Timestamp | null;
+}
+
+export interface AgentToolsTable {
+  agent_id: string;
+  name: string;
+  enabled: boolean;
+  updated_at: UpdatedAt;
+}
+
+export interface AgentMemoriesTable {
+  agent_id: string;
+  key: string;
+  content: string;
+  category: string;
+  created_at: CreatedAt;
+  updated_at: UpdatedAt;
 }
 
 export interface ConversationsTable {
@@ -123,11 +148,20 @@ export interface MessagesTable {
   local_id: string | null;
   body_hash: Buffer | null;
   mentions: ColumnType<Mention[], string | undefined, string>;
-  attachments: ColumnType<Attachment[], string | undefined, string>;
+  /** Links are made when they are shown. */
+  attachments: ColumnType<Omit<Attachment, 'url'>[], string | undefined, string>;
   turn_id: string | null;
   turn_key: string | null;
+  shown_seq: ColumnType<number | null, number | null | undefined, number | null>;
+  search_text: ColumnType<string | null, never, never>;
   created_at: CreatedAt;
   updated_at: UpdatedAt;
+}
+
+export interface SpentLocalIdsTable {
+  workspace_id: string;
+  sender_id: string;
+  local_id_hash: Buffer;
 }
 
 export type TurnStatus = 'queued' | 'running' | 'done' | 'failed' | 'stopped';
@@ -143,6 +177,7 @@ export interface TurnsTable {
   generation: Generated<number>;
   runtime_instance: string | null;
   error_code: string | null;
+  stop_requested: Generated<boolean>;
   created_at: CreatedAt;
   started_at: Timestamp | null;
   finished_at: Timestamp | null;
@@ -157,6 +192,99 @@ export interface UsageEntriesTable {
   model: string;
   prompt_tokens: number;
   completion_tokens: number;
+  created_at: CreatedAt;
+}
+
+export interface UsagePeriodsTable {
+  user_id: string;
+  /** `2026-11`, in UTC. */
+  period: string;
+  workspace_id: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+export interface RevokedTokensTable {
+  token_hash: Buffer;
+  expires_at: Date;
+}
+
+export interface DevicesTable {
+  user_id: string;
+  device_id: string;
+  info: Generated<string>;
+  app_version: Generated<string>;
+  timezone: Generated<string>;
+  push_token: string | null;
+  push_token_hash: Buffer | null;
+  created_at: CreatedAt;
+  last_seen_at: UpdatedAt;
+}
+
+export interface LegalDocumentsTable {
+  document: LegalDocumentName;
+  version: string;
+  content: string;
+  published_at: CreatedAt;
+}
+
+export interface LegalAcceptancesTable {
+  user_id: string;
+  document: LegalDocumentName;
+  version: string;
+  accepted_at: CreatedAt;
+}
+
+export interface AuditLogTable {
+  id: string;
+  at: CreatedAt;
+  actor: string;
+  action: string;
+  user_id: string | null;
+  subject_id: string | null;
+  details: JSONColumnType<Record<string, unknown>>;
+}
+
+/** `removing`: the file is going, or gone, and the row with it in a moment. */
+export type UploadState = 'receiving' | 'stored' | 'removing';
+
+export interface UploadsTable {
+  id: string;
+  user_id: string | null;
+  state: Generated<UploadState>;
+  attached: Generated<boolean>;
+  name: Generated<string>;
+  type: Generated<AttachmentType>;
+  mime_type: Generated<string>;
+  size: Generated<number>;
+  created_at: CreatedAt;
+}
+
+export interface MessageAttachmentsTable {
+  message_id: string;
+  upload_id: string;
+}
+
+export interface IntegrationsTable {
+  id: string;
+  user_id: string;
+  provider: IntegrationProvider;
+  key_id: string;
+  tokens: Buffer;
+  code_hash: Buffer;
+  expires_at: Timestamp | null;
+  refresh_at: Timestamp | null;
+  created_at: CreatedAt;
+  updated_at: UpdatedAt;
+}
+
+export interface IntegrationRevocationsTable {
+  id: string;
+  user_id: string;
+  provider: IntegrationProvider;
+  key_id: string;
+  tokens: Buffer;
   created_at: CreatedAt;
 }
 
@@ -190,10 +318,23 @@ export interface Schema {
   runtimes: RuntimesTable;
   runtime_processes: RuntimeProcessesTable;
   agents: AgentsTable;
+  agent_tools: AgentToolsTable;
+  agent_memories: AgentMemoriesTable;
   conversations: ConversationsTable;
   messages: MessagesTable;
+  spent_local_ids: SpentLocalIdsTable;
   turns: TurnsTable;
   usage_entries: UsageEntriesTable;
+  usage_periods: UsagePeriodsTable;
+  revoked_tokens: RevokedTokensTable;
+  devices: DevicesTable;
+  legal_documents: LegalDocumentsTable;
+  legal_acceptances: LegalAcceptancesTable;
+  audit_log: AuditLogTable;
+  uploads: UploadsTable;
+  message_attachments: MessageAttachmentsTable;
+  integrations: IntegrationsTable;
+  integration_revocations: IntegrationRevocationsTable;
   workspace_events: WorkspaceEventsTable;
   work: WorkTable;
 }

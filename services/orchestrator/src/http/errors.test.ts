@@ -18,6 +18,8 @@ describe('toApiError', () => {
     ['a deadlock', withCode('40P01')],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
     ['a connection that broke before', new Error('Client has encountered a connection error and is not queryable')],
+    ['a connection that was given up', new Error('Client was closed and is not queryable')],
+    ['a statement that is not answered', new Error('Query read timeout')],
     ['a pool that is used up', new Error('timeout exceeded when trying to connect')],
   ])('makes service_unavailable of %s', (_what, error) => {
     expect(toApiError(error)).toMatchObject({ code: 'service_unavailable', retryable: true, cause: error });

@@ -1,6 +1,8 @@
 import { ApiError, type ErrorBody, type ErrorCode } from '@uswarm/contract';
 import { currentContext, type Logger } from '@uswarm/service-kit';
 import type { ErrorRequestHandler } from 'express';
+import { exhaustedField } from '../features/rate-limits/rate-headers.js';
+import { showLimit } from './rate-limit.js';
 
 /** Postgres, Redis or a peer is away: the same request may work in a moment. */
 const UNAVAILABLE = new Set([
@@ -21,6 +23,18 @@ const UNAVAILABLE = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
 ]);
+
+/** What the Postgres driver and its pool say without a code. */
+const NO_CONNECTION = [
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'Query read timeout',
+  'timeout exceeded when trying to connect',
+];
+
+/** Most outages are a restart; asking again sooner would only add to it. */
+const UNAVAILABLE_RETRY_MS = 1_000;
 
 /** Errors of the body parser, by its own `type`. */
 const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
@@ -46,11 +60,9 @@ export function toApiError(error: unknown): ApiError {
   if (parserError !== undefined) return new ApiError(parserError, { cause: error });
   const message = error instanceof Error ? error.message : '';
   const unavailable =
-    (typeof code === 'string' && UNAVAILABLE.has(code)) ||
-    message.startsWith('Connection terminated') ||
-    message.startsWith('Client has encountered a connection error') ||
-    message.startsWith('timeout exceeded when trying to connect');
-  return new ApiError(unavailable ? 'service_unavailable' : 'internal_error', { cause: error });
+    (typeof code === 'string' && UNAVAILABLE.has(code)) || NO_CONNECTION.some((start) => message.startsWith(start));
+  if (!unavailable) return new ApiError('internal_error', { cause: error });
+  return new ApiError('service_unavailable', { cause: error, extra: { retry_after_ms: UNAVAILABLE_RETRY_MS } });
 }
 
 /** spec: orchestrator §7 */
@@ -67,15 +79,19 @@ export function errorBody(error: ApiError): ErrorBody {
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     const error = toApiError(thrown);
+    response.locals['code'] = error.code;
     if (error.status >= 500 && error.code !== 'not_implemented') {
-      logger.error({ err: error.cause ?? thrown, code: error.code, ...currentContext() }, 'a request failed');
+      logger.error({ err: error.cause ?? thrown, code: error.code }, 'a request failed');
     }
     if (response.headersSent) {
       next(thrown);
       return;
     }
-    const retryAfter = error.extra['retry_after_ms'];
-    if (typeof retryAfter === 'number') response.set('Retry-After', String(Math.ceil(retryAfter / 1000)));
+    const { retry_after_ms: retryAfter, limit } = error.extra;
+    if (typeof retryAfter === 'number') {
+      response.set('Retry-After', String(Math.ceil(retryAfter / 1000)));
+      if (typeof limit === 'string') showLimit(response, exhaustedField(limit, retryAfter));
+    }
     response.status(error.status).json(errorBody(error));
   };
 }

@@ -1,5 +1,7 @@
 import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
+import type { FileAnswer } from './file-answer.js';
+import type { IncomingForm } from './form.js';
 
 type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends 'user'
   ? UserActor
@@ -10,11 +12,13 @@ type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends
 /** What a handler gets: parsed input and who asks. */
 export interface HandlerInput<Operation extends OperationId> extends RouteInput<Operation> {
   actor: ActorOf<Operation>;
+  form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
 
-export type Handler<Operation extends OperationId> = (
-  input: HandlerInput<Operation>,
-) => Promise<RouteAnswer<Operation>>;
+/** A file is answered as one, not as the text that its schema speaks of. */
+type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' ? FileAnswer : RouteAnswer<Operation>;
+
+export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 
 /** Handlers by operation; a documented route without one answers 501. */
 export type Handlers = { [Operation in OperationId]?: Handler<Operation> };

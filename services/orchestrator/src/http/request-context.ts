@@ -1,31 +1,78 @@
 import { randomUUID } from 'node:crypto';
 import type { RouteDefinition } from '@uswarm/contract';
-import { type Logger, type Registry, runInContext } from '@uswarm/service-kit';
-import type { RequestHandler } from 'express';
+import {
+  deviceLogFields,
+  type Logger,
+  readDevice,
+  type Registry,
+  type RequestContext,
+  runInContext,
+} from '@uswarm/service-kit';
+import type { Request, RequestHandler, Response } from 'express';
 import { Histogram } from 'prom-client';
 
 const REQUEST_ID = /^[\w.-]{8,128}$/;
+/** W3C Trace Context: version, trace, parent, flags. */
+const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/;
+/** Probes ask every few seconds, and nothing is to be learnt from that. */
+const QUIET = new Set(['getHealth']);
 
-/** Gives each request its id (the client's own where it sends a sane one) and logs how it ended. */
+/**
+ * Gives each request its id (the client's own where it sends a sane one), measures it, and logs how it ended:
+ * the route and never the path, since memory keys stand in paths.
+ */
 export function createRequestContext(logger: Logger, metrics: Registry): RequestHandler {
   const duration = new Histogram({
     name: 'uswarm_http_request_duration_seconds',
-    help: 'Time from the request to the end of the answer, by route and status.',
-    labelNames: ['route', 'status'],
+    help: 'Time from the request to the end of the answer, by route, method and class of status.',
+    labelNames: ['route', 'method', 'status'],
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [metrics],
   });
   return (request, response, next) => {
-    const sent = request.get('x-request-id');
-    const requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID();
-    response.set('X-Request-Id', requestId);
+    const context = contextOf(request);
+    response.set('X-Request-Id', context.requestId);
     const started = performance.now();
-    response.once('finish', () => {
-      const route = (response.locals['route'] as RouteDefinition | undefined)?.operationId ?? 'none';
+    response.once('close', () => {
       const seconds = (performance.now() - started) / 1000;
-      duration.observe({ route, status: response.statusCode }, seconds);
-      logger.debug({ requestId, route, status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
+      const { route = 'none', method, status } = outcomeOf(request, response);
+      duration.observe(
+        { route, method, status: typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status },
+        seconds,
+      );
+      const level = QUIET.has(route) ? 'debug' : 'info';
+      if (!logger.isLevelEnabled(level)) return;
+      const { code, userId } = response.locals;
+      logger[level](
+        {
+          ...context,
+          method,
+          route,
+          status,
+          code,
+          user: userId,
+          ms: Math.round(seconds * 1000),
+          ...deviceLogFields(readDevice(request.headers)),
+        },
+        'request',
+      );
     });
-    runInContext({ requestId }, next);
+    runInContext(context, next);
   };
+}
+
+function contextOf(request: Request): RequestContext {
+  const sent = request.get('x-request-id');
+  const requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID();
+  const traceId = TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
+  return traceId === undefined ? { requestId } : { requestId, traceId };
+}
+
+/** A client that went away before the end got no status. */
+function outcomeOf(request: Request, response: Response) {
+  const route = (response.locals['route'] as RouteDefinition | undefined)?.operationId;
+  const status = response.writableFinished ? response.statusCode : ('aborted' as const);
+  // A client may invent methods, and each would be a series of its own.
+  const method = route === undefined ? 'any' : request.method;
+  return { ...(route === undefined ? {} : { route }), method, status };
 }

@@ -3,6 +3,8 @@ import { inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
+import { FileAnswer, sendFile } from './file-answer.js';
+import { incomingForm, type IncomingForm } from './form.js';
 import type { Handlers } from './handlers.js';
 import { isId } from './id.js';
 import { parseInput } from './input.js';
@@ -17,9 +19,11 @@ interface AnyAnswer {
 type AnyHandler = (input: {
   params: Record<string, string>;
   query: unknown;
+  headers: unknown;
   body: unknown;
+  form: IncomingForm | undefined;
   actor: UserActor | IdentityActor | undefined;
-}) => Promise<AnyAnswer>;
+}) => Promise<AnyAnswer | FileAnswer>;
 
 /** Mounts every route of the contract, each with its checks in the same order. */
 export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
@@ -53,11 +57,18 @@ async function serve(
 ): Promise<void> {
   response.locals['route'] = route;
   const actor = route.auth === 'public' ? undefined : await authenticate(request, route.auth);
+  if (actor !== undefined && 'userId' in actor) response.locals['userId'] = actor.userId;
   if (handler === undefined) throw new ApiError('not_implemented');
   const params = readParams(route, request);
   const query = route.query === undefined ? undefined : parseInput(route.query, request.query);
+  const headers = route.headers === undefined ? undefined : parseInput(route.headers, request.headers);
   const body = await readBody(route, request, response);
-  const answer = await handler({ params, query, body, actor });
+  const form = route.multipart === undefined ? undefined : incomingForm(request);
+  const answer = await handler({ params, query, headers, body, form, actor });
+  if (answer instanceof FileAnswer) {
+    await sendFile(answer, request, response);
+    return;
+  }
   response.status(answer.status);
   if (answer.body === undefined) response.end();
   else response.json(answer.body);

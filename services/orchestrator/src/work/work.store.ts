@@ -21,10 +21,12 @@ export interface NewWork {
   /** Rows with the same key run one at a time, lowest ordinal first. Default: the subject alone. */
   serialKey?: string;
   ordinal?: number;
+  /** Milliseconds until it is due. Default: now. */
+  dueInMs?: number;
 }
 
 export interface WorkStore {
-  /** Adds the work, or makes it due now where it is there. Call it in the transaction that wants it done. */
+  /** Adds the work, or sets when it is due where it is there. Call it in the transaction that wants it done. */
   enqueue(work: NewWork, db: Database): Promise<void>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
   /** @returns false where the lease was lost. */
@@ -40,6 +42,12 @@ export interface WorkStore {
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
   /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
+  /** The same for everything with a serial key. */
+  cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
+  /** Locks the row for the transaction, whoever holds it. @returns whether there is one */
+  lock(kind: string, subjectId: string, db: Database): Promise<boolean>;
+  /** Takes the lease, from whoever holds it. Undefined where there is no such work. */
+  takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedWork | undefined>;
 }
 
 const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
@@ -53,12 +61,13 @@ export function createWorkStore(database: Database): WorkStore {
       .where('lease_id', '=', work.leaseId);
 
   return {
-    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0 }, db) {
+    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, dueInMs = 0 }, db) {
+      const row = { kind, subject_id: subjectId, workspace_id: workspaceId, serial_key: serialKey, ordinal };
       await db
         .insertInto('work')
-        .values({ kind, subject_id: subjectId, workspace_id: workspaceId, serial_key: serialKey, ordinal })
+        .values({ ...row, run_at: inMs(dueInMs) })
         .onConflict((conflict) =>
-          conflict.columns(['kind', 'subject_id']).doUpdateSet({ run_at: sql`now()`, attempts: 0 }),
+          conflict.columns(['kind', 'subject_id']).doUpdateSet({ run_at: inMs(dueInMs), attempts: 0 }),
         )
         .execute();
     },
@@ -145,6 +154,30 @@ export function createWorkStore(database: Database): WorkStore {
         .limit(1)
         .executeTakeFirst();
       return row !== undefined;
+    },
+
+    async cancelSerial(kind, serialKey, db) {
+      await db.deleteFrom('work').where('kind', '=', kind).where('serial_key', '=', serialKey).execute();
+    },
+
+    async lock(kind, subjectId, db) {
+      const row = await db
+        .selectFrom('work')
+        .select('kind')
+        .where('kind', '=', kind)
+        .where('subject_id', '=', subjectId)
+        .forUpdate()
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async takeOver(kind, subjectId, leaseMs, db) {
+      const { rows } = await sql<LeasedWork>`
+        UPDATE work SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = attempts + 1
+        WHERE kind = ${kind} AND subject_id = ${subjectId}
+        RETURNING kind, subject_id AS "subjectId", workspace_id AS "workspaceId", lease_id AS "leaseId",
+          attempts, failures, true AS "takenOver"`.execute(db);
+      return rows[0];
     },
 
     async cancel(kind, workspaceId, db) {

@@ -11,10 +11,14 @@ export function accountHandlers(service: AccountService) {
     await service.signUp(actor.identity);
     return { status: 204 };
   };
+  const logout: Handler<'logout'> = async ({ actor }) => {
+    await service.logout(actor.identity, actor.session);
+    return { status: 204 };
+  };
   const deleteAccount: Handler<'deleteAccount'> = async ({ actor, body }) => {
     const { reason = '', description = '' } = body;
     await service.delete(actor.identity, { reason, description });
     return { status: 204 };
   };
-  return { signIn, signUp, deleteAccount };
+  return { signIn, signUp, logout, deleteAccount };
 }

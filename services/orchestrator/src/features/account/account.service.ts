@@ -2,35 +2,44 @@ import { createHmac, randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
-import type { AgentStore } from '../agents/agents.store.js';
-import type { Identity } from '../auth/actor.js';
-import type { ConversationStore } from '../conversations/conversations.store.js';
-import type { AgentTemplate } from '../core/catalog.js';
+import type { Identity, Session } from '../auth/actor.js';
+import type { SessionEnds } from '../auth/session-ends.js';
+import type { SessionStore } from '../auth/sessions.store.js';
+import type { DeviceStore } from '../devices/devices.store.js';
+import type { IntegrationService } from '../integrations/integrations.service.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
-import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+import type { Provision } from '../workspaces/provision.js';
 
 export interface AccountServiceDeps {
   transaction: Transact;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
-  workspaces: Pick<WorkspaceStore, 'insert'>;
-  agents: Pick<AgentStore, 'insertAll'>;
-  conversations: Pick<ConversationStore, 'insert'>;
   work: Pick<WorkStore, 'cancel'>;
-  runtimes: Pick<RuntimeWishes, 'want' | 'unwant' | 'wake'>;
-  agentTemplates: readonly AgentTemplate[];
+  runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
+  provision: Provision;
+  sessions: Pick<SessionStore, 'revoke'>;
+  devices: Pick<DeviceStore, 'dropPushToken'>;
+  integrations: Pick<IntegrationService, 'revokeAll'>;
+  /** Closes sockets. */
+  sessionEnds: SessionEnds;
   /** Keys the hash that stays of a deleted account. */
   identityHashKey: string;
 }
 
 export interface AccountService {
-  find(identity: Identity): Promise<{ id: string; isBanned: boolean } | undefined>;
   wasDeleted(identity: Identity): Promise<boolean>;
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   signIn(identity: Identity): Promise<void>;
   /** Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing. */
   signUp(identity: Identity): Promise<void>;
+  /**
+   * Refuses the token until it has expired, closes its sockets, and takes the push token from the device. On the
+   * bypass, whose token is everybody's, all sockets of the user are closed and the token stays good.
+   *
+   * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
+   */
+  logout(identity: Identity, session: Session): Promise<void>;
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   delete(identity: Identity, why: { reason: string; description: string }): Promise<void>;
 }
@@ -38,7 +47,7 @@ export interface AccountService {
 const FIRST_WORKSPACE = 'My workspace';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { transaction, users, workspaces, agents, conversations, work, runtimes, agentTemplates } = deps;
+  const { transaction, users, work, runtimes } = deps;
   const hash = ({ issuer, subject }: Identity): Buffer =>
     createHmac('sha256', deps.identityHashKey).update(`${issuer}\n${subject}`).digest();
 
@@ -54,17 +63,11 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   async function createEverything(identity: Identity, tx: Database): Promise<boolean> {
     const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
-    const workspaceId = randomUUIDv7();
-    await workspaces.insert({ id: workspaceId, ownerId: userId, name: FIRST_WORKSPACE }, tx);
-    const members = agentTemplates.map((template, index) => ({ ...template, id: randomUUIDv7(), sortOrder: index }));
-    await agents.insertAll(workspaceId, members, tx);
-    await conversations.insert({ id: randomUUIDv7(), workspaceId, type: 'swarm', agentId: null }, tx);
-    await runtimes.want(workspaceId, userId, tx);
+    await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
     return true;
   }
 
   return {
-    find: (identity) => users.find(identity),
     wasDeleted: (identity) => users.wasDeleted(hash(identity)),
 
     async signIn(identity) {
@@ -80,6 +83,17 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       if (created) runtimes.wake();
     },
 
+    async logout(identity, { tokenHash, device }) {
+      const userId = await requireUser(identity);
+      await transaction(async (tx) => {
+        if (tokenHash !== null && identity.expiresAt !== null) {
+          await deps.sessions.revoke(tokenHash, identity.expiresAt, tx);
+        }
+        await deps.devices.dropPushToken(userId, device.id, tx);
+      });
+      deps.sessionEnds.publish(userId, tokenHash);
+    },
+
     async delete(identity, { reason, description }) {
       const userId = await requireUser(identity);
       await transaction(async (tx) => {
@@ -88,9 +102,11 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
           await work.cancel(TURN_WORK, workspaceId, tx);
           await runtimes.unwant(workspaceId, tx);
         }
+        await deps.integrations.revokeAll(userId, tx);
         await users.delete(userId, tx);
         await users.rememberDeletion(hash(identity), reason, description, tx);
       });
+      deps.sessionEnds.publish(userId);
       runtimes.wake();
     },
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { MessageData, UserProfile } from '@uswarm/contract';
+import type { LegalStatus, MessageData, UserProfile, UserUsageSummary } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/eventually.js';
 import { rowsWith, storedRows } from '../../../test/stored.js';
@@ -10,6 +10,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import type { Database } from '../../database/database.js';
+import { createAuditStore } from '../admin/audit.store.js';
 
 const DELETE = '/v1/auth/delete';
 
@@ -169,23 +170,107 @@ async function waiting({ database }: TestOrchestrator): Promise<number> {
 describe('account deletion with a runtime', () => {
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
-    uswarm = await startTestOrchestrator({ environment: { RUNTIME_WORKERS: '2', TURN_WORKERS: '2' } });
+    uswarm = await startTestOrchestrator({
+      environment: { RUNTIME_WORKERS: '2', TURN_WORKERS: '2', UPKEEP_WORKERS: '2' },
+    });
   });
   afterAll(() => uswarm.close());
 
+  /** Rows that only make sense once something else of the system wrote them, or an operator did. */
+  const everythingToLose = async (user: TestUser) => {
+    const { home, userId, traces } = await somethingToLose(uswarm, user);
+    const { database } = uswarm;
+    const agentId = home.agents[0]?.id;
+    const uploadId = crypto.randomUUID();
+    const version = (await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data.terms_of_service_version;
+    await user.post('/v1/users/legal/accept', { terms_of_service_version: version }, 204);
+    await user.with({ 'x-device-id': `phone of ${user.name}` }).post('/v1/push-token', { push_token: user.email }, 200);
+    await createAuditStore(database).append({ actor: 'op', action: 'user.show', userId, details: { who: user.email } });
+    await sql`INSERT INTO agent_memories (agent_id, key, content, category) VALUES (${agentId}, 'k', ${user.name}, 'core')`.execute(
+      database,
+    );
+    await sql`INSERT INTO agent_tools (agent_id, name, enabled) VALUES (${agentId}, 'memories', false)`.execute(
+      database,
+    );
+    await sql`INSERT INTO uploads (id, user_id, state, attached, name) VALUES (${uploadId}, ${userId}, 'stored', true, ${user.name})`.execute(
+      database,
+    );
+    await sql`
+      INSERT INTO message_attachments (message_id, upload_id)
+      SELECT id, ${uploadId} FROM messages WHERE conversation_id = ${home.conversationId} AND role = 'user'`.execute(
+      database,
+    );
+    await sql`INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash) VALUES (${home.workspaceId}, ${userId}, 'x')`.execute(
+      database,
+    );
+    const revocationId = crypto.randomUUID();
+    await sql`
+      INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
+      VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
+    // Tokens of before that their provider could not be told of yet.
+    await sql`
+      WITH waiting AS (
+        INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
+        VALUES ('integration-revocation', ${revocationId}, ${userId}, ${revocationId}, now() + interval '1 hour')
+      )
+      INSERT INTO integration_revocations (id, user_id, provider, key_id, tokens)
+      VALUES (${revocationId}, ${userId}, 'github', 'k', 'x')`.execute(database);
+    await sql`
+      INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens)
+      VALUES (${crypto.randomUUID()}, 1, ${userId}, ${home.workspaceId}, 'p', 'm', 1, 1)`.execute(database);
+    await sql`
+      INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
+      VALUES (${crypto.randomUUID()}, ${userId}, 'zoom', 'k', 'x', 'x')`.execute(database);
+    await sql`
+      WITH made AS (
+        INSERT INTO integration_revocations (id, user_id, provider, key_id, tokens)
+        VALUES (${crypto.randomUUID()}, ${userId}, 'slack', 'k', 'x') RETURNING id
+      )
+      INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
+      SELECT 'integration-revocation', id, id, id, now() + interval '1 hour' FROM made`.execute(database);
+    return [...traces, uploadId, `phone of ${user.name}`];
+  };
+
+  /** What holds nothing of a user, whoever uses the system. */
+  const OF_NOBODY = ['schema_migrations', 'legal_documents', 'deleted_identities', 'revoked_tokens'];
+
   it('leaves nothing of the user in any table but the keyed hash', async () => {
     const user = await uswarm.user();
-    const { traces } = await somethingToLose(uswarm, user);
-    expect(await rowsWith(uswarm.database, traces)).not.toEqual([]);
-    await user.delete(DELETE, {}, 204);
+    const traces = await everythingToLose(user);
+    const tables = Object.keys(await storedRows(uswarm.database)).filter((table) => !OF_NOBODY.includes(table));
+    const filled = async () => {
+      const rows = await rowsWith(uswarm.database, traces);
+      return [...new Set(rows.map((row) => row.slice(0, row.indexOf(':'))))].toSorted();
+    };
+    // A new table is named here until `everythingToLose` fills it: else nobody would see what stays in it.
+    expect(await eventually(filled, (found) => found.length === tables.length)).toEqual(tables.toSorted());
+
+    await user.delete(DELETE, { reason: 'r', description: 'd' }, 204);
+    await sql`UPDATE work SET run_at = now() WHERE kind = 'integration-revocation'`.execute(uswarm.database);
     expect(
       await eventually(
         () => rowsWith(uswarm.database, traces),
         (rows) => rows.length === 0,
       ),
     ).toEqual([]);
-    const { schema_migrations: _, ...stored } = await storedRows(uswarm.database);
-    const rest = Object.entries(stored).filter(([, rows]) => rows.length > 0);
-    expect(rest.map(([table, rows]) => [table, rows.length])).toEqual([['deleted_identities', 1]]);
+    const stored = await storedRows(uswarm.database);
+    // Work of nobody's goes on.
+    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('event-pruning')) };
+    const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !OF_NOBODY.includes(table));
+    // That an operator looked at somebody stays, and no longer at whom.
+    expect(rest.map(([table, rows]) => [table, rows.map((row) => JSON.parse(row) as unknown)])).toEqual([
+      ['audit_log', [expect.objectContaining({ action: 'user.show', user_id: null, subject_id: null, details: {} })]],
+    ]);
+    expect(stored['deleted_identities']).toHaveLength(1);
+  }, 60_000);
+
+  it('cannot be undone: whoever signs up afterwards finds nothing of before, not even the limits', async () => {
+    const user = await uswarm.user();
+    await everythingToLose(user);
+    await user.delete(DELETE, {}, 204);
+    await user.post('/v1/auth/sign-up', undefined, 204);
+    expect((await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data.has_agreed_with_terms).toBe(false);
+    const { body } = await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary');
+    expect(body.data).toMatchObject({ tokens_used: 0, request_count: 0 });
   });
 });

@@ -1,4 +1,4 @@
-import type { AgentData, AgentRole, AgentSummary } from '@uswarm/contract';
+import type { AgentData, AgentDetails, AgentRole, AgentSkill, AgentSummary } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentDataStatus, agentRouteStatus, agentStatus } from '../runtimes/runtime-view.js';
 
@@ -15,6 +15,20 @@ export interface AgentRow {
   identified_at: Date | null;
 }
 
+/** An agent with what only its details show. */
+export interface AgentDetailsRow extends AgentRow {
+  workspace_id: string;
+  description: string;
+  skills: string[];
+  sort_order: number;
+  created_at: Date;
+  updated_at: Date | null;
+  /** How many it wrote. */
+  messages: number;
+  /** How many it has. */
+  memories: number;
+}
+
 function statusOf(row: AgentRow, now: Date) {
   return agentStatus(row.activity, { phase: row.phase ?? 'Pending', identifiedAt: row.identified_at }, now);
 }
@@ -23,6 +37,33 @@ function statusOf(row: AgentRow, now: Date) {
 export function agentSummary(row: AgentRow, now: Date): AgentSummary {
   const { id, name, role, slug } = row;
   return { id, name, role, slug, avatar: row.avatar_url, status: agentRouteStatus(statusOf(row, now)) };
+}
+
+/** Whole percent that say 0 only of nothing, and 100 only where nothing more fits. */
+function usedPercent(used: number, limit: number): number {
+  if (used === 0) return 0;
+  return Math.min(100, Math.max(1, Math.floor((used * 100) / limit)));
+}
+
+/** `memoryLimit` is how many memories an agent may have. spec: orchestrator §2.8 */
+export function agentDetails(row: AgentDetailsRow, memoryLimit: number, now: Date): AgentDetails {
+  const { id, workspace_id, name, role, slug, description, avatar_url, sort_order, messages, memories } = row;
+  return {
+    id,
+    workspace_id,
+    name,
+    role,
+    slug,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at?.toISOString() ?? null,
+    description,
+    avatar_url,
+    status: agentRouteStatus(statusOf(row, now)),
+    sort_order,
+    // They come from the configuration, which is checked when it is read.
+    skills: row.skills as AgentSkill[],
+    stats: { total_messages: messages, memory_used_pct: usedPercent(memories, memoryLimit) },
+  };
 }
 
 /** spec: orchestrator §2.10 */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AgentSummary } from '@uswarm/contract';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import type { AgentDetails, AgentSummary } from '@uswarm/contract';
+import type { ApiClient } from '../../../test/api-client.js';
+import { first, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 describe('agents', () => {
   let uswarm: TestOrchestrator;
@@ -8,6 +9,10 @@ describe('agents', () => {
     uswarm = await startTestOrchestrator();
   });
   afterAll(() => uswarm.close());
+
+  const summary = async (user: ApiClient, path: string) => (await user.get<{ data: AgentSummary }>(path)).body.data;
+  const details = async (user: ApiClient, path: string) =>
+    (await user.get<{ data: AgentDetails }>(`${path}/details`)).body.data;
 
   it('REST-018 GET /v1/workspaces/{workspaceId}/agents lists the agents of the workspace', async () => {
     const user = await uswarm.user();
@@ -50,6 +55,9 @@ describe('agents', () => {
     await uswarm.database.updateTable('agents').set({ activity }).where('workspace_id', '=', workspaceId).execute();
     const { agents } = await uswarm.home(user);
     expect(new Set(agents.map((agent) => agent.status))).toEqual(new Set([status]));
+    const path = `/v1/agents/${first(agents).id}`;
+    const shown = [await summary(user, path), await details(user, path)];
+    expect(shown.map((agent) => agent.status)).toEqual([status, status]);
   });
 
   it.each([
@@ -64,6 +72,82 @@ describe('agents', () => {
     await uswarm.database.updateTable('runtimes').set({ phase }).where('workspace_id', '=', workspaceId).execute();
     const { agents } = await uswarm.home(user);
     expect(new Set(agents.map((agent) => agent.status))).toEqual(new Set([status]));
+  });
+
+  it('REST-019 GET /v1/agents/{id} answers the summary of that agent, as the list has it', async () => {
+    const user = await uswarm.user();
+    const { agents } = await uswarm.home(user);
+    const each = await Promise.all(agents.map(({ id }) => summary(user, `/v1/agents/${id}`)));
+    expect(each).toEqual(agents);
+  });
+
+  it('REST-020 GET /v1/agents/{id}/details answers the details of that agent', async () => {
+    const user = await uswarm.user();
+    const { agents, workspaceId } = await uswarm.home(user);
+    const each = await Promise.all(agents.map(({ id }) => details(user, `/v1/agents/${id}`)));
+    expect(each.map(({ id, name, role, slug, status }) => ({ id, name, role, slug, status }))).toEqual(
+      agents.map(({ id, name, role, slug, status }) => ({ id, name, role, slug, status })),
+    );
+    expect(new Set(each.map(({ workspace_id }) => workspace_id))).toEqual(new Set([workspaceId]));
+    expect(each.map(({ sort_order }) => sort_order)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('RES-038 details have description, avatar_url, sort_order, skills, stats and both times', async () => {
+    const user = await uswarm.user();
+    const { agents, workspaceId } = await uswarm.home(user);
+    const id = agents.find(({ slug }) => slug === 'researcher')!.id;
+    expect(await details(user, `/v1/agents/${id}`)).toEqual({
+      id,
+      workspace_id: workspaceId,
+      name: 'Researcher',
+      role: 'Researcher',
+      slug: 'researcher',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      updated_at: null,
+      description: expect.stringMatching(/\w/),
+      avatar_url: expect.any(String),
+      status: 'pending',
+      sort_order: 1,
+      skills: ['web_search', 'fact_check', 'news', 'sources'],
+      stats: { total_messages: 0, memory_used_pct: 0 },
+    });
+  });
+
+  it('RES-038 updated_at tells when the agent last changed', async () => {
+    const user = await uswarm.user();
+    const path = `/v1/agents/${first((await uswarm.home(user)).agents).id}`;
+    await user.patch(`${path}/settings`, { model: 'opus' }, 200);
+    const { created_at, updated_at } = await details(user, path);
+    expect(Date.parse(updated_at ?? '')).toBeGreaterThan(Date.parse(created_at));
+  });
+
+  it('RES-038 total_messages counts what the agent wrote, wherever, and nothing of others', async () => {
+    const user = await uswarm.user();
+    const { agents, workspaceId, workspace, conversationId, messages } = await uswarm.home(user);
+    const [manager, researcher] = agents as [AgentSummary, AgentSummary];
+    await user.post(messages, { content: { type: 'text', text: 'hi' } }, 201);
+    const alone = { type: 'agent', agent_id: manager.id };
+    const { body } = await user.post<{ data: { id: string } }>(`${workspace}/conversations`, alone, 201);
+    const write = (agentId: string, conversation: string, seq: number) =>
+      uswarm.database
+        .insertInto('messages')
+        .values({
+          id: crypto.randomUUID(),
+          workspace_id: workspaceId,
+          conversation_id: conversation,
+          agent_id: agentId,
+          seq,
+          role: 'agent',
+          content: JSON.stringify({ type: 'text', text: 'hello' }),
+          status: 'delivered',
+        })
+        .execute();
+    await write(manager.id, conversationId, 101);
+    await write(manager.id, conversationId, 102);
+    await write(manager.id, body.data.id, 103);
+    await write(researcher.id, conversationId, 104);
+    const counts = await Promise.all(agents.map(({ id }) => details(user, `/v1/agents/${id}`)));
+    expect(counts.map(({ stats }) => stats.total_messages)).toEqual([3, 1, 0, 0, 0]);
   });
 
   it('those of someone else’s workspace are not found, like those of none', async () => {

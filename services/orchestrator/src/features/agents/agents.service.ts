@@ -1,25 +1,60 @@
-import type { AgentSummary } from '@uswarm/contract';
+import { type AgentDetails, type AgentSummary, ApiError, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
+import type { CursorCodec } from '../messages/cursor.js';
+import type { Show } from '../messages/message-view.js';
+import { readPage } from '../messages/page.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import { agentSummary } from './agent-view.js';
+import type { AgentAccess } from './agent-access.js';
+import type { AgentHistoryStore } from './agent-history.store.js';
+import { agentDetails, agentSummary } from './agent-view.js';
 import type { AgentStore } from './agents.store.js';
 
 export interface AgentServiceDeps {
-  store: Pick<AgentStore, 'list'>;
-  access: WorkspaceAccess;
+  store: Pick<AgentStore, 'list' | 'find' | 'findDetails'>;
+  history: AgentHistoryStore;
+  workspaces: WorkspaceAccess;
+  access: AgentAccess;
+  cursors: CursorCodec;
+  /** How many memories an agent may have. */
+  memoryLimit: number;
   clock: Clock;
+  show: Show;
 }
 
 export interface AgentService {
+  /** @throws ApiError `workspace_not_found` */
   list(userId: string, workspaceId: string): Promise<AgentSummary[]>;
+  /** @throws ApiError `agent_not_found` */
+  get(userId: string, agentId: string): Promise<AgentSummary>;
+  /** @throws ApiError `agent_not_found` */
+  details(userId: string, agentId: string): Promise<AgentDetails>;
+  /** What was said in the conversations with this agent alone. @throws ApiError `agent_not_found`, `cursor_invalid` */
+  history(userId: string, agentId: string, query: PageQuery): Promise<MessagePage>;
 }
 
-export function createAgentService({ store, access, clock }: AgentServiceDeps): AgentService {
+function found<T>(row: T | undefined): T {
+  if (row === undefined) throw new ApiError('agent_not_found');
+  return row;
+}
+
+export function createAgentService(deps: AgentServiceDeps): AgentService {
+  const { store, history, workspaces, access, cursors, memoryLimit, clock } = deps;
   return {
     async list(userId, workspaceId) {
-      await access.require(userId, workspaceId);
+      await workspaces.require(userId, workspaceId);
       const rows = await store.list(workspaceId);
       return rows.map((row) => agentSummary(row, clock.now()));
+    },
+
+    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), clock.now()),
+
+    details: async (userId, agentId) =>
+      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, clock.now()),
+
+    async history(userId, agentId, query) {
+      await access.require(userId, agentId);
+      // An id of an agent is none of a conversation, so no cursor of one list is one of the other.
+      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, deps.show());
     },
   };
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { AgentActivity } from '../../database/schema.js';
 import type { AgentTemplate } from '../core/catalog.js';
-import type { AgentRow } from './agent-view.js';
+import type { AgentDetailsRow, AgentRow } from './agent-view.js';
 
 export interface NewAgent extends AgentTemplate {
   id: string;
@@ -22,6 +22,9 @@ export interface SwarmMember {
 export interface AgentStore {
   insertAll(workspaceId: string, agents: readonly NewAgent[], db: Database): Promise<void>;
   list(workspaceId: string): Promise<AgentRow[]>;
+  isOwnedBy(agentId: string, userId: string): Promise<boolean>;
+  find(userId: string, agentId: string): Promise<AgentRow | undefined>;
+  findDetails(userId: string, agentId: string): Promise<AgentDetailsRow | undefined>;
   members(workspaceId: string, db?: Database): Promise<SwarmMember[]>;
   setActivity(agentId: string, activity: AgentActivity, db?: Database): Promise<void>;
 }
@@ -40,6 +43,15 @@ const AGENT_COLUMNS = [
 ] as const;
 
 export function createAgentStore(database: Database): AgentStore {
+  /** The agent as `a`, its workspace as `w` and its runtime as `r`. */
+  const owned = (userId: string, agentId: string) =>
+    database
+      .selectFrom('agents as a')
+      .innerJoin('workspaces as w', 'w.id', 'a.workspace_id')
+      .leftJoin('runtimes as r', 'r.workspace_id', 'a.workspace_id')
+      .where('a.id', '=', agentId)
+      .where('w.owner_id', '=', userId);
+
   return {
     async insertAll(workspaceId, agents, db) {
       await db
@@ -69,6 +81,21 @@ export function createAgentStore(database: Database): AgentStore {
         .where('a.workspace_id', '=', workspaceId)
         .orderBy('a.sort_order')
         .execute(),
+
+    isOwnedBy: async (agentId, userId) =>
+      (await owned(userId, agentId).select('a.id').executeTakeFirst()) !== undefined,
+
+    find: (userId, agentId) => owned(userId, agentId).select(AGENT_COLUMNS).executeTakeFirst(),
+
+    findDetails: (userId, agentId) =>
+      owned(userId, agentId)
+        .select([...AGENT_COLUMNS, 'a.workspace_id', 'a.description', 'a.skills', 'a.sort_order'])
+        .select(['a.created_at', 'a.updated_at'])
+        .select([
+          sql<number>`(SELECT count(*) FROM messages m WHERE m.agent_id = a.id)`.as('messages'),
+          sql<number>`(SELECT count(*) FROM agent_memories m WHERE m.agent_id = a.id)`.as('memories'),
+        ])
+        .executeTakeFirst(),
 
     members: (workspaceId, db = database) =>
       db

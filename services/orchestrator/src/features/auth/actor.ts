@@ -1,3 +1,5 @@
+import type { Device } from '@uswarm/service-kit';
+
 /** Who a credential speaks for, as the identity provider says. */
 export interface Identity {
   /** The configured id of the issuer; `e2e` on the end-to-end bypass. */
@@ -9,13 +11,20 @@ export interface Identity {
   expiresAt: Date | null;
 }
 
+/** What a request came with besides the identity. */
+export interface Session {
+  /** SHA-256 of the credential; null on the bypass, whose credential is everybody's and cannot be logged out. */
+  tokenHash: Buffer | null;
+  device: Device;
+}
+
 /** The caller of the four account routes: a valid identity, signed up or not. */
 export interface IdentityActor {
   identity: Identity;
+  session: Session;
 }
 
 /** The caller of every other route: a user of ours. */
-export interface UserActor {
+export interface UserActor extends IdentityActor {
   userId: string;
-  identity: Identity;
 }

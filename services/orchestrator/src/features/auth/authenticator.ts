@@ -1,24 +1,23 @@
+import { createHash } from 'node:crypto';
 import { ApiError, type RouteAuth } from '@uswarm/contract';
-import type { Identity, IdentityActor, UserActor } from './actor.js';
+import { type Device, readDevice } from '@uswarm/service-kit';
+import type { Identity, IdentityActor, Session, UserActor } from './actor.js';
 import { bearerToken, type Credentials } from './credentials.js';
 import type { IdentityVerifier } from './oidc-verifier.js';
+import type { KnownUser, SessionStore } from './sessions.store.js';
 import type { SignatureCheck } from './signature.js';
-
-/** The user behind an identity, as far as letting it in is concerned. */
-export interface KnownUser {
-  id: string;
-  isBanned: boolean;
-}
 
 export interface AuthenticatorDeps {
   verifier: IdentityVerifier;
   signature: SignatureCheck;
+  sessions: Pick<SessionStore, 'look'>;
   users: {
-    find(identity: Identity): Promise<KnownUser | undefined>;
     wasDeleted(identity: Identity): Promise<boolean>;
     /** Signs the identity up if need be; used by the end-to-end bypass alone. */
     ensure(identity: Identity): Promise<unknown>;
   };
+  /** Is told of each device that a user comes with. */
+  devices: { seen(userId: string, device: Device): void };
   /** The end-to-end bypass, where this process has it. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
 }
@@ -37,7 +36,7 @@ interface Proof {
 
 /** spec: orchestrator §5 */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { verifier, signature, users, bypass } = deps;
+  const { verifier, signature, sessions, users, devices, bypass } = deps;
 
   async function prove(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<Proof> {
     const bypassed = bypass?.identify(credentials);
@@ -48,13 +47,12 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return { identity: await verifier.verify(token), token };
   }
 
-  async function toUser(identity: Identity): Promise<UserActor> {
-    const user = await users.find(identity);
+  async function requireUser(user: KnownUser | undefined, identity: Identity): Promise<string> {
     if (user === undefined) {
       throw new ApiError((await users.wasDeleted(identity)) ? 'user_deleted' : 'sign_up_required');
     }
     if (user.isBanned) throw new ApiError('user_banned');
-    return { userId: user.id, identity };
+    return user.id;
   }
 
   async function authenticate(
@@ -63,9 +61,21 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   ): Promise<UserActor | IdentityActor> {
     const { identity, token } = await prove(credentials, auth);
     signature.check({ token, signature: credentials['x-signature'], timestamp: credentials['x-timestamp'] });
-    if (identity.issuer === 'e2e') await users.ensure(identity);
-    return auth === 'identity' ? { identity } : toUser(identity);
+    const bypassed = identity.issuer === 'e2e';
+    if (bypassed) await users.ensure(identity);
+    const session: Session = { tokenHash: bypassed ? null : hashOf(token), device: readDevice(credentials) };
+    const { user, revoked } = await sessions.look(identity, session.tokenHash);
+    if (revoked) throw new ApiError('token_revoked');
+    const actor =
+      auth === 'user' ? { userId: await requireUser(user, identity), identity, session } : { identity, session };
+    if (user?.isBanned === false) devices.seen(user.id, session.device);
+    return actor;
   }
 
   return { authenticate: authenticate as Authenticator['authenticate'] };
+}
+
+/** How a credential is remembered: nobody can use what is stored. */
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }

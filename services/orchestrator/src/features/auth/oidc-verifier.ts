@@ -1,7 +1,8 @@
 import { ApiError } from '@uswarm/contract';
-import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import type { Identity } from './actor.js';
+import { createKeySet } from './key-set.js';
 
 /** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
 export interface IdentityVerifier {
@@ -77,7 +78,7 @@ function createKeys(issuer: OidcIssuer, cooldownMs: number): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const load = async (): Promise<JWTVerifyGetKey> => {
     const uri = issuer.jwksUri ?? (await discover(issuer.issuer));
-    return createRemoteJWKSet(new URL(uri), { cooldownDuration: cooldownMs, timeoutDuration: 5_000 });
+    return createKeySet(new URL(uri), { cooldownMs });
   };
   return async (header, token) => {
     const loading = (keys ??= load());

@@ -1,10 +1,10 @@
 import type { Conversation } from '@uswarm/contract';
 import { agentSummary } from '../agents/agent-view.js';
-import { messageView } from '../messages/message-view.js';
+import { messageView, type Showing } from '../messages/message-view.js';
 import type { ConversationRow } from './conversations.store.js';
 
 /** spec: orchestrator §2.9 */
-export function conversationView(row: ConversationRow, now: Date): Conversation {
+export function conversationView(row: ConversationRow, showing: Showing): Conversation {
   const agent =
     row.partner_id === null
       ? null
@@ -20,7 +20,7 @@ export function conversationView(row: ConversationRow, now: Date): Conversation 
             phase: row.partner_phase,
             identified_at: row.partner_identified_at,
           },
-          now,
+          showing.now,
         );
   return {
     id: row.own_id,
@@ -30,6 +30,6 @@ export function conversationView(row: ConversationRow, now: Date): Conversation 
     updated_at: row.conversation_updated_at.toISOString(),
     unread_count: row.unread_count,
     agent,
-    last_message: row.last_message === null ? null : messageView(row.last_message, now),
+    last_message: row.last_message === null ? null : messageView(row.last_message, showing),
   };
 }

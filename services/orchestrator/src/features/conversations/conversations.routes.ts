@@ -1,8 +1,9 @@
 import type { Handler } from '../../http/handlers.js';
+import type { ConversationDeletion } from './conversation-deletion.js';
 import type { ConversationService } from './conversations.service.js';
 
 /** spec: orchestrator §4.4 */
-export function conversationHandlers(service: ConversationService) {
+export function conversationHandlers(service: ConversationService, deletion: ConversationDeletion) {
   const listConversations: Handler<'listConversations'> = async ({ actor, params }) => ({
     status: 200,
     body: { data: await service.list(actor.userId, params.workspaceId) },
@@ -15,5 +16,13 @@ export function conversationHandlers(service: ConversationService) {
     status: 200,
     body: { data: await service.get(actor.userId, params.workspaceId, params.id) },
   });
-  return { listConversations, createConversation, getConversation };
+  const deleteConversation: Handler<'deleteConversation'> = async ({ actor, params }) => {
+    await deletion.delete(actor.userId, params.workspaceId, params.id);
+    return { status: 204 };
+  };
+  const markConversationRead: Handler<'markConversationRead'> = async ({ actor, params }) => {
+    await service.markRead(actor.userId, params.workspaceId, params.id);
+    return { status: 204 };
+  };
+  return { listConversations, createConversation, getConversation, deleteConversation, markConversationRead };
 }

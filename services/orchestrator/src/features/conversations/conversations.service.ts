@@ -1,20 +1,20 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Conversation, type CreateConversationBody } from '@uswarm/contract';
-import type { Clock } from '@uswarm/service-kit';
 import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
+import type { Show } from '../messages/message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { conversationView } from './conversation-view.js';
 import type { ConversationStore } from './conversations.store.js';
 
 export interface ConversationServiceDeps {
   transaction: Transact;
-  store: Pick<ConversationStore, 'insert' | 'list' | 'find'>;
+  store: Pick<ConversationStore, 'insert' | 'list' | 'find' | 'countUnread' | 'markRead'>;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
-  clock: Clock;
+  show: Show;
   /** Called after a commit that left something to publish. */
   committed: () => void;
 }
@@ -25,10 +25,12 @@ export interface ConversationService {
   get(userId: string, workspaceId: string, conversationId: string): Promise<Conversation>;
   /** @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found` */
   create(userId: string, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
+  /** Moves the read position behind everything that there is. @throws ApiError `conversation_not_found` */
+  markRead(userId: string, workspaceId: string, conversationId: string): Promise<void>;
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
-  const { transaction, store, agents, events, access, clock } = deps;
+  const { transaction, store, agents, events, access, show } = deps;
 
   async function checkedAgent(workspaceId: string, { type, agent_id }: CreateConversationBody): Promise<string | null> {
     const agentId = agent_id ?? null;
@@ -43,13 +45,14 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
   async function read(workspaceId: string, conversationId: string): Promise<Conversation> {
     const row = await store.find(workspaceId, conversationId);
     if (row === undefined) throw new ApiError('conversation_not_found');
-    return conversationView(row, clock.now());
+    return conversationView(row, show());
   }
 
   return {
     async list(userId, workspaceId) {
       await access.require(userId, workspaceId);
-      return (await store.list(workspaceId)).map((row) => conversationView(row, clock.now()));
+      const showing = show();
+      return (await store.list(workspaceId)).map((row) => conversationView(row, showing));
     },
 
     async get(userId, workspaceId, conversationId) {
@@ -67,6 +70,19 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       });
       deps.committed();
       return read(workspaceId, id);
+    },
+
+    async markRead(userId, workspaceId, conversationId) {
+      await access.require(userId, workspaceId);
+      const unread = await store.countUnread(workspaceId, conversationId);
+      if (unread === undefined) throw new ApiError('conversation_not_found');
+      if (unread === 0) return;
+      await transaction(async (tx) => {
+        // Its seq is the position: what has a lower one is committed, and what comes has a higher one.
+        const seq = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+        if (!(await store.markRead(conversationId, seq, tx))) throw new ApiError('conversation_not_found');
+      });
+      deps.committed();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { AgentRole, AgentSkill, type ModelCatalogItem } from '@uswarm/contract';
+import { AgentRole, AgentSkill, LegalDocumentName, type ModelCatalogItem } from '@uswarm/contract';
 import { z } from 'zod';
 
 /** What comes with the service as files: default agents, plans, models, legal documents. */
@@ -8,7 +8,11 @@ import { z } from 'zod';
 const CONFIG = new URL('../../../config/', import.meta.url);
 
 function readConfig<Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> {
-  return schema.parse(JSON.parse(readFileSync(new URL(name, CONFIG), 'utf8')));
+  return schema.parse(readJson(new URL(name, CONFIG)));
+}
+
+function readJson(url: URL): unknown {
+  return JSON.parse(readFileSync(url, 'utf8'));
 }
 
 const AgentTemplate = z.object({
@@ -37,8 +41,32 @@ const Plan = z.object({
 });
 export type Plan = z.output<typeof Plan>;
 
-export function loadPlans(): Plan[] {
-  return readConfig('plans.json', z.array(Plan).min(1));
+/** Those that come with the service, or those of another file. @throws where the file is not what it should be */
+export function loadPlans(file?: string): Plan[] {
+  const schema = z.array(Plan).min(1).refine(haveOwnCodes, 'two plans have the same code');
+  return file === undefined ? readConfig('plans.json', schema) : schema.parse(readJson(pathToFileURL(file)));
+}
+
+function haveOwnCodes(plans: readonly { code: string }[]): boolean {
+  return new Set(plans.map(({ code }) => code)).size === plans.length;
+}
+
+/** The tool whose switch decides whether an agent's memories are told to the model. */
+export const MEMORIES_TOOL = 'memories';
+
+const Tool = z.object({
+  name: z.string().regex(/^[a-z][a-z0-9_]*$/),
+  description: z.string(),
+  icon_url: z.string(),
+  category_id: z.string(),
+  /** Where nobody moved the switch. */
+  enabled: z.boolean(),
+});
+export type Tool = z.output<typeof Tool>;
+
+/** What agents can be given or denied; the runtime knows these names. */
+export function loadTools(): Tool[] {
+  return readConfig('tools.json', z.array(Tool));
 }
 
 const Model = z.object({ id: z.string(), name: z.string(), description: z.string() });
@@ -48,14 +76,18 @@ export function loadModels(provider: string): ModelCatalogItem[] {
   return readConfig('models.json', z.array(Model).min(1)).map((model) => ({ ...model, provider }));
 }
 
-export interface LegalDocuments {
-  termsOfService: string;
-  privacyPolicy: string;
+export interface LegalFile {
+  document: LegalDocumentName;
   version: string;
+  content: string;
 }
 
-export function loadLegalDocuments(version: string, directory?: string): LegalDocuments {
+/** The legal documents as files; the versions are said beside, for a text does not know its own. */
+export function loadLegalDocuments(versions: Record<LegalDocumentName, string>, directory?: string): LegalFile[] {
   const base = directory === undefined ? new URL('legal/', CONFIG) : pathToFileURL(`${directory}/`);
-  const read = (name: string): string => readFileSync(new URL(name, base), 'utf8');
-  return { termsOfService: read('terms_of_service.md'), privacyPolicy: read('privacy_policy.md'), version };
+  return LegalDocumentName.options.map((document) => ({
+    document,
+    version: versions[document],
+    content: readFileSync(new URL(`${document}.md`, base), 'utf8'),
+  }));
 }

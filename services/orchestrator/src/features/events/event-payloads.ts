@@ -1,9 +1,8 @@
 import type { BusEnvelope } from '@uswarm/contract';
-import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../../database/database.js';
 import { conversationView } from '../conversations/conversation-view.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { messageView, type MessageRow } from '../messages/message-view.js';
+import { messageView, type MessageRow, type Show } from '../messages/message-view.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
@@ -13,7 +12,7 @@ export interface EventPayloadDeps {
   messages: Pick<MessageStore, 'find'>;
   conversations: Pick<ConversationStore, 'findAll'>;
   workspaces: Pick<WorkspaceStore, 'findAll'>;
-  clock: Clock;
+  show: Show;
 }
 
 /** Reads the bodies of stored events, as they are now; an event whose subject is gone has none. */
@@ -23,7 +22,7 @@ const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done'
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
 /** Three statements at the most, however many events. */
-export function createEventRenderer({ messages, conversations, workspaces, clock }: EventPayloadDeps): RenderEvents {
+export function createEventRenderer({ messages, conversations, workspaces, show }: EventPayloadDeps): RenderEvents {
   return async (events, db) => {
     const subjects = (types: (type: string) => boolean): string[] => [
       ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
@@ -50,7 +49,7 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
       ),
       ({ id }) => id,
     );
-    const now = clock.now();
+    const showing = show();
     return events.flatMap((event): BusEnvelope[] => {
       const header = { v: 1, kind: 'durable', workspace_id: event.workspaceId, seq: event.seq } as const;
       const place = { workspace_id: event.workspaceId, seq: event.seq };
@@ -59,7 +58,7 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
         case 'message.updated': {
           const row = messageRows.get(event.subjectId);
           if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...place, message: messageView(row, now) } }];
+          return [{ ...header, event: event.type, payload: { ...place, message: messageView(row, showing) } }];
         }
         case 'message.done': {
           const row = messageRows.get(event.subjectId);
@@ -71,12 +70,14 @@ export function createEventRenderer({ messages, conversations, workspaces, clock
         case 'conversation.updated': {
           const row = conversationRows.get(event.subjectId);
           if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...place, conversation: conversationView(row, now) } }];
+          return [
+            { ...header, event: event.type, payload: { ...place, conversation: conversationView(row, showing) } },
+          ];
         }
         case 'workspace.updated': {
           const row = workspaceRows.get(event.subjectId);
           if (row === undefined) return [];
-          return [{ ...header, event: event.type, payload: { ...place, workspace: workspaceView(row, now) } }];
+          return [{ ...header, event: event.type, payload: { ...place, workspace: workspaceView(row, showing.now) } }];
         }
         case 'conversation.deleted':
           return [{ ...header, event: event.type, payload: { ...place, conversation_id: event.subjectId } }];

@@ -3,14 +3,14 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { fillWorkspaces } from '../../../test/fill.js';
 import { first } from '../../../test/test-orchestrator.js';
-import { createEventStore } from './events.store.js';
-
-const store = createEventStore();
+import { createEventStore, type EventStore } from './events.store.js';
 
 describe('the seq of a workspace', () => {
   let db: MigratedDatabase;
+  let store: EventStore;
   beforeAll(async () => {
     db = await createMigratedDatabase(25);
+    store = createEventStore(db.database);
   });
   afterAll(() => db.close());
 

@@ -1,4 +1,4 @@
-import type { DurableEventName } from '@uswarm/contract';
+import { ApiError, type DurableEventName } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
@@ -14,6 +14,8 @@ export interface EventStore {
    * Writes an event and takes the next seq of the workspace. The row lock is held until the
    * transaction ends, so that commit order is seq order without gaps: call it as late as the
    * transaction allows, after everything that may take long.
+   *
+   * @throws ApiError `workspace_not_found` where it was deleted meanwhile
    */
   append(event: Omit<StoredEvent, 'seq'>, db: Database): Promise<number>;
   /**
@@ -22,9 +24,13 @@ export interface EventStore {
    */
   takeUnpublished(workspaces: number, events: number, db: Database): Promise<StoredEvent[]>;
   markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
+  /** Up to `limit` events of a workspace after a seq, in order. */
+  after(workspaceId: string, seq: number, limit: number, db: Database): Promise<StoredEvent[]>;
+  /** Removes up to `limit` published events from before a time. @returns how many it removed */
+  prune(before: Date, limit: number): Promise<number>;
 }
 
-export function createEventStore(): EventStore {
+export function createEventStore(database: Database): EventStore {
   return {
     async append({ workspaceId, type, subjectId }, db) {
       const { rows } = await sql<{ seq: number }>`
@@ -35,7 +41,7 @@ export function createEventStore(): EventStore {
         SELECT ${workspaceId}, last_seq, ${type}, ${subjectId} FROM counter
         RETURNING seq`.execute(db);
       const row = rows[0];
-      if (row === undefined) throw new Error('the workspace of an event is gone');
+      if (row === undefined) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
       return row.seq;
     },
 
@@ -56,6 +62,30 @@ export function createEventStore(): EventStore {
         ORDER BY workspace_id, seq
         LIMIT ${events}`.execute(db);
       return rows;
+    },
+
+    after: (workspaceId, seq, limit, db) =>
+      db
+        .selectFrom('workspace_events')
+        .select(['workspace_id as workspaceId', 'seq', 'type', 'subject_id as subjectId'])
+        .where('workspace_id', '=', workspaceId)
+        .where('seq', '>', seq)
+        .orderBy('seq')
+        .limit(limit)
+        .$narrowType<StoredEvent>()
+        .execute(),
+
+    async prune(before, limit) {
+      const { rows } = await sql<{ removed: number }>`
+        WITH old AS (
+          SELECT workspace_id, seq FROM workspace_events
+          WHERE created_at < ${before} AND published_at IS NOT NULL
+          ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ), removed AS (
+          DELETE FROM workspace_events e USING old WHERE e.workspace_id = old.workspace_id AND e.seq = old.seq RETURNING 1
+        )
+        SELECT count(*) AS removed FROM removed`.execute(database);
+      return rows[0]?.removed ?? 0;
     },
 
     async markPublished(events, db) {

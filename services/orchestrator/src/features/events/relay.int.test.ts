@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
-import { silentLogger, systemClock } from '@uswarm/service-kit';
+import { silentLogger } from '@uswarm/service-kit';
 import { createStores } from '../../stores.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { eventually } from '../../../test/eventually.js';
 import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
+import { showNow } from '../../../test/show.js';
 import { createEventRenderer } from './event-payloads.js';
 import type { WakeableLoop } from '../../work/wakeable-loop.js';
 import { createRelay, type RelayDeps } from './relay.js';
@@ -32,7 +33,7 @@ describe('the relay', () => {
 
   const start = (more: Partial<RelayDeps> = {}): WakeableLoop => {
     const stores = createStores(db.database);
-    const render = createEventRenderer({ ...stores, clock: systemClock });
+    const render = createEventRenderer({ ...stores, show: showNow });
     const relay = createRelay({
       transaction: db.transaction,
       store: stores.events,

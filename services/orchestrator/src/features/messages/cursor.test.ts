@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createCursorCodec, type Cursor, type CursorScope } from './cursor.js';
@@ -7,6 +8,7 @@ const cursors: fc.Arbitrary<Cursor> = fc.record({ seq: fc.maxSafeNat(), walk: fc
 const scopes: fc.Arbitrary<CursorScope> = fc.record({
   userId: fc.uuid(),
   conversationId: fc.uuid(),
+  filter: fc.constantFrom('', 'one', 'two'),
   direction: fc.constantFrom('forward', 'backward'),
 });
 const invalid = expect.objectContaining({ code: 'cursor_invalid' });
@@ -42,6 +44,20 @@ describe('cursors', () => {
         expect(() => codec.decode(other.encode(cursor, scope), scope)).toThrow(invalid),
       ),
     );
+  });
+
+  it('of another version are refused, though they were made here', () => {
+    const key = 'a key of the tests, long enough for one';
+    const scope: CursorScope = { userId: 'u', conversationId: 'c', direction: 'forward' };
+    const signed = (content: unknown) => {
+      const payload = Buffer.from(JSON.stringify(content)).toString('base64url');
+      const meaning = JSON.stringify(['u', 'c', 'forward', '', payload]);
+      return `${payload}.${createHmac('sha256', key).update(meaning).digest().subarray(0, 16).toString('base64url')}`;
+    };
+    expect(codec.decode(signed([1, 7, 'older']), scope)).toEqual({ seq: 7, walk: 'older' });
+    for (const content of [[0, 7, 'older'], [2, 7, 'older'], { seq: 7 }, 'no']) {
+      expect(() => codec.decode(signed(content), scope)).toThrow(invalid);
+    }
   });
 
   it('refuse any text that was not made here', () => {

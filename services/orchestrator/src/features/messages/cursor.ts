@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
+import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 
 /** A place in a conversation, and which way to go on from it. */
@@ -13,6 +14,8 @@ export interface Cursor {
 export interface CursorScope {
   userId: string;
   conversationId: string;
+  /** What the list is restricted to, where it is. */
+  filter?: string;
   direction: 'forward' | 'backward';
 }
 
@@ -27,9 +30,9 @@ export interface CursorCodec {
 
 /** Opaque, signed cursors. spec: orchestrator §2.10 */
 export function createCursorCodec(key: string): CursorCodec {
-  const mac = (payload: string, { userId, conversationId, direction }: CursorScope): Buffer =>
+  const mac = (payload: string, { userId, conversationId, direction, filter = '' }: CursorScope): Buffer =>
     createHmac('sha256', key)
-      .update(JSON.stringify([userId, conversationId, direction, payload]))
+      .update(JSON.stringify([userId, conversationId, direction, filter, payload]))
       .digest()
       .subarray(0, 16);
   return {
@@ -44,7 +47,10 @@ export function createCursorCodec(key: string): CursorCodec {
       if (rest.length > 0 || sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
         throw new ApiError('cursor_invalid');
       }
-      const [, seq, walk] = Payload.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+      // Made here, but maybe by another version.
+      const parsed = Payload.safeParse(parseJson(Buffer.from(payload, 'base64url').toString()));
+      if (!parsed.success) throw new ApiError('cursor_invalid');
+      const [, seq, walk] = parsed.data;
       return { seq, walk };
     },
   };

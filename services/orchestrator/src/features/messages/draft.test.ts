@@ -41,26 +41,30 @@ describe('checkedText', () => {
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() !== ''),
         (text) => {
-          expect(checkedText({ type: 'text', text })).toBe(text);
+          expect(checkedText(draft({ content: { type: 'text', text } }))).toBe(text);
         },
       ),
     );
   });
 
   it.each([undefined, '', ' ', '\n\t\u00a0'])('wants a text, not %j', (text) => {
-    expect(() => checkedText({ type: 'text', ...(text === undefined ? {} : { text }) })).toThrow(
+    expect(() => checkedText(draft({ content: { type: 'text', ...(text === undefined ? {} : { text }) } }))).toThrow(
       expect.objectContaining({ code: 'validation_failed' }),
     );
   });
 
+  it.each(['', ' '])('wants none beside an attachment: %j', (text) => {
+    expect(checkedText(draft({ content: { type: 'text', text }, attachments: [{ id: 'u' }] }))).toBe(text);
+  });
+
   it.each(MessageContentType.options.filter((type) => type !== 'text'))('does not let a client send %s', (type) => {
-    expect(() => checkedText({ type, text: 'hello' })).toThrow(
+    expect(() => checkedText(draft({ content: { type, text: 'hello' } }))).toThrow(
       expect.objectContaining({ code: 'content_type_not_allowed' }),
     );
   });
 
   it('does not know another type', () => {
-    expect(() => checkedText({ type: 'video', text: 'hello' })).toThrow(
+    expect(() => checkedText(draft({ content: { type: 'video', text: 'hello' } }))).toThrow(
       expect.objectContaining({ code: 'validation_failed' }),
     );
   });
@@ -81,6 +85,18 @@ describe('checkedMentions', () => {
         );
       }),
     );
+  });
+
+  it.each([
+    [0, 2, true],
+    [0, 1, false],
+    [1, 1, false],
+    [1, 0, false],
+    [2, 1, true],
+    [0, 3, true],
+  ])('counts UTF-16 code units and cuts no character: %i and %i in “😀a”', (offset, length, accepted) => {
+    const check = () => checkedMentions(draft({ mentions: [mention('a', offset, length)] }), '😀a', MEMBERS);
+    expect(refused(check)).toBe(!accepted);
   });
 
   it('refuses an agent that is not of the swarm', () => {

@@ -4,28 +4,45 @@ import type { SwarmMember } from '../agents/agents.store.js';
 
 /** The rules of what a client may send, and which agent answers it. Pure. */
 
-/** @throws ApiError `validation_failed` for an unknown type or no text, `content_type_not_allowed` for a known one */
-export function checkedText(content: MessageDraft['content']): string {
+/**
+ * The text, which may be empty only beside an attachment.
+ *
+ * @throws ApiError `validation_failed` for an unknown type or no text, `content_type_not_allowed` for a known one
+ */
+export function checkedText({ content, attachments }: Pick<MessageDraft, 'content' | 'attachments'>): string {
   if (content.type !== 'text') {
     if (MessageContentType.safeParse(content.type).success) throw new ApiError('content_type_not_allowed');
     throw invalid('content.type', 'is not a type of content');
   }
   const text = content.text ?? '';
-  if (text.trim() === '') throw invalid('content.text', 'must not be empty');
+  if (text.trim() === '' && attachments.length === 0) throw invalid('content.text', 'must not be empty');
   return text;
 }
 
-function invalid(path: string, message: string): ApiError {
+export function invalid(path: string, message: string): ApiError {
   return new ApiError('validation_failed', { extra: { fields: [{ path, message }] } });
 }
 
-/** Names come from the swarm, not from the client. @throws ApiError `mention_invalid` */
+/**
+ * Offset and length count UTF-16 code units, and no end of a range is within a character. Names come from the swarm,
+ * not from the client.
+ *
+ * @throws ApiError `mention_invalid`
+ */
 export function checkedMentions(draft: MessageDraft, text: string, members: readonly SwarmMember[]): Mention[] {
   return draft.mentions.map(({ agent_id, offset, length }) => {
     const agent = members.find(({ id }) => id === agent_id);
-    if (agent === undefined || offset + length > text.length) throw new ApiError('mention_invalid');
+    const end = offset + length;
+    if (agent === undefined || end > text.length || cuts(text, offset) || cuts(text, end)) {
+      throw new ApiError('mention_invalid');
+    }
     return { agent_id, agent_name: agent.name, offset, length };
   });
+}
+
+/** Whether a place is between the two halves of a character. */
+function cuts(text: string, place: number): boolean {
+  return place > 0 && (text.codePointAt(place - 1) ?? 0) > 0xffff;
 }
 
 /** In an agent conversation that agent; in a swarm the first one mentioned, else the manager. */

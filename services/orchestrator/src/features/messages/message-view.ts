@@ -1,6 +1,5 @@
 import type {
   AgentRole,
-  Attachment,
   ListedMessage,
   ListedMessageStatus,
   Mention,
@@ -11,6 +10,7 @@ import type {
 } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentData } from '../agents/agent-view.js';
+import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 
 /** A message with what is shown of its agent. */
 export interface MessageRow {
@@ -23,7 +23,7 @@ export interface MessageRow {
   status: MessageStatus;
   local_id: string | null;
   mentions: Mention[];
-  attachments: Attachment[];
+  attachments: StoredAttachment[];
   created_at: Date;
   updated_at: Date;
   agent_id: string | null;
@@ -36,6 +36,15 @@ export interface MessageRow {
   runtime_phase: InternalPhase | null;
   runtime_identified_at: Date | null;
 }
+
+/** What a view needs besides the row: the time, and links that work from now on. */
+export interface Showing {
+  now: Date;
+  attachment: Attachments['render'];
+}
+
+/** Called once for each answer. */
+export type Show = () => Showing;
 
 function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
   if (row.agent_id === null || row.agent_kind === null) return null;
@@ -56,7 +65,7 @@ function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
 }
 
 /** spec: orchestrator §2.10 */
-export function messageView(row: MessageRow, now: Date): MessageData {
+export function messageView(row: MessageRow, { now, attachment }: Showing): MessageData {
   const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
   return {
     id,
@@ -68,7 +77,7 @@ export function messageView(row: MessageRow, now: Date): MessageData {
     updated_at: row.updated_at.toISOString(),
     local_id,
     agent: agentOf(row, now),
-    attachments,
+    attachments: attachments.map(attachment),
     mentions,
   };
 }
@@ -85,7 +94,7 @@ const LISTED: Record<MessageStatus, ListedMessageStatus> = {
 };
 
 /** The documented three statuses of a list, and the exact one beside it. */
-export function listedMessageView(row: MessageRow, now: Date): ListedMessage {
-  const message = messageView(row, now);
+export function listedMessageView(row: MessageRow, showing: Showing): ListedMessage {
+  const message = messageView(row, showing);
   return { ...message, status: LISTED[message.status], extended_status: message.status };
 }

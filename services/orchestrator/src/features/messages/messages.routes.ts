@@ -1,8 +1,10 @@
 import type { Handler } from '../../http/handlers.js';
+import type { StopService } from '../turns/stop.service.js';
+import type { ActionService } from './actions.service.js';
 import type { MessageService } from './messages.service.js';
 
 /** spec: orchestrator §4.4 */
-export function messageHandlers(service: MessageService) {
+export function messageHandlers(service: MessageService, actions: ActionService, stops: StopService) {
   const listMessages: Handler<'listMessages'> = async ({ actor, params, query }) => ({
     status: 200,
     body: await service.list(actor.userId, params.workspaceId, params.id, query),
@@ -12,5 +14,17 @@ export function messageHandlers(service: MessageService) {
     const target = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id, localId };
     return { status: 201, body: { data: await service.send(target, draft) } };
   };
-  return { listMessages, sendMessage };
+  const searchMessages: Handler<'searchMessages'> = async ({ actor, params, query }) => ({
+    status: 200,
+    body: await service.search(actor.userId, params.workspaceId, params.id, query),
+  });
+  const chooseAction: Handler<'chooseAction'> = async ({ actor, params, body }) => {
+    const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
+    return { status: 200, body: { data: await actions.choose({ ...target, actionId: body.action_id }) } };
+  };
+  const stopMessage: Handler<'stopMessage'> = async ({ actor, params }) => {
+    await stops.stop(actor.userId, params.workspaceId, params.id);
+    return { status: 204 };
+  };
+  return { listMessages, sendMessage, searchMessages, chooseAction, stopMessage };
 }

@@ -1,37 +1,32 @@
-import { randomUUIDv7 } from 'node:crypto';
-import {
-  ApiError,
-  LIMITS,
-  type MessageData,
-  type MessageDraft,
-  type MessagePage,
-  type PageQuery,
-} from '@uswarm/contract';
-import type { Clock } from '@uswarm/service-kit';
+import { ApiError, type MessageData, type MessageDraft, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import type { EventStore } from '../events/events.store.js';
+import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
-import type { TurnQueue } from '../turns/turn-queue.js';
+import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
-import { answeringAgent, bodyHash, checkedMentions, checkedText } from './draft.js';
-import { messageView } from './message-view.js';
+import { answeringAgent, bodyHash, checkedMentions, checkedText, invalid } from './draft.js';
+import { messageView, type Show } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import { readPage } from './page.js';
+import { type PageDeps, readPage } from './page.js';
+import type { Questions } from './questions.js';
+import type { MessageSearchStore } from './search.store.js';
 
 export interface MessageServiceDeps {
   transaction: Transact;
-  store: Pick<MessageStore, 'insert' | 'find' | 'findSent' | 'page' | 'hasAny'>;
+  store: Pick<MessageStore, 'find' | 'findSent' | 'page' | 'hasAny'>;
+  messageSearch: MessageSearchStore;
   conversations: Pick<ConversationStore, 'findTarget'>;
   agents: Pick<AgentStore, 'members'>;
-  events: Pick<EventStore, 'append'>;
-  turns: Pick<TurnQueue, 'enqueue' | 'waiting'>;
-  runtimes: Pick<RuntimeWishes, 'keepAwake' | 'woken'>;
+  questions: Questions;
+  rates: Pick<RateLimits, 'send'>;
+  runtimes: Pick<RuntimeWishes, 'woken'>;
+  attachments: Pick<Attachments, 'resolve'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
-  clock: Clock;
+  show: Show;
   /** Called after a commit that left something to publish or to do. */
   committed: () => void;
 }
@@ -44,9 +39,17 @@ export interface SendTarget {
   localId: string | undefined;
 }
 
+export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
+
 export interface MessageService {
   /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid` */
   list(userId: string, workspaceId: string, conversationId: string, query: PageQuery): Promise<MessagePage>;
+  /**
+   * Messages with every word of `q` somewhere in their text, the newest first. Letter case makes no difference.
+   *
+   * @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid`, `validation_failed`
+   */
+  search(userId: string, workspaceId: string, conversationId: string, query: SearchQuery): Promise<MessagePage>;
   /**
    * Stores a message, queues the reply and wakes the runtime, in one transaction. The same `local_id` with the same
    * body gives the first result again, with another body `local_id_reused`.
@@ -57,7 +60,8 @@ export interface MessageService {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { transaction, store, conversations, agents, events, turns, runtimes, access, clock } = deps;
+  const { transaction, store, conversations, agents, questions, runtimes, access, show } = deps;
+  const search = deps.messageSearch;
 
   async function requireConversation(workspaceId: string, conversationId: string) {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
@@ -69,7 +73,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const [row] = await store.find([id]);
     // It went with its conversation, right after it was stored.
     if (row === undefined) throw new ApiError('conversation_not_found');
-    return messageView(row, clock.now());
+    return messageView(row, show());
   }
 
   async function sentBefore(
@@ -86,35 +90,21 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   async function storeNew(target: SendTarget, draft: MessageDraft, hash: Buffer): Promise<string> {
     const { userId, workspaceId, conversationId, localId } = target;
     const conversation = await requireConversation(workspaceId, conversationId);
-    const text = checkedText(draft.content);
-    if (draft.attachments.length > 0) throw new ApiError('attachment_invalid');
+    const text = checkedText(draft);
     const members = await agents.members(workspaceId);
     const mentions = checkedMentions(draft, text, members);
     const agentId = answeringAgent(conversation, mentions, members);
-    const id = randomUUIDv7();
-    const woken = await transaction(async (tx) => {
-      const suspended = await runtimes.keepAwake(workspaceId, tx);
-      // Taking the seq locks the workspace, so the count below is exact under concurrent sends.
-      const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
-      if ((await turns.waiting(conversationId, tx)) >= LIMITS.queuedTurns) throw new ApiError('turn_queue_full');
-      await store.insert(
-        {
-          id,
-          workspaceId,
-          conversationId,
-          seq,
-          role: 'user',
-          content: { type: 'text', text },
-          status: 'sent',
-          senderId: userId,
-          bodyHash: hash,
-          mentions,
-          ...(localId === undefined ? {} : { localId }),
-        },
-        tx,
-      );
-      await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
-      return suspended;
+    const uploads = draft.attachments.map(({ id }) => id);
+    const { id, woken } = await transaction(async (tx) => {
+      // Uploads first: who holds one for long waits for nothing that is locked here.
+      const attachments = await deps.attachments.resolve(userId, uploads, tx);
+      const suspended = await questions.prepare(workspaceId, tx);
+      const place = { workspaceId, conversationId, userId, agentId };
+      const question = { ...place, text, bodyHash: hash, mentions, attachments };
+      return {
+        id: await questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx),
+        woken: suspended,
+      };
     });
     deps.committed();
     if (woken) runtimes.woken(workspaceId);
@@ -125,7 +115,21 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     async list(userId, workspaceId, conversationId, query) {
       await access.require(userId, workspaceId);
       await requireConversation(workspaceId, conversationId);
-      return readPage({ store, cursors: deps.cursors }, query, { userId, conversationId }, clock.now());
+      return readPage({ store, cursors: deps.cursors }, query, { userId, conversationId }, show());
+    },
+
+    async search(userId, workspaceId, conversationId, { q, ...query }) {
+      await access.require(userId, workspaceId);
+      await requireConversation(workspaceId, conversationId);
+      const words = await search.words(q);
+      if (words.length === 0) throw invalid('q', 'must not be blank');
+      const found: PageDeps['store'] = {
+        page: (id, walk, seq, limit) => search.page(id, words, walk, seq, limit),
+        hasAny: async (id, walk, seq) => (await search.page(id, words, walk, seq, 1)).length > 0,
+      };
+      // The words as they are looked for: a cursor goes on where nothing else would be found.
+      const where = { userId, conversationId, filter: words.join(' ') };
+      return readPage({ store: found, cursors: deps.cursors }, { ...query, direction: 'backward' }, where, show());
     },
 
     async send(target, draft) {
@@ -134,6 +138,8 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       const earlier = await sentBefore(target, hash);
       if (earlier !== undefined) return earlier;
       try {
+        // Only now: whoever asks again for a message that is stored has its answer for nothing.
+        await deps.rates.send(target.userId);
         return await view(await storeNew(target, draft, hash));
       } catch (error) {
         // The same message came twice at once, and the other one was first: whatever stopped this

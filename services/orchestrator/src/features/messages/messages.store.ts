@@ -1,6 +1,7 @@
 import type { Mention, MessageContent, MessageRole, MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
 
 export interface NewMessage {
@@ -16,8 +17,16 @@ export interface NewMessage {
   localId?: string;
   bodyHash?: Buffer;
   mentions?: Mention[];
+  attachments?: StoredAttachment[];
   /** Of a message that a turn writes besides its reply. */
   turn?: { id: string; key: string };
+}
+
+export interface MessageChange {
+  content?: MessageContent;
+  status?: MessageStatus;
+  /** The seq of the event that shows a reply in full; unread counts begin there. */
+  shownSeq?: number;
 }
 
 export interface SentBefore {
@@ -27,14 +36,21 @@ export interface SentBefore {
 
 export interface MessageStore {
   insert(message: NewMessage, db: Database): Promise<void>;
-  update(id: string, change: { content?: MessageContent; status?: MessageStatus }, db: Database): Promise<void>;
+  update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   findSent(workspaceId: string, senderId: string, localId: string): Promise<SentBefore | undefined>;
+  /** Whether a message that is gone had this local id. */
+  isSpent(workspaceId: string, senderId: string, localId: string, db: Database): Promise<boolean>;
+  /**
+   * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.
+   * @returns how many it removed
+   */
+  removeBehind(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
   /** Up to `limit` messages after `seq` in the direction: `older` newest first, `newer` oldest first. */
-  page(conversationId: string, walk: 'older' | 'newer', seq: number | null, limit: number): Promise<MessageRow[]>;
-  hasAny(conversationId: string, walk: 'older' | 'newer', seq: number): Promise<boolean>;
+  page(conversationId: string, walk: Walk, seq: number | null, limit: number): Promise<MessageRow[]>;
+  hasAny(conversationId: string, walk: Walk, seq: number): Promise<boolean>;
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
@@ -45,7 +61,7 @@ export const MESSAGE_COLUMNS = sql`
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
   r.phase AS runtime_phase, r.identified_at AS runtime_identified_at`;
 
-const MESSAGE_JOINS = sql`
+export const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id
   LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
 
@@ -55,7 +71,9 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-function beyond(walk: 'older' | 'newer', seq: number | null): RawBuilder<unknown> {
+export type Walk = 'older' | 'newer';
+
+export function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
   if (seq === null) return sql`true`;
   return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
@@ -78,6 +96,7 @@ export function createMessageStore(database: Database): MessageStore {
           local_id: message.localId ?? null,
           body_hash: message.bodyHash ?? null,
           mentions: JSON.stringify(message.mentions ?? []),
+          attachments: JSON.stringify(message.attachments ?? []),
           turn_id: message.turn?.id ?? null,
           turn_key: message.turn?.key ?? null,
         })
@@ -89,12 +108,13 @@ export function createMessageStore(database: Database): MessageStore {
         .execute();
     },
 
-    async update(id, { content, status }, db) {
+    async update(id, { content, status, shownSeq }, db) {
       await db
         .updateTable('messages')
         .set({
           ...(content === undefined ? {} : { content: JSON.stringify(content) }),
           ...(status === undefined ? {} : { status }),
+          ...(shownSeq === undefined ? {} : { shown_seq: shownSeq }),
           updated_at: sql<Date>`clock_timestamp()`,
         })
         .where('id', '=', id)
@@ -112,6 +132,33 @@ export function createMessageStore(database: Database): MessageStore {
         .where('sender_id', '=', senderId)
         .where('local_id', '=', localId)
         .executeTakeFirst(),
+
+    async isSpent(workspaceId, senderId, localId, db) {
+      const { rows } = await sql<{ found: boolean }>`
+        SELECT EXISTS (
+          SELECT 1 FROM spent_local_ids
+          WHERE workspace_id = ${workspaceId} AND sender_id = ${senderId}
+            AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
+        ) AS found`.execute(db);
+      return rows[0]?.found ?? false;
+    },
+
+    async removeBehind(conversationId, keep, limit, db = database) {
+      const { rows } = await sql<{ removed: number }>`
+        WITH removed AS (
+          DELETE FROM messages WHERE id IN (
+            SELECT id FROM messages WHERE conversation_id = ${conversationId}
+            ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
+          )
+          RETURNING workspace_id, sender_id, local_id
+        ), spent AS (
+          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
+          ON CONFLICT DO NOTHING
+        )
+        SELECT count(*) AS removed FROM removed`.execute(db);
+      return rows[0]?.removed ?? 0;
+    },
 
     async findOfTurn(turnId, key, db) {
       const row = await db
@@ -132,9 +179,10 @@ export function createMessageStore(database: Database): MessageStore {
 
     async hasAny(conversationId, walk, seq) {
       const { rows } = await sql<{ found: boolean }>`
-        SELECT EXISTS (
-          SELECT 1 FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
-        ) AS found`.execute(database);
+        SELECT (
+          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
+          ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT 1
+        ) IS NOT NULL AS found`.execute(database);
       return rows[0]?.found ?? false;
     },
   };

@@ -9,6 +9,7 @@ import { readPage } from './page.js';
 const cursors = createCursorCodec('a key of the tests, long enough for one');
 const where = { userId: 'u', conversationId: 'c' };
 const now = new Date('2026-11-21T10:00:00Z');
+const showing = { now, attachment: () => ({}) as never };
 
 const row = (seq: number): MessageRow => ({
   id: String(seq),
@@ -48,7 +49,12 @@ function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
 
 type Direction = PageQuery['direction'];
 const read = (seqs: number[], direction: Direction, limit: number, scrollId?: string | null): Promise<MessagePage> =>
-  readPage({ store: arrayStore(seqs), cursors }, { direction, limit, ...(scrollId ? { scrollId } : {}) }, where, now);
+  readPage(
+    { store: arrayStore(seqs), cursors },
+    { direction, limit, ...(scrollId ? { scrollId } : {}) },
+    where,
+    showing,
+  );
 const seqsOf = ({ data }: MessagePage): number[] => data.map(({ id }) => Number(id));
 
 const conversations = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { maxLength: 40 });

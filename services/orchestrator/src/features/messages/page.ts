@@ -1,6 +1,6 @@
 import type { MessagePage, PageQuery } from '@uswarm/contract';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
-import { listedMessageView, type MessageRow } from './message-view.js';
+import { listedMessageView, type MessageRow, type Showing } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 
 export interface PageDeps {
@@ -16,7 +16,7 @@ export async function readPage(
   { store, cursors }: PageDeps,
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
-  now: Date,
+  showing: Showing,
 ): Promise<MessagePage> {
   const scope: CursorScope = { ...where, direction: query.direction };
   const along: Cursor['walk'] = query.direction === 'backward' ? 'older' : 'newer';
@@ -38,7 +38,7 @@ export async function readPage(
 
   const at = (row: MessageRow, side: Cursor['walk']): string => cursors.encode({ seq: row.seq, walk: side }, scope);
   return {
-    data: rows.map((row) => listedMessageView(row, now)),
+    data: rows.map((row) => listedMessageView(row, showing)),
     pagination: {
       next_scroll_id: hasNext && last !== undefined ? at(last, along) : null,
       prev_scroll_id: hasPrev && first !== undefined ? at(first, against) : null,

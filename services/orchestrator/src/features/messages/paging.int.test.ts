@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type MessageContent, type MessagePage, type MessageStatus } from '@uswarm/contract';
+import { sql } from 'kysely';
 import {
   type Home,
   startTestOrchestrator,
@@ -133,6 +134,28 @@ describe('pages of messages', () => {
       if (late.length === 0) late = await arrive(2);
     });
     expect(pages.flatMap(ids)).toEqual([...sent, ...late]);
+  });
+
+  it.each(['backward', 'forward'])('going %s, messages of one timestamp are each shown once', async (direction) => {
+    const sent = await signUp(9);
+    await uswarm.database
+      .updateTable('messages')
+      .set({ updated_at: new Date(0) })
+      .where('workspace_id', '=', home.workspaceId)
+      .execute();
+    await sql`UPDATE messages SET created_at = now() WHERE workspace_id = ${home.workspaceId}`.execute(uswarm.database);
+    const pages = await walk({ direction, limit: 2 });
+    expect(pages.flatMap(ids)).toEqual(direction === 'forward' ? sent : sent.toReversed());
+  });
+
+  it('goes on where a message was that is gone meanwhile', async () => {
+    const sent = await signUp(5);
+    const { pagination } = await list({ limit: 2 });
+    await uswarm.database
+      .deleteFrom('messages')
+      .where('id', '=', sent[3] ?? '')
+      .execute();
+    expect(ids(await list({ limit: 2, scrollId: pagination.next_scroll_id ?? '' }))).toEqual([sent[2], sent[1]]);
   });
 
   it(`has ${LIMITS.pageDefault} messages unless the limit says otherwise, at most ${LIMITS.pageMaximum}`, async () => {

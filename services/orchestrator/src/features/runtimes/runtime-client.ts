@@ -18,6 +18,8 @@ export interface RuntimeClient {
   /** Whether it works on something, and for how many milliseconds it has not. */
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  /** Asks a turn to end; it still says how it ended, to whoever follows it. */
+  stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
   /** The runtime is gone for good: drops the connections to it. */
   forget(workspaceId: string): void;
   close(): void;
@@ -90,6 +92,9 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
     async status(target, signal) {
       const { busy, idleMs } = await connect(target).status({}, short(signal));
       return { busy, idleMs: Number(idleMs) };
+    },
+    async stopTurn(target, turn, signal) {
+      await connect(target).stopTurn(turn, short(signal));
     },
     runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),
     forget: (workspaceId) => namesOf(workspaceId).forEach(drop),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
+import type { MessageContent } from '@uswarm/contract';
 import { type Done, DoneSchema, Outcome, ToolState, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import type { AgentActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
@@ -75,14 +76,21 @@ const TURN: TurnRow = {
   runtime_instance: 'i',
   created_at: new Date(0),
   user_id: 'u',
+  stop_requested: false,
 };
 
 /** A reply whose writer and live events only note what they get. */
 function noted(
   { activityAfterwards }: { activityAfterwards: AgentActivity | undefined } = { activityAfterwards: 'online' },
 ) {
-  const stored: { tools: ToolMessage[]; usage: UsageEntry[]; finished: FinishedReply[] } = {
+  const stored: {
+    tools: ToolMessage[];
+    offers: { key: string; content: MessageContent }[];
+    usage: UsageEntry[];
+    finished: FinishedReply[];
+  } = {
     tools: [],
+    offers: [],
     usage: [],
     finished: [],
   };
@@ -98,8 +106,10 @@ function noted(
     setInstance: async () => undefined,
     nextGeneration: async () => undefined,
     tool: async (_generation, tool) => stored.tools.push(tool),
+    offer: async (key, content) => stored.offers.push({ key, content }),
     usage: async (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply), activity: activityAfterwards }),
+    note: async () => undefined,
     abandon: async () => ({ seq: 1, activity: activityAfterwards }),
   };
   const live: LiveEvents = {

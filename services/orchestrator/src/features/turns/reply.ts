@@ -3,11 +3,15 @@ import {
   Outcome,
   ToolState as ProtoToolState,
   type Done,
+  type Message,
   type Tool,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
+import type { LimitReached } from '../usage/usage-limits.js';
+import { offeredContent, storable } from './offered-content.js';
+import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
 
@@ -25,16 +29,13 @@ export interface Reply {
   text: string;
   /** The last durable event of the turn: what is shown live waits for it. */
   seq: number;
+  /** There is nothing left of the tokens of the period, and the runtime goes on all the same. */
+  overLimit: LimitReached | undefined;
   /** Forgets what an earlier generation said. */
   restart(generation: number): void;
   /** Applies the next event. @returns true once the turn is finished. */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
-}
-
-/** What a model writes is untrusted; Postgres stores neither NUL nor half a surrogate pair. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\u0000', '');
 }
 
 const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
@@ -50,12 +51,14 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   let read = false;
   // Taking the turn showed this already.
   let shown: StoredActivity = 'reading';
+  let reached: LimitReached | undefined;
 
   const reply: Reply = {
     generation: turn.generation,
     events: 0,
     text: '',
     seq: begun.seq,
+    overLimit: undefined,
 
     restart(generation) {
       Object.assign(reply, { generation, events: 0, text: '' });
@@ -69,6 +72,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
         await writer.markRead();
       }
       reply.events = Number(number);
+      // What follows the last model call (the rest of its text, the end) costs nothing.
+      if (event.case === 'activity' || event.case === 'tool') reply.overLimit = reached;
       switch (event.case) {
         case 'activity':
           await showActivity(event.value.activity);
@@ -79,8 +84,11 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
         case 'tool':
           await showTool(event.value);
           return false;
+        case 'message':
+          await offer(event.value);
+          return false;
         case 'usage':
-          await writer.usage({
+          reached = await writer.usage({
             turnId: turn.id,
             userId: turn.user_id,
             workspaceId: turn.workspace_id,
@@ -92,7 +100,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
           });
           return false;
         case 'done':
-          await reply.finish(finishedReply(event.value, reply.text));
+          await end(event.value);
           return true;
         default:
           return false;
@@ -107,6 +115,13 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
   };
 
+  async function end(done: Done): Promise<void> {
+    const finished = finishedReply(done, reply.text);
+    if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
+    await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
+    return reply.finish(limitedReply(done.text || reply.text));
+  }
+
   function showChunk(text: string): void {
     reply.text += text;
     chunkSeq += 1;
@@ -119,6 +134,12 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     shown = activity;
     await writer.activity(activity);
     live.status(activity, reply.seq);
+  }
+
+  /** What cannot be shown is left out: a runtime that sends it is newer than we, or not ours. */
+  async function offer({ key, content }: Message): Promise<void> {
+    const offered = offeredContent(content);
+    if (offered !== undefined) reply.seq = await writer.offer(storable(key), offered);
   }
 
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
@@ -138,9 +159,22 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   return reply;
 }
 
+export const STOPPED_SENTENCE = 'The reply was stopped.';
+
+/** How a reply ends that somebody stopped: what it says already stays. Pure. */
+export function stoppedReply(text: string): FinishedReply {
+  const incomplete = text !== '';
+  return {
+    turnStatus: 'stopped',
+    messageStatus: incomplete ? 'incomplete' : 'failed',
+    text: incomplete ? text : STOPPED_SENTENCE,
+    errorCode: null,
+  };
+}
+
 /** How the runtime's outcome shows in the turn and in its message. Pure. */
 export function finishedReply(done: Done, streamed: string): FinishedReply {
-  const text = done.text === '' ? streamed : done.text;
+  const text = done.text || streamed;
   const errorCode = done.errorCode === '' ? null : done.errorCode;
   switch (done.outcome) {
     case Outcome.COMPLETED:
@@ -148,7 +182,7 @@ export function finishedReply(done: Done, streamed: string): FinishedReply {
     case Outcome.SILENT:
       return { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode };
     case Outcome.STOPPED:
-      return { turnStatus: 'stopped', messageStatus: 'incomplete', text, errorCode };
+      return stoppedReply(text);
     case Outcome.INCOMPLETE:
       return { turnStatus: 'failed', messageStatus: 'incomplete', text, errorCode: errorCode ?? 'internal_error' };
     default:

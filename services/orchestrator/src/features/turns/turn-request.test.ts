@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { AgentRole, HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
 import type { SwarmMember } from '../agents/agents.store.js';
+import type { Equipment } from '../agents/equipment.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
-import type { HistoryRow } from './turns.store.js';
+import type { HistoryRow } from './history.store.js';
 
 const message = (text: string, id = 'm'): HistoryRow => ({ id, role: 'user', agent_id: null, text });
 
@@ -54,12 +55,19 @@ describe('the request of a turn', () => {
     description: 'd',
     skills: ['news'],
   });
+  const equipment: Equipment = {
+    model: 'opus',
+    responseLength: 'short',
+    prompts: ['Be kind.', 'Be brief.'],
+    tools: ['web_search_tool'],
+    memories: [{ key: 'tea', content: 'green', category: 'core' }],
+  };
   const input = {
     turn: { id: 't', agent_id: 'b' },
     generation: 2,
     members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
-    tools: ['web_search_tool'],
+    equipment,
     firstStep: 3,
     fromEvent: 7,
   };
@@ -82,8 +90,24 @@ describe('the request of a turn', () => {
       generation: 2,
       firstStep: 3,
       fromEvent: 7n,
-      tools: ['web_search_tool'],
     });
+  });
+
+  it('carries the settings, tools and memories of who answers, and of nobody else', () => {
+    const { agent, tools, memories, colleagues } = turnRequest(input);
+    expect({ agent, tools, memories }).toMatchObject({
+      agent: { model: 'opus', responseLength: 'short', prompts: equipment.prompts },
+      tools: equipment.tools,
+      memories: equipment.memories,
+    });
+    expect(colleagues.map(({ model, responseLength, prompts }) => [model, responseLength, prompts])).toEqual([
+      ['', '', []],
+      ['', '', []],
+    ]);
+  });
+
+  it('leaves the model to the runtime where the agent has none', () => {
+    expect(turnRequest({ ...input, equipment: { ...equipment, model: null } }).agent?.model).toBe('');
   });
 
   it('tells who said what', () => {

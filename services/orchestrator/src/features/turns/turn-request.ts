@@ -4,13 +4,16 @@ import {
   AgentSchema,
   HistoryMessageSchema,
   HistoryRole,
+  MemorySchema,
   RunTurnRequestSchema,
   type Agent,
   type HistoryMessage,
   type RunTurnRequest,
 } from '@uswarm/runtime-proto';
 import type { SwarmMember } from '../agents/agents.store.js';
-import type { HistoryRow, TurnRow } from './turns.store.js';
+import type { Equipment } from '../agents/equipment.js';
+import type { HistoryRow } from './history.store.js';
+import type { TurnRow } from './turns.store.js';
 
 export const HISTORY_MESSAGES = 200;
 const HISTORY_BYTES = 512 * 1024;
@@ -32,24 +35,26 @@ export interface TurnRequestInput {
   generation: number;
   members: readonly SwarmMember[];
   history: readonly HistoryRow[];
-  tools: readonly string[];
+  /** Of the agent that answers. */
+  equipment: Equipment;
   firstStep: number;
   /** How many events the caller has already. */
   fromEvent: number;
 }
 
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
-  const { turn, members } = input;
+  const { turn, members, equipment } = input;
   const answering = members.find(({ id }) => id === turn.agent_id);
   if (answering === undefined) throw new Error('the agent of a turn is gone');
   return create(RunTurnRequestSchema, {
     turnId: turn.id,
     generation: input.generation,
     fromEvent: BigInt(input.fromEvent),
-    agent: toAgent(answering),
+    agent: equipped(toAgent(answering), equipment),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
-    tools: [...input.tools],
+    tools: equipment.tools,
+    memories: equipment.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
   });
 }
@@ -62,8 +67,12 @@ function toAgent(member: SwarmMember): Agent {
     role: member.kind === 'manager' ? AgentRole.MANAGER : AgentRole.SUB_AGENT,
     description: member.description,
     skills: member.skills,
-    responseLength: 'auto',
   });
+}
+
+/** Only of who answers: nobody else needs to know. */
+function equipped(agent: Agent, { model, responseLength, prompts }: Equipment): Agent {
+  return { ...agent, model: model ?? '', responseLength, prompts };
 }
 
 function toHistory(row: HistoryRow): HistoryMessage {

@@ -4,17 +4,22 @@ import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-k
 import type { LeasedWork } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
+import type { Equipment } from '../agents/equipment.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { createLiveEvents } from './live-events.js';
-import { createReply, type Reply } from './reply.js';
+import { createReply, type Reply, stoppedReply } from './reply.js';
+import { watchForStop } from './stop-watch.js';
+import { LIMIT_SENTENCE, limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import { createTurnWriter, LeaseLost, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRunnerDeps extends TurnWriterDeps {
-  turns: TurnStore;
+  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'history' | 'nextStep' | 'stopRequested'>;
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
+  /** What the agent answers with, as it is now. */
+  equip: (agentId: string) => Promise<Equipment>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
   publish: Parameters<typeof createLiveEvents>[0];
@@ -38,7 +43,7 @@ const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
 /** A runtime that somebody suspended tells when it is ready again; this is for a word that got lost. */
 const HELD_MS = 10_000;
-const TOOLS = ['web_search_tool'];
+const STOP_LOOK_MS = 1_000;
 
 /** Answers that asking again does not change. */
 const FINAL_CODES = new Set([
@@ -60,6 +65,8 @@ interface Run {
   writer: TurnWriter;
   reply: Reply;
   signal: AbortSignal;
+  /** The runtime was asked to stop. */
+  stopped: boolean;
 }
 
 /** Takes a turn through to its end, whatever dies on the way. */
@@ -76,19 +83,22 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   /** What is to become of the turn where it cannot begin yet; undefined where it can. */
   async function notYet(turn: TurnRow, writer: TurnWriter): Promise<WorkResult | undefined> {
+    // What is to end needs no runtime for it.
+    if (turn.status === 'running' && turn.stop_requested) return undefined;
     const to = await target(turn.workspace_id);
     return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
   }
 
   async function request({ turn, reply }: Run) {
-    const [members, newestFirst, firstStep] = await Promise.all([
+    const [members, equipment, newestFirst, firstStep] = await Promise.all([
       agents.members(turn.workspace_id),
+      deps.equip(turn.agent_id),
       turns.history(turn, HISTORY_MESSAGES),
       turns.nextStep(turn.id),
     ]);
     const history = boundedHistory(newestFirst);
     const { generation, events: fromEvent } = reply;
-    return turnRequest({ turn, generation, members, history, tools: TOOLS, firstStep, fromEvent });
+    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent });
   }
 
   /** The runtime has nothing of this turn any more. @returns false where it was lost once before. */
@@ -98,6 +108,39 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (generation === undefined) return false;
     logger.info({ turn: turn.id, generation }, 'the runtime lost the turn; it starts again');
     reply.restart(generation);
+    return true;
+  }
+
+  /** The turn goes on to say how it ends, and what it used until then counts. */
+  async function stopOverLimit(run: Run, to: RuntimeTarget): Promise<void> {
+    const { turn, reply, signal } = run;
+    if (reply.overLimit === undefined || run.stopped) return;
+    await client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);
+    run.stopped = true;
+  }
+
+  /**
+   * Somebody wants the turn to end. @returns whether the runtime was told, and says how; without a runtime that has
+   * the turn, its end is ours to write
+   */
+  async function stopInRuntime({ turn, reply, signal }: Run): Promise<boolean> {
+    const runtime = await runtimes.get(turn.workspace_id);
+    if (turn.runtime_instance === null || runtime?.phase !== 'Ready' || runtime.address === null) return false;
+    const to = { workspaceId: turn.workspace_id, address: runtime.address };
+    try {
+      await client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ConnectError)) throw error;
+      return false;
+    }
+  }
+
+  /** The tokens of the period were used up while it waited, or before it could begin anew. */
+  async function limitReached({ turn, writer }: Pick<Run, 'turn' | 'writer'>): Promise<boolean> {
+    const limit = await deps.limits.reached(turn.workspace_id);
+    if (limit === undefined) return false;
+    await writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit));
     return true;
   }
 
@@ -113,15 +156,23 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     // Leaving the loop does not end the stream, and a silent one would never be left.
     const leave = new AbortController();
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
+    const endWatch = watchForStop({
+      requested: () => turns.stopRequested(turn.id),
+      stop: () => client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal),
+      everyMs: STOP_LOOK_MS,
+      onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a look whether to stop failed'),
+    });
     try {
       const events = client.runTurn(to, await request(run), AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
+        await stopOverLimit(run, to);
       }
       return 'interrupted';
     } finally {
       clearTimeout(silence);
+      endWatch();
       leave.abort();
     }
   }
@@ -141,11 +192,16 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     let outage = { since: 0, events: -1 };
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
+      if ((await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
+        return reply.finish(stoppedReply(reply.text));
+      }
       const to = await target(turn.workspace_id);
       const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
       if (outcome === 'done') return;
       if (outcome === 'refused') return fail(run, 'internal_error', 'The agents refused this question.');
       if (outcome === 'lost') {
+        if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.text));
+        if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
         if (await startAnew(run)) continue;
         return fail(run, 'runtime_lost', 'The answer was lost twice. Please ask again.');
       }
@@ -212,11 +268,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     try {
       const later = await notYet(turn, writer);
       if (later !== undefined) return later;
+      if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
+        return giveUp(turn, writer, TOKEN_LIMIT_REACHED, LIMIT_SENTENCE);
+      }
       const live = liveEvents(turn);
       const begun = await writer.begin();
       live.status('reading', begun.seq);
       const reply = createReply({ turn, writer, live }, begun);
-      const run = { turn, writer, reply, signal };
+      const run = { turn, writer, reply, signal, stopped: false };
       await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd(run));
       return { done: true };
     } catch (error) {

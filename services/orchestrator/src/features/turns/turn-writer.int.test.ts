@@ -9,6 +9,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { createTurnTaker, LEASE_MS, type TurnTaker } from '../../../test/turns.js';
+import type { OfferedContent } from './offered-content.js';
 import { TURN_WORK } from './turn-queue.js';
 import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
 
@@ -86,6 +87,63 @@ describe('what a turn writes', () => {
       seen.push(...(await messages()).slice(2).map(({ content }) => content));
     }
     expect(seen).toEqual([TOOL, { ...TOOL, state: 'completed' }]);
+  });
+
+  const ARTIFACT: OfferedContent & { type: 'artifact' } = {
+    type: 'artifact',
+    artifact_id: 'a',
+    title: 'Report',
+    version: 2,
+    status: 'draft',
+    agent_slug: 'writer',
+    content_preview: 'Once upon a time',
+  };
+  const STEP = {
+    step_id: 's',
+    name: 'Read',
+    status: 'completed',
+    agent_slug: 'researcher',
+    started_at: '2026-01-01T00:00:00.000Z',
+    finished_at: null,
+  } as const;
+  const WORKFLOW: OfferedContent & { type: 'workflow' } = {
+    type: 'workflow',
+    workflow_id: 'w',
+    workflow_name: 'Research',
+    execution_id: 'e',
+    status: 'running',
+    steps: [STEP],
+  };
+
+  it.each<[string, OfferedContent, OfferedContent]>([
+    ['RES-072 an artifact', ARTIFACT, { ...ARTIFACT, version: 3, status: 'final' }],
+    ['RES-073 a workflow', WORKFLOW, { ...WORKFLOW, status: 'completed' }],
+  ])(
+    '%s is a message of the agent’s own with the fields of its type, which changes in place',
+    async (_what, first, then) => {
+      const { writer } = await asked();
+      await writer.begin();
+      const seen = [];
+      for (const content of [first, then]) {
+        await writer.offer('k', content);
+        seen.push(...(await messages()).slice(2));
+      }
+      expect(seen.map(({ content }) => content)).toEqual([first, then]);
+      expect(seen.map(({ role, agent, status }) => [role, agent?.id, status])).toEqual([
+        ['agent', home.agents[0]?.id, 'delivered'],
+        ['agent', home.agents[0]?.id, 'delivered'],
+      ]);
+      expect((await types()).slice(-2)).toEqual(['message.new', 'message.updated']);
+    },
+  );
+
+  it('RES-069 what the system has to say is a message with a text, of no agent, once for each key', async () => {
+    const { writer } = await asked();
+    await writer.begin();
+    for (const text of ['Enough.', 'Enough, again.']) await writer.note('k', text);
+    expect((await messages()).slice(2)).toMatchObject([
+      { role: 'system', agent: null, content: { type: 'system', text: 'Enough.' } },
+    ]);
   });
 
   it('ends as a text, in the same message, with the event that says so last', async () => {
@@ -244,6 +302,7 @@ describe('what a turn writes', () => {
     ['show what it does', (writer) => writer.activity('writing')],
     ['name its runtime', (writer) => writer.setInstance('i')],
     ['start a generation', (writer) => writer.nextGeneration(2)],
+    ['offer anything', (writer) => writer.offer('k', ARTIFACT)],
     ['show a tool', (writer) => writer.tool(1, { callId: 'c', content: TOOL })],
     ['finish', (writer) => writer.finish(DONE)],
     ['give up', (writer) => writer.abandon('x', 'y')],

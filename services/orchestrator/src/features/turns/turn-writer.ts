@@ -6,6 +6,8 @@ import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
+import type { OfferedContent } from './offered-content.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
 /** Another replica has the turn now; whatever this one still does must not be written. */
@@ -18,10 +20,18 @@ export interface TurnWriterDeps {
   work: Pick<WorkStore, 'holds' | 'complete'>;
   turns: Pick<
     TurnStore,
-    'start' | 'setInstance' | 'nextGeneration' | 'finish' | 'runningTools' | 'recordUsage' | 'isBusyElsewhere'
+    | 'start'
+    | 'setInstance'
+    | 'nextGeneration'
+    | 'finish'
+    | 'runningTools'
+    | 'openCards'
+    | 'recordUsage'
+    | 'isBusyElsewhere'
   >;
   agents: Pick<AgentStore, 'setActivity'>;
   messages: Pick<MessageStore, 'insert' | 'update' | 'findOfTurn' | 'find'>;
+  limits: Pick<UsageLimits, 'reached'>;
   events: Pick<EventStore, 'append'>;
   committed: () => void;
 }
@@ -57,11 +67,16 @@ export interface TurnWriter {
   nextGeneration(limit: number): Promise<number | undefined>;
   /** @returns the seq of the event that shows it. */
   tool(generation: number, tool: ToolMessage): Promise<number>;
-  usage(entry: UsageEntry): Promise<void>;
+  /** Says something in a message of its own; the same key again changes that message. @returns as `tool` */
+  offer(key: string, content: OfferedContent): Promise<number>;
+  /** @returns the limit that is reached with it, if any */
+  usage(entry: UsageEntry): Promise<LimitReached | undefined>;
+  /** Tells the user something, once for each key. */
+  note(key: string, text: string): Promise<void>;
   /** Ends the turn and its work. @returns the seq of `message.done`, and what the agent does then */
   finish(reply: FinishedReply): Promise<Ended>;
-  /** Ends a turn that could not be answered: the question failed, and a reply says why. */
-  abandon(errorCode: string, sentence: string): Promise<Ended>;
+  /** Ends a turn that could not be answered, or need not be: the question failed, and a reply says why. */
+  abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
@@ -104,9 +119,22 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     }
   }
 
+  /** What a lost answer asked is not asked any more. */
+  async function withdrawCards(tx: Database): Promise<void> {
+    for (const id of await turns.openCards(turn.id, tx)) {
+      await messages.update(id, { status: 'failed' }, tx);
+      await append('message.updated', id, tx);
+    }
+  }
+
+  async function activityAfter(turnStatus: FinishedReply['turnStatus'], tx: Database): Promise<AgentActivity> {
+    if (turnStatus === 'failed') return 'error';
+    return turnStatus === 'done' && (await turns.openCards(turn.id, tx)).length > 0 ? 'pending' : 'online';
+  }
+
   async function settleAgent(turnStatus: FinishedReply['turnStatus'], tx: Database): Promise<Ended['activity']> {
     if (await turns.isBusyElsewhere(turn.agent_id, turn.id, tx)) return undefined;
-    const activity = turnStatus === 'failed' ? 'error' : 'online';
+    const activity = await activityAfter(turnStatus, tx);
     await agents.setActivity(turn.agent_id, activity, tx);
     return activity;
   }
@@ -118,10 +146,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');
     await failRunningTools(tx);
-    await messages.update(replyId, { content: { type: 'text', text }, status: messageStatus }, tx);
     await turns.finish(turn.id, turnStatus, errorCode, tx);
     await deps.work.complete(work, tx);
-    await append('message.updated', replyId, tx);
+    const shownSeq = await append('message.updated', replyId, tx);
+    await messages.update(replyId, { content: { type: 'text', text }, status: messageStatus, shownSeq }, tx);
     return append('message.done', replyId, tx);
   }
 
@@ -148,6 +176,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
       fenced(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
         await failRunningTools(tx);
+        await withdrawCards(tx);
         return generation;
       }),
 
@@ -169,7 +198,43 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         return seq;
       }),
 
-    usage: (entry) => fenced((tx) => turns.recordUsage(entry, tx)),
+    offer: (key, content) =>
+      fenced(async (tx) => {
+        const known = await messages.findOfTurn(turn.id, `message:${key}`, tx);
+        if (known !== undefined) {
+          const seq = await append('message.updated', known, tx);
+          // Under the lock that came with the seq: a choice that was made meanwhile stays.
+          const [row] = await messages.find([known], tx);
+          const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
+          if (!chosen) await messages.update(known, { content, status: 'delivered' }, tx);
+          return seq;
+        }
+        const id = randomUUIDv7();
+        const seq = await append('message.new', id, tx);
+        const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+        const owner = { id: turn.id, key: `message:${key}` };
+        await messages.insert({ id, ...place, seq, role: 'agent', content, status: 'delivered', turn: owner }, tx);
+        return seq;
+      }),
+
+    usage: (entry) =>
+      fenced(async (tx) => {
+        await turns.recordUsage(entry, tx);
+        return deps.limits.reached(workspaceId, tx);
+      }),
+
+    note: (key, text) =>
+      fenced(async (tx) => {
+        if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
+        const id = randomUUIDv7();
+        const seq = await append('message.new', id, tx);
+        const content = { type: 'system', text } as const;
+        const place = { workspaceId, conversationId: turn.conversation_id };
+        await messages.insert(
+          { id, ...place, seq, role: 'system', content, status: 'delivered', turn: { id: turn.id, key } },
+          tx,
+        );
+      }),
 
     finish: (reply) =>
       fenced(async (tx) => {
@@ -177,12 +242,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         return { activity, seq: await endReply(reply, tx) };
       }),
 
-    abandon: (errorCode, sentence) =>
+    abandon: (errorCode, sentence, turnStatus = 'failed') =>
       fenced(async (tx) => {
-        const activity = await settleAgent('failed', tx);
+        const activity = await settleAgent(turnStatus, tx);
         if (turn.reply_message_id === null) await insertReply(tx);
         await setUserMessage('failed', tx);
-        const reply = { turnStatus: 'failed', messageStatus: 'failed', text: sentence, errorCode } as const;
+        const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
         return { activity, seq: await endReply(reply, tx) };
       }),
   };

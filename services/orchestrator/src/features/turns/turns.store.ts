@@ -2,6 +2,7 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
+import { type HistoryRow, readHistory } from './history.store.js';
 
 export interface NewTurn {
   id: string;
@@ -23,13 +24,15 @@ export interface TurnRow {
   runtime_instance: string | null;
   created_at: Date;
   user_id: string;
+  /** Somebody wants it to end. */
+  stop_requested: boolean;
 }
 
-export interface HistoryRow {
+/** A turn that a runtime works on. */
+export interface RunningTurn {
   id: string;
-  role: 'user' | 'agent';
-  agent_id: string | null;
-  text: string;
+  agentId: string;
+  generation: number;
 }
 
 export interface UsageEntry {
@@ -54,11 +57,20 @@ export interface TurnStore {
   /** Whether another reply of the agent is being written. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
-  /**
-   * What was said up to the message that is answered, newest first. A reply stands behind its own
-   * question, also where the next question came before it.
-   */
+  /** What was said up to the message that is answered, newest first. */
   history(turn: Pick<TurnRow, 'conversation_id' | 'user_message_id'>, limit: number): Promise<HistoryRow[]>;
+  /** Those of a conversation whose reply is being written. */
+  running(conversationId: string, db: Database): Promise<RunningTurn[]>;
+  /** Agents that wait for a card which their last turn left in this conversation. */
+  waitingAgents(conversationId: string, db: Database): Promise<string[]>;
+  /** The latest turn that answers this message, or whose reply it is. */
+  ofMessage(workspaceId: string, messageId: string): Promise<TurnRow | undefined>;
+  status(id: string, db: Database): Promise<TurnStatus | undefined>;
+  /** Has the turn end soon, whoever holds it. */
+  requestStop(id: string, db: Database): Promise<void>;
+  stopRequested(id: string): Promise<boolean>;
+  /** Cards of the turn that wait for a choice. */
+  openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that an earlier generation left running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
   /** Once per (turn, step); a repetition changes nothing. */
@@ -68,6 +80,28 @@ export interface TurnStore {
 }
 
 export function createTurnStore(database: Database): TurnStore {
+  const rows = () =>
+    database
+      .selectFrom('turns as t')
+      .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+      .select([
+        't.id',
+        't.workspace_id',
+        't.conversation_id',
+        't.agent_id',
+        't.user_message_id',
+        't.reply_message_id',
+        't.status',
+        't.generation',
+        't.runtime_instance',
+        't.created_at',
+        't.stop_requested',
+        'w.owner_id as user_id',
+      ]);
+  // Only what a turn wrote besides its reply has a key; saying so lets the index be used.
+  const written = (turnId: string, db: Database) =>
+    db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
+
   return {
     async insert({ id, workspaceId, conversationId, agentId, userMessageId }, db) {
       await db
@@ -92,30 +126,17 @@ export function createTurnStore(database: Database): TurnStore {
       return row.count;
     },
 
-    get: (id) =>
-      database
-        .selectFrom('turns as t')
-        .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
-        .select([
-          't.id',
-          't.workspace_id',
-          't.conversation_id',
-          't.agent_id',
-          't.user_message_id',
-          't.reply_message_id',
-          't.status',
-          't.generation',
-          't.runtime_instance',
-          't.created_at',
-          'w.owner_id as user_id',
-        ])
-        .where('t.id', '=', id)
-        .executeTakeFirst(),
+    get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
 
     async start(id, replyMessageId, db) {
       await db
         .updateTable('turns')
-        .set({ status: 'running', reply_message_id: replyMessageId, started_at: sql<Date>`now()` })
+        .set({
+          status: 'running',
+          reply_message_id: replyMessageId,
+          started_at: sql<Date>`now()`,
+          stop_requested: false,
+        })
         .where('id', '=', id)
         .execute();
     },
@@ -155,28 +176,64 @@ export function createTurnStore(database: Database): TurnStore {
         .execute();
     },
 
-    async history({ conversation_id, user_message_id }, limit) {
-      const { rows } = await sql<HistoryRow>`
-        SELECT m.id, m.role, m.agent_id, m.content ->> 'text' AS text
-        FROM messages m
-        LEFT JOIN turns t ON t.reply_message_id = m.id
-        LEFT JOIN messages question ON question.id = t.user_message_id
-        WHERE m.conversation_id = ${conversation_id}
-          AND coalesce(question.seq, m.seq) <= (SELECT seq FROM messages WHERE id = ${user_message_id})
-          AND m.content ->> 'type' = 'text' AND m.content ->> 'text' <> ''
-          AND m.role IN ('user', 'agent') AND m.status <> 'failed'
-        ORDER BY coalesce(question.seq, m.seq) DESC, m.seq DESC
-        LIMIT ${limit}`.execute(database);
-      return rows;
-    },
+    history: ({ conversation_id: conversationId, user_message_id: messageId }, limit) =>
+      readHistory(database, { conversationId, messageId }, limit),
 
     runningTools: (turnId, db) =>
-      db
-        .selectFrom('messages')
+      written(turnId, db)
         .select(['id', 'content'])
-        .where('turn_id', '=', turnId)
         .where(sql<boolean>`content ->> 'state' = 'running'`)
         .execute(),
+
+    running: (conversationId, db) =>
+      db
+        .selectFrom('turns')
+        .select(['id', 'agent_id as agentId', 'generation'])
+        .where('conversation_id', '=', conversationId)
+        .where('status', '=', 'running')
+        .execute(),
+
+    async waitingAgents(conversationId, db) {
+      const found = await sql<{ id: string }>`
+        SELECT a.id FROM conversations c JOIN agents a ON a.workspace_id = c.workspace_id
+        WHERE c.id = ${conversationId} AND a.activity = 'pending' AND c.id = (
+          SELECT t.conversation_id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done'
+          ORDER BY t.finished_at DESC LIMIT 1
+        )
+        ORDER BY a.id`.execute(db);
+      return found.rows.map(({ id }) => id);
+    },
+
+    ofMessage: (workspaceId, messageId) =>
+      rows()
+        .where('t.workspace_id', '=', workspaceId)
+        .where(({ or, eb }) => or([eb('t.user_message_id', '=', messageId), eb('t.reply_message_id', '=', messageId)]))
+        .orderBy('t.created_at', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    async status(id, db) {
+      const row = await db.selectFrom('turns').select('status').where('id', '=', id).executeTakeFirst();
+      return row?.status;
+    },
+
+    async requestStop(id, db) {
+      await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
+    },
+
+    async stopRequested(id) {
+      const row = await database.selectFrom('turns').select('stop_requested').where('id', '=', id).executeTakeFirst();
+      return row?.stop_requested ?? false;
+    },
+
+    async openCards(turnId, db) {
+      const cards = await written(turnId, db)
+        .select('id')
+        .where('status', '!=', 'failed')
+        .where(sql<boolean>`content ->> 'type' = 'action_card' AND content ->> 'selected_action_id' IS NULL`)
+        .execute();
+      return cards.map(({ id }) => id);
+    },
 
     async recordUsage(entry, db) {
       await db

@@ -91,10 +91,10 @@ describe('users', () => {
     it('RES-028 the subscription names the plan and when it ends, or null', async () => {
       const user = await uswarm.user();
       const before = (await profile(user)).subscription;
-      await set(user, { plan_code: 'pro', plan_expires_at: '2027-01-01T00:00:00Z' });
+      await set(user, { plan_code: 'pro', plan_expires_at: '2999-01-01T00:00:00Z' });
       expect([before, (await profile(user)).subscription]).toEqual([
         { name: 'Free', code: 'free', expires_at: null },
-        { name: 'Pro', code: 'pro', expires_at: '2027-01-01T00:00:00.000Z' },
+        { name: 'Pro', code: 'pro', expires_at: '2999-01-01T00:00:00.000Z' },
       ]);
     });
   });
@@ -173,10 +173,47 @@ describe('users', () => {
     });
 
     it.each([
+      ['EN-gb', 'en-GB'],
+      ['zh-hant-tw', 'zh-Hant-TW'],
+    ])('keeps the language %s in its canonical form, %s', async (tag, canonical) => {
+      const user = await uswarm.user();
+      await user.patch('/v1/users', { preferences: { platform_language: tag } }, 204);
+      expect((await profile(user)).preferences.platform_language).toBe(canonical);
+    });
+
+    it('leaves what another request changes at the same time', async () => {
+      const user = await uswarm.user();
+      const patches = [
+        { nickname: 'ada' },
+        { surname: 'Lovelace' },
+        { country_code: 'GB' },
+        { preferences: { platform_theme: 'dark' } },
+        { preferences: { currency_code: 'GBP' } },
+      ];
+      await Promise.all(patches.map((patch) => user.patch('/v1/users', patch, 204)));
+      expect(await profile(user)).toMatchObject({
+        nickname: 'ada',
+        surname: 'Lovelace',
+        country_code: 'GB',
+        preferences: { platform_theme: 'dark', platform_language: 'en', currency_code: 'GBP' },
+      });
+    });
+
+    it.each([
       ['a number in place of a text', { nickname: 1 }],
       ['null, which clears the date of birth alone', { nickname: null }],
       ['a nickname of 101 characters', { nickname: 'n'.repeat(101) }],
       ['a country that is no code', { country_code: 'Germany' }],
+      ['a country that ISO 3166-1 does not have', { country_code: 'ZZ' }],
+      ['a country in lower case', { country_code: 'de' }],
+      ['a currency that ISO 4217 does not have', { preferences: { currency_code: 'EUX' } }],
+      ['a language that is no tag', { preferences: { platform_language: 'english!' } }],
+      ['a language with two equal variants', { preferences: { platform_language: 'de-1996-1996' } }],
+      ['null for a country', { country_code: null }],
+      ['null for a preference', { preferences: { platform_theme: null } }],
+      ['null for all preferences', { preferences: null }],
+      ['a birthday that is still to come', { date_of_birth: '2999-01-01' }],
+      ['a birth tomorrow', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
       ['a currency that is no code', { preferences: { currency_code: 'Euro' } }],
       ['preferences that are a text', { preferences: 'dark' }],
       ['a date that is none', { date_of_birth: 'yesterday' }],

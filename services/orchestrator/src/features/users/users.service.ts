@@ -1,11 +1,14 @@
-import { ApiError, type UserPatch, type UserProfile } from '@uswarm/contract';
-import type { LegalDocuments, Plan } from '../core/catalog.js';
+import { ApiError, canonicalLanguage, type UserPatch, type UserProfile } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { LegalStore, LegalVersions } from '../legal/legal.store.js';
+import type { Plans, Subscription } from '../plans/plans.js';
 import type { UserRow, UserStore } from './users.store.js';
 
 export interface UserServiceDeps {
   store: Pick<UserStore, 'get' | 'update'>;
-  plans: readonly Plan[];
-  legal: Pick<LegalDocuments, 'version'>;
+  legal: Pick<LegalStore, 'currentVersions'>;
+  plans: Plans;
+  clock: Clock;
 }
 
 export interface UserService {
@@ -14,27 +17,40 @@ export interface UserService {
   update(userId: string, patch: UserPatch): Promise<void>;
 }
 
-export function createUserService({ store, plans, legal }: UserServiceDeps): UserService {
+export function createUserService({ store, legal, plans, clock }: UserServiceDeps): UserService {
   return {
     async profile(userId) {
-      const user = await store.get(userId);
+      const [user, versions] = await Promise.all([store.get(userId), legal.currentVersions()]);
       if (user === undefined) throw new ApiError('user_not_found');
-      return toProfile(user, plans, legal.version);
+      return toProfile(user, plans.of(user, clock.now()), versions);
     },
     async update(userId, patch) {
-      // ISO 8601 has a year 0, the calendar of the database has not.
-      if (patch.date_of_birth?.startsWith('0000') === true) {
-        const fields = [{ path: 'date_of_birth', message: 'is not a date' }];
-        throw new ApiError('validation_failed', { extra: { fields } });
+      const problem =
+        typeof patch.date_of_birth === 'string' ? birthProblem(patch.date_of_birth, clock.now()) : undefined;
+      if (problem !== undefined) {
+        throw new ApiError('validation_failed', { extra: { fields: [{ path: 'date_of_birth', message: problem }] } });
       }
-      await store.update(userId, patch);
+      await store.update(userId, withCanonicalLanguage(patch));
     },
   };
 }
 
+/** A date alone is the start of its day in UTC. */
+function birthProblem(text: string, now: Date): string | undefined {
+  // ISO 8601 has a year 0, the calendar of the database has not.
+  if (text.startsWith('0000')) return 'is not a date';
+  return Date.parse(text) < now.getTime() ? undefined : 'must be in the past';
+}
+
+function withCanonicalLanguage({ preferences, ...patch }: UserPatch): UserPatch {
+  if (preferences?.platform_language === undefined)
+    return preferences === undefined ? patch : { ...patch, preferences };
+  const platform_language = canonicalLanguage(preferences.platform_language) ?? preferences.platform_language;
+  return { ...patch, preferences: { ...preferences, platform_language } };
+}
+
 /** spec: orchestrator §2.5 */
-function toProfile(user: UserRow, plans: readonly Plan[], legalVersion: string): UserProfile {
-  const plan = plans.find(({ code }) => code === user.plan_code);
+function toProfile(user: UserRow, { plan, expiresAt }: Subscription, versions: LegalVersions): UserProfile {
   return {
     email: user.email,
     idp_uid: user.subject,
@@ -47,17 +63,13 @@ function toProfile(user: UserRow, plans: readonly Plan[], legalVersion: string):
     created_at: user.created_at.toISOString(),
     is_deleted: false,
     is_banned: user.is_banned,
-    has_agreed_with_terms: user.accepted_terms_version === legalVersion,
-    has_agreed_with_privacy_policy: user.accepted_privacy_version === legalVersion,
+    has_agreed_with_terms: user.accepted_terms_version === versions.terms_of_service,
+    has_agreed_with_privacy_policy: user.accepted_privacy_version === versions.privacy_policy,
     preferences: {
       platform_theme: user.platform_theme,
       platform_language: user.platform_language,
       currency_code: user.currency_code,
     },
-    subscription: {
-      name: plan?.name ?? user.plan_code,
-      code: user.plan_code,
-      expires_at: user.plan_expires_at?.toISOString() ?? null,
-    },
+    subscription: { name: plan.name, code: plan.code, expires_at: expiresAt?.toISOString() ?? null },
   };
 }

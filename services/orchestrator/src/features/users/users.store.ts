@@ -116,6 +116,13 @@ export function createUserStore(database: Database): UserStore {
 
     async delete(userId, db) {
       await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
+      await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
+      // That something was done stays, and no longer to whom.
+      await db
+        .updateTable('audit_log')
+        .set({ user_id: null, subject_id: null, details: '{}' })
+        .where('user_id', '=', userId)
+        .execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
     },
 

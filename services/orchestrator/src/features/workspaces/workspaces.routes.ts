@@ -1,8 +1,10 @@
 import type { Handler } from '../../http/handlers.js';
+import type { EventService } from '../events/events.service.js';
+import type { WorkspaceChanges } from './workspace-changes.js';
 import type { WorkspaceService } from './workspaces.service.js';
 
 /** spec: orchestrator §4.3 */
-export function workspaceHandlers(service: WorkspaceService) {
+export function workspaceHandlers(service: WorkspaceService, changes: WorkspaceChanges, events: EventService) {
   const listWorkspaces: Handler<'listWorkspaces'> = async ({ actor }) => ({
     status: 200,
     body: { data: await service.list(actor.userId) },
@@ -11,5 +13,21 @@ export function workspaceHandlers(service: WorkspaceService) {
     status: 200,
     body: { data: await service.get(actor.userId, params.id) },
   });
-  return { listWorkspaces, getWorkspace };
+  const createWorkspace: Handler<'createWorkspace'> = async ({ actor, body }) => ({
+    status: 201,
+    body: { data: await changes.create(actor.userId, body.name) },
+  });
+  const updateWorkspace: Handler<'updateWorkspace'> = async ({ actor, params, body }) => ({
+    status: 200,
+    body: { data: await changes.update(actor.userId, params.id, body) },
+  });
+  const deleteWorkspace: Handler<'deleteWorkspace'> = async ({ actor, params }) => {
+    await changes.delete(actor.userId, params.id);
+    return { status: 204 };
+  };
+  const listWorkspaceEvents: Handler<'listWorkspaceEvents'> = async ({ actor, params, query }) => ({
+    status: 200,
+    body: { data: await events.after(actor.userId, params.id, query.since) },
+  });
+  return { listWorkspaces, getWorkspace, createWorkspace, updateWorkspace, deleteWorkspace, listWorkspaceEvents };
 }

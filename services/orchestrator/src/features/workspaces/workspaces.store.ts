@@ -21,6 +21,11 @@ export interface WorkspaceRow {
 
 export interface WorkspaceStore {
   insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
+  rename(workspaceId: string, name: string, db: Database): Promise<void>;
+  /** Removes up to `limit` messages. @returns how many it removed */
+  removeOldestMessages(workspaceId: string, limit: number): Promise<number>;
+  /** Removes a workspace with everything that hangs on it. */
+  remove(workspaceId: string, db: Database): Promise<void>;
   isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
   listOwned(userId: string): Promise<WorkspaceRow[]>;
   findOwned(workspaceId: string, userId: string): Promise<WorkspaceRow | undefined>;
@@ -42,14 +47,9 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
     LEFT JOIN runtimes r ON r.workspace_id = w.id
     LEFT JOIN LATERAL (
       SELECT m.content, m.created_at, a.name AS sender
-      FROM conversations c
-      CROSS JOIN LATERAL (
-        SELECT * FROM messages
-        WHERE conversation_id = c.id AND content ->> 'type' <> 'loading'
-        ORDER BY seq DESC LIMIT 1
-      ) m
+      FROM messages m
       LEFT JOIN agents a ON a.id = m.agent_id
-      WHERE c.workspace_id = w.id
+      WHERE m.workspace_id = w.id AND m.content ->> 'type' <> 'loading'
       ORDER BY m.seq DESC
       LIMIT 1
     ) last ON true
@@ -61,6 +61,28 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
   return {
     async insert({ id, ownerId, name }, db) {
       await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
+    },
+
+    async rename(workspaceId, name, db) {
+      await db
+        .updateTable('workspaces')
+        .set({ name, updated_at: sql<Date>`clock_timestamp()` })
+        .where('id', '=', workspaceId)
+        .execute();
+    },
+
+    async removeOldestMessages(workspaceId, limit) {
+      const result = await database
+        .deleteFrom('messages')
+        .where('id', 'in', (from) =>
+          from.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq').limit(limit),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+
+    async remove(workspaceId, db) {
+      await db.deleteFrom('workspaces').where('id', '=', workspaceId).execute();
     },
 
     async isOwnedBy(workspaceId, userId) {

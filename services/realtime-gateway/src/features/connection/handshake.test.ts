@@ -17,7 +17,7 @@ async function start(options: TestGatewayOptions = {}) {
     orchestrator: {
       async authenticate(credentials, address, requestId) {
         asked.push({ credentials, address, requestId });
-        return { user_id: USER, expires_at: null };
+        return { user_id: USER, expires_at: null, token_hash: null };
       },
       ...options.orchestrator,
     },
@@ -70,7 +70,7 @@ describe('the handshake', () => {
     await start({
       orchestrator: {
         async authenticate() {
-          if (up) return { user_id: USER, expires_at: null };
+          if (up) return { user_id: USER, expires_at: null, token_hash: null };
           throw new ApiError('service_unavailable');
         },
       },
@@ -120,7 +120,11 @@ describe('the handshake', () => {
   it('closes the socket when its credential expires', async () => {
     await start({
       orchestrator: {
-        authenticate: async () => ({ user_id: USER, expires_at: new Date(Date.now() + 100).toISOString() }),
+        authenticate: async () => ({
+          user_id: USER,
+          expires_at: new Date(Date.now() + 100).toISOString(),
+          token_hash: null,
+        }),
       },
     });
     const client = await gateway.connect();
@@ -146,6 +150,31 @@ describe('the handshake', () => {
     });
     expect(lines.join('')).toContain('token_invalid');
     expect(lines.join('')).not.toContain('secret');
+  });
+
+  it('logs the device of who was let in, by version and platform, and not by name', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      service: 's',
+      level: 'debug',
+      destination: { write: (line) => void lines.push(line) },
+    });
+    await start({ logger });
+    const device = {
+      'x-device-id': 'E621E1F8-C36C-495A-93FC-0C247A3E6E5F',
+      'x-device-info': 'Ada’s iPhone',
+      'x-version': '2.14.0',
+      'x-timezone': 'Europe/Berlin',
+    };
+    await gateway.connect({ auth: { 'x-token': 't', ...device } });
+    const line = lines.find((text) => text.includes('let a socket in')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({
+      device: expect.stringMatching(/^[\da-f]{12}$/),
+      platform: 'ios',
+      appVersion: '2.14.0',
+      timezone: 'Europe/Berlin',
+    });
+    expect(lines.join('')).not.toMatch(/Ada|E621/);
   });
 
   it('counts the sockets that are in', async () => {

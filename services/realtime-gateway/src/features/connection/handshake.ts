@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ErrorBody } from '@uswarm/contract';
-import type { Logger } from '@uswarm/service-kit';
+import { type ClientAddress, deviceLogFields, type Logger, readDevice } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
-import type { ClientAddress } from './client-address.js';
 import { readCredentials } from './credentials.js';
 
 /** What the gateway knows of a connected client. */
@@ -12,6 +11,10 @@ export interface SessionData {
   userId: string;
   /** When the credential expires; null where it does not. */
   expiresAt: Date | null;
+  /** By which the credential is known when it is logged out; null where it cannot be. */
+  tokenHash: string | null;
+  /** When the orchestrator was asked about it, in milliseconds that only grow. */
+  askedAt: number;
 }
 
 /** The part of a socket that a handshake looks at. */
@@ -25,6 +28,8 @@ export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   clientAddress: ClientAddress;
   logger: Pick<Logger, 'error' | 'debug'>;
+  /** Milliseconds that only grow. */
+  now: () => number;
 }
 
 /**
@@ -33,14 +38,17 @@ export interface HandshakeDeps {
  * @returns what the client gets as `connect_error`, with the documented error object as `data`; nothing when
  * the client is let in. Never throws. spec: orchestrator §5, §6, §7
  */
-export function createHandshake({ orchestrator, clientAddress, logger }: HandshakeDeps) {
+export function createHandshake({ orchestrator, clientAddress, logger, now }: HandshakeDeps) {
   return async ({ request, handshake, data }: ConnectingSocket): Promise<Error | undefined> => {
     const requestId = randomUUID();
     try {
       const credentials = readCredentials(request.headers, handshake.auth);
+      data.askedAt = now();
       const answer = await orchestrator.authenticate(credentials, clientAddress(request), requestId);
       data.userId = answer.user_id;
       data.expiresAt = answer.expires_at === null ? null : new Date(answer.expires_at);
+      data.tokenHash = answer.token_hash;
+      logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'let a socket in');
       return undefined;
     } catch (error) {
       const body = toErrorBody(error, requestId, logger);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddress from 'proxy-addr';
+import { list } from './config.js';
 
 export type ClientAddress = (request: IncomingMessage) => string;
 
@@ -16,3 +17,15 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
     return isIP(address) === 0 ? (request.socket.remoteAddress ?? '') : address;
   };
 }
+
+function isProxyList(trusted: readonly string[]): boolean {
+  try {
+    createClientAddress(trusted);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A setting: what `createClientAddress` takes, comma-separated. */
+export const proxyList = list.refine(isProxyList, 'expected addresses or CIDR ranges');

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
+import { z } from 'zod';
+import { Failure } from '../failure.js';
+import { processIsAlive } from '../local-file.js';
+import type { CtlArguments } from './arguments.js';
+
+/** The internal API, and who speaks to it. */
+export interface Connection {
+  url: string;
+  key: SigningKey;
+  operator: string;
+}
+
+const AdminFile = z.object({ url: z.url(), key: z.string(), pid: z.int().positive() });
+
+const DEFAULT_DATA_DIR = fileURLToPath(new URL('../../../../.data', import.meta.url));
+const HOW =
+  'Start uswarm with npm start, or say where the internal API is: --url with --key-file, or USWARM_ADMIN_URL with USWARM_ADMIN_KEY.';
+
+/** From options, else the environment, else the data folder of a running local mode. @throws Failure */
+export async function findConnection(
+  args: Pick<CtlArguments, 'url' | 'keyFile' | 'dataDir' | 'as'>,
+  env: Record<string, string | undefined>,
+): Promise<Connection> {
+  const operator = (args.as ?? env['USWARM_OPERATOR'] ?? userInfo().username).trim();
+  if (operator === '' || operator.length > 100) throw new Failure('--as must be a name of at most 100 characters.');
+  const url = args.url ?? nonEmpty(env['USWARM_ADMIN_URL']);
+  const key = args.keyFile === undefined ? nonEmpty(env['USWARM_ADMIN_KEY']) : await readKey(args.keyFile);
+  if (url !== undefined && key !== undefined) return { url, key: parsedKey(key), operator };
+  if (url !== undefined) throw new Failure('The key is missing: --key-file, or USWARM_ADMIN_KEY.');
+  if (key !== undefined) throw new Failure('The address is missing: --url, or USWARM_ADMIN_URL.');
+  const local = await readAdminFile(resolve(args.dataDir ?? nonEmpty(env['USWARM_DATA_DIR']) ?? DEFAULT_DATA_DIR));
+  return { url: local.url, key: parsedKey(local.key), operator };
+}
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+async function readKey(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Failure(`${file} cannot be read (${cause.code}).`, { cause });
+  });
+  return text.trim();
+}
+
+function parsedKey(text: string): SigningKey {
+  try {
+    return parseSigningKey(text);
+  } catch (cause) {
+    if (cause instanceof TokenError) throw new Failure(`The key is not good: ${cause.message}.`, { cause });
+    throw cause;
+  }
+}
+
+async function readAdminFile(dataDir: string): Promise<z.output<typeof AdminFile>> {
+  const file = join(dataDir, 'admin.json');
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    const missing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
+    throw new Failure(missing ? `uswarm is not running here. ${HOW}` : `${file} cannot be read (${cause.code}).`, {
+      cause,
+    });
+  });
+  const parsed = AdminFile.safeParse(tryJson(text));
+  if (!parsed.success) throw new Failure(`${file} is damaged. Start uswarm again with: npm start`);
+  if (!processIsAlive(parsed.data.pid)) throw new Failure(`uswarm is not running here. ${HOW}`);
+  return parsed.data;
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { LegalDocumentName } from './resources/core.js';
+import { Id, Period, Timestamp } from './resources/primitives.js';
+
+/** What `uswarmctl` asks of the orchestrator's internal API. Not part of the public documents. */
+
+const reason = z.string().max(500).default('');
+
+const Usage = z.object({
+  period: Period,
+  tokens_used: z.int(),
+  token_limit: z.int(),
+  request_count: z.int(),
+});
+
+export const AdminUser = z.object({
+  id: Id,
+  email: z.string(),
+  name: z.string(),
+  issuer: z.string(),
+  idp_uid: z.string(),
+  is_banned: z.boolean(),
+  plan: z.string(),
+  plan_expires_at: Timestamp.nullable(),
+  accepted_terms_of_service: z.string().nullable(),
+  accepted_privacy_policy: z.string().nullable(),
+  created_at: Timestamp,
+  usage: Usage,
+  workspaces: z.array(z.object({ id: Id, name: z.string(), runtime: z.string() })),
+  devices: z.array(
+    z.object({
+      info: z.string(),
+      app_version: z.string(),
+      timezone: z.string(),
+      has_push_token: z.boolean(),
+      last_seen_at: Timestamp,
+    }),
+  ),
+});
+export type AdminUser = z.output<typeof AdminUser>;
+
+export const AdminWorkspace = z.object({
+  id: Id,
+  name: z.string(),
+  owner_id: Id,
+  created_at: Timestamp,
+  runtime: z.object({
+    desired: z.string(),
+    phase: z.string(),
+    reason: z.string(),
+    verified: z.boolean(),
+    failures: z.int(),
+    identified_at: Timestamp.nullable(),
+  }),
+  agents: z.int(),
+  conversations: z.int(),
+  messages: z.int(),
+  turns: z.object({ queued: z.int(), running: z.int(), failed: z.int() }),
+  usage: Usage,
+});
+export type AdminWorkspace = z.output<typeof AdminWorkspace>;
+
+export const AdminTurnStatus = z.enum(['queued', 'running', 'failed']);
+export type AdminTurnStatus = z.output<typeof AdminTurnStatus>;
+
+export const AdminTurn = z.object({
+  id: Id,
+  workspace_id: Id,
+  conversation_id: Id,
+  status: AdminTurnStatus,
+  generation: z.int(),
+  error_code: z.string().nullable(),
+  /** Seconds since the question was asked. */
+  age_s: z.number(),
+  /** Whether somebody works on it now. */
+  leased: z.boolean(),
+  failures: z.int(),
+});
+export type AdminTurn = z.output<typeof AdminTurn>;
+
+export const AuditEntry = z.object({
+  id: Id,
+  at: Timestamp,
+  actor: z.string(),
+  action: z.string(),
+  user_id: Id.nullable(),
+  subject_id: Id.nullable(),
+  details: z.record(z.string(), z.unknown()),
+});
+export type AuditEntry = z.output<typeof AuditEntry>;
+
+const LegalVersion = z.object({ document: LegalDocumentName, version: z.string(), published_at: Timestamp });
+
+/** Each is a POST to `/internal/v1/admin/<name>` with a token of the key for operators, which names who asks. */
+export const ADMIN_CALLS = {
+  'user.show': {
+    /** An id, an e-mail address, or the uid at the identity provider. */
+    body: z.object({ user: z.string().min(1).max(320) }),
+    answer: z.object({ users: z.array(AdminUser) }),
+  },
+  'user.ban': { body: z.object({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.unban': { body: z.object({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.plan': {
+    body: z.object({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),
+    answer: z.object({ plan: z.string(), expires_at: Timestamp.nullable() }),
+  },
+  'workspace.show': { body: z.object({ workspace_id: Id }), answer: AdminWorkspace },
+  'legal.list': { body: z.object({}), answer: z.object({ versions: z.array(LegalVersion) }) },
+  'legal.publish': {
+    body: z.object({
+      document: LegalDocumentName,
+      version: z.string().regex(/^[\w.-]{1,100}$/, 'must be 1 to 100 letters, digits, dots, hyphens and underscores'),
+      content: z.string().min(1).max(1_000_000),
+    }),
+    answer: LegalVersion,
+  },
+  'turns.list': {
+    body: z.object({
+      status: AdminTurnStatus.optional(),
+      workspace_id: Id.optional(),
+      older_than_s: z.int().nonnegative().default(0),
+      limit: z.int().min(1).max(500).default(50),
+    }),
+    answer: z.object({ turns: z.array(AdminTurn) }),
+  },
+  'turns.requeue': {
+    body: z.object({ turn_ids: z.array(Id).min(1).max(100), reason }),
+    answer: z.object({ requeued: z.array(Id), refused: z.array(z.object({ id: Id, why: z.string() })) }),
+  },
+  'audit.list': {
+    body: z.object({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),
+    answer: z.object({ entries: z.array(AuditEntry) }),
+  },
+} as const;
+
+export type AdminCall = keyof typeof ADMIN_CALLS;
+export type AdminBody<Call extends AdminCall> = z.output<(typeof ADMIN_CALLS)[Call]['body']>;
+export type AdminAnswer<Call extends AdminCall> = z.output<(typeof ADMIN_CALLS)[Call]['answer']>;
+
+export const adminPath = (call: AdminCall): string => `/internal/v1/admin/${call}`;

@@ -1,0 +1,170 @@
+import type { AgentData, AgentSummary } from '../resources/agent.js';
+import type { Conversation } from '../resources/conversation.js';
+import type { Attachment, LegalStatus } from '../resources/core.js';
+import type { ListedMessage, MessageData } from '../resources/message.js';
+import type { UserProfile } from '../resources/user.js';
+import type { Workspace } from '../resources/workspace.js';
+
+/** What stands in the examples for things that every user has others of. */
+export const EXAMPLE = {
+  workspaceId: '01931a5e-7c00-7000-8000-000000000001',
+  agentId: '01931a5e-7c00-7000-8000-000000000002',
+  conversationId: '01931a5e-7c00-7000-8000-000000000003',
+  messageId: '01931a5e-7c00-7000-8000-000000000004',
+  replyId: '01931a5e-7c00-7000-8000-000000000005',
+  cardId: '01931a5e-7c00-7000-8000-000000000006',
+  uploadId: '01931a5e-7c00-7000-8000-000000000007',
+  localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
+  linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
+  authorizationCode: '4/0AeanS0b-example-code',
+  codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  redirectUrl: 'https://app.example.com/callback',
+} as const;
+
+const MORNING = '2026-11-20T08:30:00.000Z';
+const LATER = '2026-11-20T08:30:04.250Z';
+
+export const agentSummary: AgentSummary = {
+  id: EXAMPLE.agentId,
+  name: 'Researcher',
+  role: 'Researcher',
+  slug: 'researcher',
+  avatar: '',
+  status: 'online',
+};
+
+const agentData: AgentData = {
+  id: EXAMPLE.agentId,
+  name: 'Researcher',
+  role: 'sub-agent',
+  slug: 'researcher',
+  avatar: '',
+  status: 'online',
+};
+
+export const attachment: Attachment = {
+  id: EXAMPLE.uploadId,
+  url: `/v1/uploads/${EXAMPLE.uploadId}?sig=${EXAMPLE.linkSignature}`,
+  type: 'file',
+  name: 'groceries.txt',
+  size: 24,
+  mime_type: 'text/plain',
+  duration: null,
+};
+
+export const sentMessage: MessageData = {
+  id: EXAMPLE.messageId,
+  conversation_id: EXAMPLE.conversationId,
+  role: 'user',
+  content: { type: 'text', text: '@Researcher what is on my list?' },
+  status: 'sent',
+  created_at: MORNING,
+  updated_at: MORNING,
+  local_id: EXAMPLE.localId,
+  agent: null,
+  attachments: [attachment],
+  mentions: [{ agent_id: EXAMPLE.agentId, agent_name: 'Researcher', offset: 0, length: 11 }],
+};
+
+export const listedMessage: ListedMessage = { ...sentMessage, status: 'delivered', extended_status: 'read' };
+
+export const chosenCard: MessageData = {
+  id: EXAMPLE.cardId,
+  conversation_id: EXAMPLE.conversationId,
+  role: 'agent',
+  content: {
+    type: 'action_card',
+    title: 'Book the table?',
+    description: 'Tonight at eight, for two.',
+    actions: [
+      { id: 'yes', label: 'Yes', style: 'primary' },
+      { id: 'no', label: 'No', style: 'secondary' },
+    ],
+    selected_action_id: 'yes',
+  },
+  status: 'delivered',
+  created_at: MORNING,
+  updated_at: LATER,
+  local_id: null,
+  agent: agentData,
+  attachments: [],
+  mentions: [],
+};
+
+export const conversation: Conversation = {
+  id: EXAMPLE.conversationId,
+  type: 'swarm',
+  title: 'My workspace',
+  created_at: MORNING,
+  updated_at: LATER,
+  unread_count: 0,
+  agent: null,
+  last_message: sentMessage,
+};
+
+export const agentConversation: Conversation = {
+  ...conversation,
+  type: 'agent',
+  title: 'Researcher',
+  agent: agentSummary,
+  last_message: null,
+};
+
+export const workspace: Workspace = {
+  id: EXAMPLE.workspaceId,
+  name: 'My workspace',
+  created_at: MORNING,
+  updated_at: LATER,
+  runtime: {
+    status: 'ready',
+    phase: 'Ready',
+    verified: true,
+    total_agents: 5,
+    last_message_preview: { text: 'what is on my list?', sender_name: 'Ada', timestamp: LATER },
+  },
+};
+
+export const legalStatus: LegalStatus = {
+  terms_of_service: '# Terms of service',
+  privacy_policy: '# Privacy policy',
+  has_agreed_with_terms: false,
+  has_agreed_with_privacy_policy: false,
+  terms_of_service_version: '1',
+  privacy_policy_version: '1',
+};
+
+export const profile: UserProfile = {
+  email: 'ada@example.com',
+  idp_uid: 'auth0|5f7c8ec7c33c6c004bbafe82',
+  nickname: 'ada',
+  name: 'Ada',
+  surname: 'Lovelace',
+  avatar_url: '',
+  country_code: 'GB',
+  date_of_birth: '1990-12-10T00:00:00.000Z',
+  created_at: MORNING,
+  is_deleted: false,
+  is_banned: false,
+  has_agreed_with_terms: true,
+  has_agreed_with_privacy_policy: true,
+  preferences: { platform_theme: 'dark', platform_language: 'en-GB', currency_code: 'GBP' },
+  subscription: { name: 'Free', code: 'free', expires_at: null },
+};
+
+export const memory = {
+  key: 'favourite tea',
+  content: 'Darjeeling, second flush.',
+  category: 'core',
+  created_at: MORNING,
+  updated_at: MORNING,
+};
+
+export const usage = {
+  tokens_used: 1_250,
+  prompt_tokens_used: 1_000,
+  completion_tokens_used: 250,
+  request_count: 3,
+  token_limit: 1_000_000,
+};
+
+export const lastPage = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };

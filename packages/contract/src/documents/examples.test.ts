@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import { ROUTES, type RouteDefinition } from '../routes/index.js';
+import { EXAMPLES } from './examples.js';
+
+const routes: readonly RouteDefinition[] = ROUTES;
+
+describe.each(routes.map((route) => [route.operationId, route] as const))(
+  'the example of %s',
+  (_operationId, route) => {
+    const example = EXAMPLES[route.operationId as keyof typeof EXAMPLES];
+
+    it('names every parameter of the path', () => {
+      expect(Object.keys(example.params ?? {}).toSorted()).toEqual(Object.keys(route.params ?? {}).toSorted());
+    });
+
+    it('has a query that the route takes', () => {
+      const query = example.query ?? {};
+      expect(Object.keys(query).filter((name) => !(name in (route.query?.shape ?? {})))).toEqual([]);
+      expect(route.query?.safeParse(query).error).toBeUndefined();
+    });
+
+    it('has bodies that the route takes, without anything that it ignores', () => {
+      const bodies = Object.values(example.body ?? {});
+      expect(bodies.length > 0).toBe(route.body !== undefined);
+      for (const body of bodies) expect(route.body?.parse(body)).toMatchObject(body as object);
+      expect(example.multipart !== undefined).toBe(route.multipart !== undefined);
+    });
+
+    it('has an answer that the route gives', () => {
+      const schemas = Object.values(route.responses).map(({ schema }) => schema);
+      const json = schemas.find((schema) => schema !== null && schema.meta()?.['format'] !== 'binary');
+      expect(json?.safeParse(example.answer ?? { openapi: '3.1.0' }).error).toBeUndefined();
+      expect(example.answer !== undefined).toBe(
+        json !== undefined && json !== null && route.operationId !== 'getOpenApi',
+      );
+    });
+  },
+);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { canonicalLanguage, CountryCode, CurrencyCode, LanguageTag } from './codes.js';
+
+const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
+  schema.safeParse(value).success;
+
+describe('codes of other standards', () => {
+  it('lists every country that ISO 3166-1 has, and each once', () => {
+    expect(new Set(CountryCode.options).size).toBe(249);
+    expect(CountryCode.options).toHaveLength(249);
+  });
+
+  it('lists each currency once', () => {
+    expect(new Set(CurrencyCode.options).size).toBe(CurrencyCode.options.length);
+  });
+
+  it.each(['DE', 'GB', 'US', 'BR', 'JP', 'XK', 'UK', 'EU', 'ZZ', 'AA', 'de', 'DEU', ''])('country %j', (code) => {
+    expect(accepts(CountryCode)(code)).toBe(['DE', 'GB', 'US', 'BR', 'JP'].includes(code));
+  });
+
+  it.each(['EUR', 'USD', 'JPY', 'XOF', 'ZWG', 'XCG', 'DEM', 'XXX', 'XAU', 'BTC', 'eur', 'EU', ''])(
+    'currency %j',
+    (code) => {
+      expect(accepts(CurrencyCode)(code)).toBe(['EUR', 'USD', 'JPY', 'XOF', 'ZWG', 'XCG'].includes(code));
+    },
+  );
+
+  it.each([
+    ['en', 'en'],
+    ['EN-gb', 'en-GB'],
+    ['zh-hant-tw', 'zh-Hant-TW'],
+    ['es-419', 'es-419'],
+    ['de-CH-1996', 'de-CH-1996'],
+    ['en-u-nu-latn', 'en-u-nu-latn'],
+    ['sr-Latn-x-private', 'sr-Latn-x-private'],
+  ])('language %j is kept as %j', (tag, canonical) => {
+    expect(accepts(LanguageTag)(tag)).toBe(true);
+    expect(canonicalLanguage(tag)).toBe(canonical);
+  });
+
+  it.each([
+    '',
+    'e',
+    'english',
+    'en_GB',
+    'en-',
+    '-en',
+    'en--GB',
+    'de-1996-1996',
+    'en-a-bb-a-cc',
+    'x'.repeat(36),
+    'en GB',
+  ])('language %j is refused', (tag) => {
+    expect(accepts(LanguageTag)(tag)).toBe(false);
+  });
+});

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+/** Codes that other standards keep. Lists as of 2026; a new code is an addition, so no client breaks. */
+
+const words = (text: string): [string, ...string[]] => text.trim().split(/\s+/) as [string, ...string[]];
+
+const COUNTRIES = `
+  AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
+  CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO
+  FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE
+  JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO
+  MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW
+  PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM
+  TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`;
+
+const CURRENCIES = `
+  AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
+  CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG
+  HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA
+  MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD
+  RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX
+  USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`;
+
+/** ISO 3166-1 alpha-2. */
+export const CountryCode = z
+  .enum(words(COUNTRIES), 'must be an ISO 3166-1 alpha-2 code')
+  .meta({ id: 'CountryCode', description: 'ISO 3166-1 alpha-2.' });
+
+/** ISO 4217: what people pay with, so neither metals nor units of account. */
+export const CurrencyCode = z
+  .enum(words(CURRENCIES), 'must be an ISO 4217 code')
+  .meta({ id: 'CurrencyCode', description: 'ISO 4217.' });
+
+/** Language, script, region, variants, extensions, private use: the form of BCP 47 without its grandfathered tags. */
+const LANGUAGE_TAG =
+  /^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|\d{3}))?(-([A-Za-z\d]{5,8}|\d[A-Za-z\d]{3}))*(-[A-WY-Za-wy-z\d](-[A-Za-z\d]{2,8})+)*(-[Xx](-[A-Za-z\d]{1,8})+)?$/;
+
+/** BCP 47; kept in its canonical form, such as `en-GB` of `EN-gb`. */
+export const LanguageTag = z
+  .string()
+  .max(35)
+  .regex(LANGUAGE_TAG, 'must be a BCP 47 language tag')
+  .refine((tag) => canonicalLanguage(tag) !== undefined, 'must be a BCP 47 language tag')
+  .meta({ id: 'LanguageTag', description: 'BCP 47; shown in its canonical form.' });
+
+/** Undefined where the tag is none: a variant or an extension that comes twice, for instance. */
+export function canonicalLanguage(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return undefined;
+  }
+}

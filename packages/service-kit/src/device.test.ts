@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { deviceLogFields, isDescribed, readDevice } from './device.js';
+
+const PHONE = {
+  'x-device-id': 'E621E1F8-C36C-495A-93FC-0C247A3E6E5F',
+  'x-device-info': 'Ada’s iPhone; iPhone 17; iOS 26.1',
+  'x-version': '2.14.0+318',
+  'x-timezone': 'Europe/Berlin',
+};
+
+describe('readDevice', () => {
+  it('reads the four headers', () => {
+    expect(readDevice(PHONE)).toEqual({
+      id: PHONE['x-device-id'],
+      info: PHONE['x-device-info'],
+      version: PHONE['x-version'],
+      timezone: 'Europe/Berlin',
+    });
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['headers that came twice', { 'x-device-id': ['a', 'b'], 'x-version': ['1', '2'] }],
+    ['an id that is too long', { 'x-device-id': 'x'.repeat(129) }],
+    ['a time zone that does not exist', { 'x-timezone': 'Mars/Olympus' }],
+    ['a time zone that is too long', { 'x-timezone': 'x'.repeat(10_000) }],
+    ['what does not print', { 'x-device-info': '\u0000\u0007\u202e', 'x-device-id': ' \t ' }],
+  ])('takes %s for a client that does not describe itself', (_what, headers) => {
+    const device = readDevice(headers);
+    expect(device).toEqual({ id: '', info: '', version: '', timezone: '' });
+    expect(isDescribed(device)).toBe(false);
+  });
+
+  it('keeps a text to one line that can be stored', () => {
+    const { info } = readDevice({ 'x-device-info': `a\r\nb\u0000c\ud800${'😀'.repeat(300)}` });
+    expect(info.startsWith('abc\ufffd😀')).toBe(true);
+    expect(info).toHaveLength(300);
+    expect(info.isWellFormed()).toBe(true);
+  });
+
+  it('shortens a version', () => {
+    expect(readDevice({ 'x-version': '1'.repeat(100) }).version).toHaveLength(40);
+  });
+});
+
+describe('deviceLogFields', () => {
+  it('shows version, time zone, platform and a hash of the id, and neither the id nor what people wrote', () => {
+    const fields = deviceLogFields(readDevice(PHONE));
+    expect(fields).toEqual({
+      device: expect.stringMatching(/^[\da-f]{12}$/),
+      platform: 'ios',
+      appVersion: '2.14.0+318',
+      timezone: 'Europe/Berlin',
+    });
+    expect(JSON.stringify(fields)).not.toMatch(/Ada|E621/);
+  });
+
+  it('tells devices apart, and is the same for one', () => {
+    const fields = (id: string) => deviceLogFields(readDevice({ 'x-device-id': id }))['device'];
+    expect(fields('a')).toBe(fields('a'));
+    expect(fields('a')).not.toBe(fields('b'));
+  });
+
+  it.each([
+    ['Pixel 10; Android 17', 'android'],
+    ['iPad Pro', 'ios'],
+    ['Ada Lovelace’s thing', 'other'],
+  ])('of %s shows the platform', (info, platform) => {
+    expect(deviceLogFields(readDevice({ 'x-device-info': info }))).toEqual({ platform });
+  });
+
+  it('leaves out a version that is none, and what was not sent', () => {
+    expect(deviceLogFields(readDevice({ 'x-version': 'ada@example.com' }))).toEqual({});
+  });
+});

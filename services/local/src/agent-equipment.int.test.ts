@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentSummary, MessageData } from '@uswarm/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ModelServer, type ModelServerRequest, startModelServer } from '@uswarm/testkit';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+
+const MANY = 40;
+
+/** What the model was told besides the conversation. */
+const told = ({ messages }: ModelServerRequest): string =>
+  messages.flatMap(({ role, content }) => (role === 'system' ? [content ?? ''] : [])).join('\n');
+const offered = ({ tools = [] }: ModelServerRequest): string[] => tools.map(({ function: { name } }) => name);
+
+describe('what is changed of an agent changes the next request that the model server receives', () => {
+  let model: ModelServer;
+  let local: RunningProgram;
+  let mobile: Mobile;
+  let agents: AgentSummary[];
+  /** `/v1/agents/<id>` of the manager, who answers in the swarm. */
+  let manager: string;
+  beforeAll(async () => {
+    model = await startModelServer({ script: () => [{ text: 'Understood.' }] });
+    local = await runLocalMode({
+      OPENAI_BASE_URL: model.baseUrl,
+      OPENAI_API_KEY: 'none',
+      OPENAI_MODEL: 'model-of-all',
+      OPENAI_MODEL_FLASH: 'model-of-flash',
+      OPENAI_MODEL_OPUS: 'model-of-opus',
+      USWARM_DEFAULT_MODEL: 'flash',
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await local?.stop();
+    await model?.close();
+  });
+  beforeEach(async () => {
+    const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token });
+    agents = ((await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/agents`)).body as { data: AgentSummary[] })
+      .data;
+    manager = `/v1/agents/${agents[0]!.id}`;
+  });
+  afterEach(() => mobile?.close());
+
+  const change = async (method: string, path: string, body?: unknown, expected = 200) =>
+    expect((await mobile.api(method, path, body)).status).toBe(expected);
+  /** Asks, and gives what the model server received for it. */
+  const ask = async (): Promise<ModelServerRequest> => {
+    const before = model.requests.length;
+    const { answer } = await mobile.ask('Hello?');
+    expect((answer as MessageData).content).toEqual({ type: 'text', text: 'Understood.' });
+    expect(model.requests).toHaveLength(before + 1);
+    return model.requests[before]!.body;
+  };
+
+  it('its model: the default of the runtime, then the own one', async () => {
+    expect((await ask()).model).toBe('model-of-flash');
+    await change('PATCH', `${manager}/settings`, { model: 'opus' });
+    expect((await ask()).model).toBe('model-of-opus');
+    await change('PATCH', `${manager}/settings`, { model: 'sonnet' });
+    expect((await ask()).model).toBe('model-of-all');
+  });
+
+  it('the length of its answers', async () => {
+    expect(told(await ask())).not.toContain('Answer in');
+    await change('PATCH', `${manager}/settings`, { response_length: 'short' });
+    expect(told(await ask())).toContain('Answer in one to three sentences.');
+    await change('PATCH', `${manager}/settings`, { response_length: 'long' });
+    expect(told(await ask())).toContain('Answer in depth');
+    await change('PATCH', `${manager}/settings`, { response_length: 'auto' });
+    expect(told(await ask())).not.toContain('Answer in');
+  });
+
+  it('its prompts, in their order', async () => {
+    const [one, other] = [randomUUID(), randomUUID()];
+    const prompts = [one, other].map((content) => ({ id: content, name: 'n', description: 'd', content }));
+    await change('PATCH', `${manager}/settings`, { prompts });
+    expect(told(await ask())).toMatch(new RegExp(`${one}\\s+${other}`));
+    await change('PATCH', `${manager}/settings`, { prompts: prompts.toReversed() });
+    expect(told(await ask())).toMatch(new RegExp(`${other}\\s+${one}`));
+    await change('PATCH', `${manager}/settings`, { prompts: [] });
+    expect(told(await ask())).not.toContain(one);
+  });
+
+  it('its tools', async () => {
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
+    await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
+    expect(offered(await ask())).toEqual(['action_card_tool']);
+    await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
+    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
+  });
+
+  it('its memories: written, replaced, switched off and forgotten', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const key = 'what/they like ❤';
+    await change('POST', `${manager}/memories`, { key, content: first, category: 'taste' });
+    expect(told(await ask())).toContain(`- [taste] ${key}: ${first}`);
+    await change('POST', `${manager}/memories`, { key, content: second });
+    const replaced = told(await ask());
+    expect([replaced.includes(first), replaced.includes(`- [core] ${key}: ${second}`)]).toEqual([false, true]);
+    await change('PATCH', `${manager}/tools/memories`, { enabled: false });
+    expect(told(await ask())).not.toContain(second);
+    await change('PATCH', `${manager}/tools/memories`, { enabled: true });
+    expect(told(await ask())).toContain(second);
+    await change('DELETE', `${manager}/memories/${encodeURIComponent(key)}`, undefined, 204);
+    expect(told(await ask())).not.toContain(second);
+  });
+
+  it('and nothing that is changed of a colleague', async () => {
+    const secret = randomUUID();
+    const colleague = `/v1/agents/${agents[1]!.id}`;
+    const prompts = [{ id: 'a', name: 'n', description: 'd', content: secret }];
+    await change('PATCH', `${colleague}/settings`, { model: 'opus', response_length: 'short', prompts });
+    await change('PATCH', `${colleague}/tools/web_search_tool`, { enabled: false });
+    await change('POST', `${colleague}/memories`, { key: 'secret', content: secret });
+    const request = await ask();
+    expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
+      'model-of-flash',
+      ['web_search_tool', 'action_card_tool'],
+      false,
+    ]);
+    expect(told(request)).not.toContain('Answer in');
+  });
+
+  it('more memories than fit into a question do not keep it from being answered', async () => {
+    for (let n = 0; n < MANY; n += 1) {
+      await change('POST', `${manager}/memories`, {
+        key: `memory-${n}-`,
+        content: 'x'.repeat(8_192),
+        category: 'more',
+      });
+    }
+    const request = told(await ask());
+    const kept = Array.from({ length: MANY }, (_, n) => request.includes(`memory-${n}-`));
+    expect([kept.at(0), kept.at(-1)]).toEqual([false, true]);
+    expect(Buffer.byteLength(request)).toBeLessThan(300 * 1024);
+  });
+});

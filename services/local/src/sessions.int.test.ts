@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { describeWith } from '@uswarm/testkit';
+import { type Mobile, startMobile } from '../test/mobile.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+describeWith('valkey', 'sessions, over orchestrator and gateway as separate processes', () => {
+  let services: SeparateServices;
+  const mobiles: Mobile[] = [];
+  beforeAll(async () => {
+    services = await startSeparateServices({ RUNTIME_WORKERS: '0', TURN_WORKERS: '0' });
+  }, 120_000);
+  afterEach(() => {
+    for (const mobile of mobiles.splice(0)) mobile.close();
+  });
+  afterAll(() => services?.close());
+
+  const tokenOf = (email: string) => services.issuer.issueToken({ email, name: 'Ada', claims: { jti: randomUUID() } });
+  async function connect(token: string, device: Record<string, string> = {}): Promise<Mobile> {
+    const credentials = () => ({ 'x-token': token, ...device });
+    const mobile = await startMobile({ ...services, token, credentials, socketOptions: { reconnection: false } });
+    mobiles.push(mobile);
+    return mobile;
+  }
+  const closed = async ({ socket }: Mobile): Promise<unknown> => (await once(socket as never, 'disconnect'))[0];
+
+  it('a logout closes the sockets that came with the token, and lets them in no more; others stay', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const token = await tokenOf(email);
+    const [phone, sameToken, tablet, other] = [
+      await connect(token),
+      await connect(token),
+      await connect(await tokenOf(email)),
+      await connect(await tokenOf(`${randomUUID()}@example.com`)),
+    ];
+    const reasons = Promise.all([closed(phone), closed(sameToken)]);
+    expect((await phone.api('POST', '/v1/auth/logout')).status).toBe(204);
+    expect(await reasons).toEqual(['io server disconnect', 'io server disconnect']);
+
+    const refused = once(phone.socket as never, 'connect_error');
+    phone.socket.connect();
+    expect((await refused)[0]).toMatchObject({ data: { code: 'token_revoked' } });
+    // What they send still arrives, so they are not merely about to be closed.
+    await Promise.all([tablet.send('still here'), other.send('so am I')]);
+    expect([tablet.socket.connected, other.socket.connected]).toEqual([true, true]);
+  }, 60_000);
+
+  it('the deletion of an account closes all its sockets, whatever their token', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const [phone, tablet] = [await connect(await tokenOf(email)), await connect(await tokenOf(email))];
+    const reasons = Promise.all([closed(phone), closed(tablet)]);
+    expect((await phone.api('DELETE', '/v1/auth/delete')).status).toBe(204);
+    expect(await reasons).toEqual(['io server disconnect', 'io server disconnect']);
+  }, 60_000);
+
+  it('AUTH-008 VER-003 a socket says which device it is on, as a request does', async () => {
+    const device = {
+      'x-device-id': `phone ${randomUUID()}`,
+      'x-device-info': 'iPhone 17; iOS 26.1',
+      'x-version': '2.14.0',
+      'x-timezone': 'Europe/Berlin',
+    };
+    const email = `${randomUUID()}@example.com`;
+    const token = await tokenOf(email);
+    // Signed up without those headers, so that only the handshake says them.
+    (await connect(token)).close();
+    const { socket } = await connect(token);
+    socket.disconnect();
+    socket.auth = { 'x-token': token, ...device };
+    const connected = once(socket as never, 'connect');
+    socket.connect();
+    await connected;
+    const recorded = async () =>
+      services.query<{ info: string; app_version: string; timezone: string }>(
+        'SELECT info, app_version, timezone FROM devices WHERE device_id = $1',
+        [device['x-device-id']],
+      );
+    const deadline = Date.now() + 20_000;
+    while ((await recorded()).length === 0 && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    expect(await recorded()).toEqual([
+      { info: 'iPhone 17; iOS 26.1', app_version: '2.14.0', timezone: 'Europe/Berlin' },
+    ]);
+  }, 60_000);
+});

@@ -1,0 +1,139 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken } from '../test/mobile.js';
+import { runProgram } from '../test/program.js';
+
+interface Answer {
+  status: number;
+  body: { code?: string; data?: Record<string, unknown> };
+}
+
+describe('npm run ctl beside local mode', () => {
+  let local: RunningProgram;
+  let token: string;
+  const email = 'ada@example.com';
+  beforeAll(async () => {
+    local = await runLocalMode();
+    token = await developmentToken(local.issuer, email);
+    await api('POST', '/v1/auth/sign-up');
+  }, 120_000);
+  afterAll(() => local?.stop());
+
+  async function api(method: string, route: string): Promise<Answer> {
+    const response = await fetch(`${local.url}${route}`, { method, headers: { 'x-token': token } });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Answer['body']) };
+  }
+  async function ctl(args: string[], env: Record<string, string> = {}) {
+    const program = runProgram('packages/cli/dist/uswarmctl.js', args, {
+      USWARM_DATA_DIR: local.directory,
+      USWARM_OPERATOR: 'olivia',
+      ...env,
+    });
+    const code = await program.ended;
+    return { code, stdout: program.stdout(), stderr: program.stderr() };
+  }
+  const json = async (...args: string[]): Promise<never> =>
+    JSON.parse((await ctl([...args, '--json'])).stdout) as never;
+
+  it('shows a user, found without any setting', async () => {
+    const { code, stdout } = await ctl(['user', 'show', email]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}e-mail {6}ada@example\.com$/m);
+    expect(stdout).toMatch(/^ {2}usage {7}0 of 1,000,000 tokens in \d{4}-\d{2}, 0 model calls$/m);
+    expect(stdout).toMatch(/^ {2}workspace {3}[\da-f-]{36} {2}\w+ {2}My workspace$/m);
+  });
+
+  it('bans and lets in again', async () => {
+    expect(await ctl(['user', 'ban', email, '--reason', 'spam'])).toEqual({
+      code: 0,
+      stdout: `${email} is banned now.\n`,
+      stderr: '',
+    });
+    expect(await api('GET', '/v1/users/profile')).toMatchObject({ status: 403, body: { code: 'user_banned' } });
+    expect((await ctl(['user', 'ban', email])).stdout).toBe(`${email} was banned already.\n`);
+    expect((await ctl(['user', 'unban', email])).stdout).toBe(`${email} is not banned now.\n`);
+    expect((await api('GET', '/v1/users/profile')).status).toBe(200);
+  });
+
+  it('changes the plan', async () => {
+    expect((await ctl(['user', 'plan', email, 'pro', '--until', '2999-01-01'])).stdout).toBe(
+      `${email} has the plan pro now, until 2999-01-01T00:00:00.000Z.\n`,
+    );
+    expect((await api('GET', '/v1/users/usage/summary')).body.data).toMatchObject({ plan_id: 'pro' });
+    const wrong = await ctl(['user', 'plan', email, 'platinum']);
+    expect([wrong.code, wrong.stderr]).toEqual([1, 'plan must be one of free, pro\n']);
+  });
+
+  it('publishes a legal text from a file', async () => {
+    const file = path.join(local.directory, '..', 'terms.md');
+    await writeFile(file, '# New terms\n');
+    expect((await ctl(['legal', 'publish', 'terms_of_service', '2027-01', file])).stdout).toBe(
+      'terms_of_service 2027-01 is in force; users have to accept it again.\n',
+    );
+    expect((await api('GET', '/v1/users/legal')).body.data).toMatchObject({
+      terms_of_service: '# New terms\n',
+      terms_of_service_version: '2027-01',
+      has_agreed_with_terms: false,
+    });
+    const { stdout } = await ctl(['legal', 'list']);
+    expect(stdout).toMatch(/^terms_of_service {2}2027-01 .* in force$/m);
+    const again = await ctl(['legal', 'publish', 'terms_of_service', '2027-01', file]);
+    expect([again.code, again.stderr]).toEqual([1, 'version 2027-01 of this document was published before\n']);
+  });
+
+  it('shows a workspace', async () => {
+    const [user] = (await json('user', 'show', email)) as { workspaces: { id: string }[] }[];
+    const id = user?.workspaces[0]?.id ?? '';
+    const { stdout } = await ctl(['workspace', 'show', id]);
+    expect(stdout).toMatch(/^ {2}turns {7}0 queued, 0 running, 0 failed$/m);
+    const none = await ctl(['workspace', 'show', crypto.randomUUID()]);
+    expect([none.code, none.stderr]).toEqual([1, 'There is no such workspace.\n']);
+  });
+
+  it('lists turns, and says why it does not requeue one', async () => {
+    expect((await ctl(['turns', 'list'])).stdout).toBe('None.\n');
+    const id = crypto.randomUUID();
+    expect(await ctl(['turns', 'requeue', id])).toEqual({
+      code: 1,
+      stdout: `${id}: not, there is no such turn\n`,
+      stderr: '',
+    });
+  });
+
+  it('leaves everything in the audit log, with who did it', async () => {
+    await ctl(['user', 'ban', email, '--as', 'oscar']);
+    const entries = (await json('audit', '--user', email)) as { actor: string; action: string }[];
+    expect(entries.find(({ action }) => action === 'user.ban')?.actor).toBe('oscar');
+    expect(entries.some(({ actor, action }) => actor === 'olivia' && action === 'user.plan')).toBe(true);
+  });
+
+  it.each<[string, string[], Record<string, string>, RegExp]>([
+    ['nobody', ['user', 'show', 'nobody@example.com'], {}, /^There is no user nobody@example\.com/],
+    [
+      'another key',
+      ['turns', 'list', '--url', 'INTERNAL'],
+      { USWARM_ADMIN_KEY: `k:${'x'.repeat(32)}` },
+      /^The key does not open this orchestrator/,
+    ],
+    [
+      'an address where nobody answers',
+      ['turns', 'list', '--url', 'http://127.0.0.1:1'],
+      { USWARM_ADMIN_KEY: `k:${'x'.repeat(32)}` },
+      /^Nothing answers at http:\/\/127\.0\.0\.1:1\./,
+    ],
+    ['an address without a key', ['turns', 'list', '--url', 'http://127.0.0.1:1'], {}, /^The key is missing/],
+    ['no local mode', ['turns', 'list'], { USWARM_DATA_DIR: '/nonexistent' }, /^uswarm is not running here\./],
+    ['a turn id that is none', ['turns', 'requeue', 'x'], {}, /^turn_ids\.0: /],
+  ])('says in a sentence what is wrong with %s', async (_what, args, env, sentence) => {
+    const info = JSON.parse(await readFile(path.join(local.directory, 'admin.json'), 'utf8')) as { url: string };
+    const { code, stdout, stderr } = await ctl(
+      args.map((arg) => (arg === 'INTERNAL' ? info.url : arg)),
+      env,
+    );
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(sentence);
+  });
+});

@@ -1,0 +1,87 @@
+import type { EventBus } from '@uswarm/event-bus';
+import type { Clock } from '@uswarm/service-kit';
+import type { Background } from './background.js';
+import type { OrchestratorConfig } from './config.js';
+import type { Transact } from './database/database.js';
+import { createConversationDeletion } from './features/conversations/conversation-deletion.js';
+import { conversationHandlers } from './features/conversations/conversations.routes.js';
+import { createConversationService } from './features/conversations/conversations.service.js';
+import { createEventRenderer } from './features/events/event-payloads.js';
+import { createEventService } from './features/events/events.service.js';
+import { createActionService } from './features/messages/actions.service.js';
+import type { CursorCodec } from './features/messages/cursor.js';
+import type { Show } from './features/messages/message-view.js';
+import { messageHandlers } from './features/messages/messages.routes.js';
+import { createMessageService, type MessageService } from './features/messages/messages.service.js';
+import { createQuestions } from './features/messages/questions.js';
+import type { RateLimits } from './features/rate-limits/rate-limits.js';
+import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
+import { createLiveEvents, type LiveEventsPlace } from './features/turns/live-events.js';
+import { createStopService } from './features/turns/stop.service.js';
+import { createTurnQueue } from './features/turns/turn-queue.js';
+import type { Attachments } from './features/uploads/attachments.js';
+import type { UsageLimits } from './features/usage/usage-limits.js';
+import type { Provision } from './features/workspaces/provision.js';
+import type { WorkspaceAccess } from './features/workspaces/workspace-access.js';
+import { createWorkspaceChanges } from './features/workspaces/workspace-changes.js';
+import { workspaceHandlers } from './features/workspaces/workspaces.routes.js';
+import { createWorkspaceService, type WorkspaceService } from './features/workspaces/workspaces.service.js';
+import type { Handlers } from './http/handlers.js';
+import type { Stores } from './stores.js';
+
+export interface ConversingDeps {
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
+  bus: Pick<EventBus, 'publish'>;
+  stores: Stores;
+  transaction: Transact;
+  background: Background;
+  runtimes: RuntimeWishes;
+  provision: Provision;
+  limits: UsageLimits;
+  rates: Pick<RateLimits, 'send'>;
+  attachments: Attachments;
+  access: WorkspaceAccess;
+  cursors: CursorCodec;
+  show: Show;
+  clock: Clock;
+}
+
+/** Workspaces, and everything that is said in them. */
+export interface Conversing {
+  handlers: Handlers;
+  workspaces: WorkspaceService;
+  messages: MessageService;
+}
+
+export function createConversing({ stores, background, ...deps }: ConversingDeps): Conversing {
+  const { committed, stopInRuntime, hurryTurns } = background;
+  const live = (place: LiveEventsPlace) => createLiveEvents(deps.bus.publish, place);
+  const shared = { ...stores, ...deps, committed, stopInRuntime, live };
+  const workspaces = createWorkspaceService({ store: stores.workspaces, clock: deps.clock });
+  const questions = createQuestions({
+    ...shared,
+    store: stores.messages,
+    turns: createTurnQueue(stores.turns, stores.work, deps.limits),
+  });
+  const messages = createMessageService({ ...shared, store: stores.messages, questions });
+  return {
+    workspaces,
+    messages,
+    handlers: {
+      ...workspaceHandlers(
+        workspaces,
+        createWorkspaceChanges({ ...shared, store: stores.workspaces, perUser: deps.config.WORKSPACES_PER_USER }),
+        createEventService({ ...shared, store: stores.events, render: createEventRenderer(shared) }),
+      ),
+      ...conversationHandlers(
+        createConversationService({ ...shared, store: stores.conversations }),
+        createConversationDeletion({ ...shared, store: stores.conversations }),
+      ),
+      ...messageHandlers(
+        messages,
+        createActionService({ ...shared, store: stores.messages, questions }),
+        createStopService({ ...shared, hurryTurns }),
+      ),
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS, type SessionEnd } from '@uswarm/contract';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { request } from 'undici';
+import { eventually } from '../../../test/eventually.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  E2E_TOKEN,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+
+const LOGOUT = '/v1/auth/logout';
+const PROFILE = '/v1/users/profile';
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
+
+describe('logout', () => {
+  let uswarm: TestOrchestrator;
+  const ended: SessionEnd[] = [];
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ bypass: true });
+    await uswarm.bus.onSessionEnd((end) => void ended.push(end));
+  });
+  afterAll(() => uswarm.close());
+
+  const idOf = async ({ email }: Pick<TestUser, 'email'>) =>
+    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+  const endsOf = (userId: string) => ended.filter(({ user_id }) => user_id === userId);
+  const pushTokens = async (userId: string) => {
+    const rows = await uswarm.database
+      .selectFrom('devices')
+      .select(['device_id', 'push_token'])
+      .where('user_id', '=', userId)
+      .orderBy('device_id')
+      .execute();
+    return rows.map(({ device_id, push_token }) => [device_id, push_token]);
+  };
+
+  it('REST-008 POST /v1/auth/logout answers 204, and the token is refused from then on', async () => {
+    const user = await uswarm.user();
+    expect((await user.post(LOGOUT, undefined, 204)).body).toBeUndefined();
+    expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
+  });
+
+  it.each([
+    ['POST', '/v1/auth/sign-in'],
+    ['POST', '/v1/auth/sign-up'],
+    ['POST', LOGOUT],
+    ['DELETE', '/v1/auth/delete'],
+    ['GET', '/v1/workspaces'],
+  ] as const)('refuses the token on %s %s, and stores nothing', async (method, path) => {
+    const user = await uswarm.user();
+    await user.post(LOGOUT, undefined, 204);
+    const before = await storedRows(uswarm.database);
+    expect(await user.refusal(method, path)).toBe('token_revoked');
+    expect(await storedRows(uswarm.database)).toEqual(before);
+  });
+
+  it('refuses it as a bearer token and at the handshake of a socket too', async () => {
+    const user = await uswarm.user();
+    await user.post(LOGOUT, undefined, 204);
+    const bearer = uswarm.anonymous.with({ authorization: `Bearer ${user.token}` });
+    expect(await bearer.refusal('GET', PROFILE)).toBe('token_revoked');
+    const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
+    const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${service}` },
+      body: JSON.stringify({ credentials: { 'x-token': user.token } }),
+    });
+    expect(await answer.body.json()).toMatchObject({ code: 'token_revoked' });
+  });
+
+  it('is for this token alone: another one of the same user is good', async () => {
+    const user = await uswarm.user();
+    const again = await uswarm.issuer.issueToken({ ...user, expiresInSeconds: 600 });
+    await user.post(LOGOUT, undefined, 204);
+    expect((await uswarm.anonymous.with({ 'x-token': again }).get(PROFILE)).status).toBe(200);
+  });
+
+  it('keeps a hash of the token, and when it expires', async () => {
+    const user = await uswarm.user();
+    await user.post(LOGOUT, undefined, 204);
+    const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number };
+    const row = await uswarm.database
+      .selectFrom('revoked_tokens')
+      .selectAll()
+      .where('token_hash', '=', Buffer.from(hashOf(user.token), 'hex'))
+      .executeTakeFirstOrThrow();
+    expect(row.expires_at.getTime()).toBe(claims.exp * 1000);
+  });
+
+  it('forgets tokens that nobody could take for good ones any more, and only those', async () => {
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+    const [old, late] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    await uswarm.database
+      .insertInto('revoked_tokens')
+      .values([
+        { token_hash: old, expires_at: minutesAgo(11) },
+        { token_hash: late, expires_at: minutesAgo(9) },
+      ])
+      .execute();
+    await (await uswarm.user()).post(LOGOUT, undefined, 204);
+    const kept = await uswarm.database.selectFrom('revoked_tokens').select('token_hash').execute();
+    const hashes = kept.map(({ token_hash }) => token_hash.toString('hex'));
+    expect([hashes.includes(old.toString('hex')), hashes.includes(late.toString('hex'))]).toEqual([false, true]);
+  });
+
+  it('tells the gateways to close the sockets of this token', async () => {
+    const user = await uswarm.user();
+    const userId = await idOf(user);
+    await user.post(LOGOUT, undefined, 204);
+    const ends = await eventually(
+      () => endsOf(userId),
+      (found) => found.length > 0,
+    );
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: hashOf(user.token) }]);
+  });
+
+  it('takes the push token from the device that logs out, and from no other', async () => {
+    const user = await uswarm.user();
+    const [phone, tablet] = [user.with({ 'x-device-id': 'phone' }), user.with({ 'x-device-id': 'tablet' })];
+    const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
+    await phone.post('/v1/push-token', { push_token: one }, 200);
+    await tablet.post('/v1/push-token', { push_token: other }, 200);
+    await phone.post(LOGOUT, undefined, 204);
+    expect(await pushTokens(await idOf(user))).toEqual([
+      ['phone', null],
+      ['tablet', other],
+    ]);
+  });
+
+  it('ten times at once is done by some and refused to the rest', async () => {
+    const user = await uswarm.user();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => user.raw<{ code?: string }>({ method: 'POST', path: LOGOUT })),
+    );
+    const outcomes = new Set(answers.map(({ status, body }) => body?.code ?? status));
+    expect(outcomes.has(204)).toBe(true);
+    expect([...outcomes].filter((outcome) => outcome !== 204 && outcome !== 'token_revoked')).toEqual([]);
+    expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
+  });
+
+  it('on the bypass closes all sockets of the user and leaves the token, which is everybody’s, alone', async () => {
+    const email = `${crypto.randomUUID()}@ci.example.com`;
+    const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
+    const [before] = [await storedRows(uswarm.database)];
+    await robot.post(LOGOUT, undefined, 204);
+    const userId = await idOf({ email });
+    const ends = await eventually(
+      () => endsOf(userId),
+      (found) => found.length > 0,
+    );
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect((await storedRows(uswarm.database))['revoked_tokens']).toEqual(before['revoked_tokens']);
+    expect((await robot.get(PROFILE)).status).toBe(200);
+  });
+
+  it('is user_not_found to who never signed up', async () => {
+    expect(await (await uswarm.stranger()).refusal('POST', LOGOUT)).toBe('user_not_found');
+  });
+
+  it('is refused to a banned user', async () => {
+    const user = await uswarm.user();
+    await uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', user.email).execute();
+    expect(await user.refusal('POST', LOGOUT)).toBe('user_banned');
+  });
+
+  it('is refused after a deletion, which closed all sockets', async () => {
+    const user = await uswarm.user();
+    const userId = await idOf(user);
+    await user.delete('/v1/auth/delete', {}, 204);
+    expect(await user.refusal('POST', LOGOUT)).toBe('user_deleted');
+    const ends = await eventually(
+      () => endsOf(userId),
+      (found) => found.length > 0,
+    );
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+  });
+});

@@ -1,0 +1,64 @@
+import { ApiError } from '@uswarm/contract';
+import type { Database, Transact } from '../../database/database.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { AuditStore } from './audit.store.js';
+import type { RequeueStore } from './requeue.store.js';
+
+export interface RequeueServiceDeps {
+  transaction: Transact;
+  store: RequeueStore;
+  audit: Pick<AuditStore, 'append'>;
+  runtimes: Pick<RuntimeWishes, 'keepAwake' | 'woken'>;
+  /** Called after a commit that left something to do. */
+  committed: () => void;
+}
+
+export interface Requeued {
+  requeued: string[];
+  refused: { id: string; why: string }[];
+}
+
+/** Has turns taken up again: one that waits or runs at once, by whoever is free; one that failed from its beginning. */
+export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
+
+export function createRequeue({ transaction, store, audit, runtimes, committed }: RequeueServiceDeps): Requeue {
+  /** @returns why not */
+  async function again(turnId: string, tx: Database): Promise<{ why?: string; userId?: string; wake?: string }> {
+    const waiting = await store.release(turnId, tx);
+    const turn = await store.find(turnId, tx);
+    if (turn === undefined) return { why: 'there is no such turn' };
+    const { status, userId, workspaceId } = turn;
+    if (waiting) return { userId };
+    if (status !== 'failed') return { why: `it is ${status}` };
+    const suspended = await runtimes.keepAwake(workspaceId, tx);
+    if (!(await store.reopen(turnId, tx))) return { why: 'it was taken up meanwhile' };
+    return { userId, ...(suspended ? { wake: workspaceId } : {}) };
+  }
+
+  async function requeueOne(actor: string, turnId: string, reason: string): Promise<string | undefined> {
+    const outcome = await transaction(async (tx) => {
+      const result = await again(turnId, tx);
+      if (result.userId !== undefined) {
+        const { userId } = result;
+        await audit.append({ actor, action: 'turns.requeue', userId, subjectId: turnId, details: { reason } }, tx);
+      }
+      return result;
+    });
+    if (outcome.wake !== undefined) runtimes.woken(outcome.wake);
+    return outcome.why;
+  }
+
+  return async (actor, turnIds, reason) => {
+    const result: Requeued = { requeued: [], refused: [] };
+    for (const id of new Set(turnIds)) {
+      const why = await requeueOne(actor, id, reason).catch((error: unknown) => {
+        if (error instanceof ApiError) return error.message;
+        throw error;
+      });
+      if (why === undefined) result.requeued.push(id);
+      else result.refused.push({ id, why });
+    }
+    committed();
+    return result;
+  };
+}

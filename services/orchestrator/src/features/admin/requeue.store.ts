@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { TurnStatus } from '../../database/schema.js';
+
+export interface RequeueStore {
+  /** Takes the lease from whoever has it and makes the turn due. @returns false where nothing of it waits */
+  release(turnId: string, db: Database): Promise<boolean>;
+  find(turnId: string, db: Database): Promise<{ status: TurnStatus; workspaceId: string; userId: string } | undefined>;
+  /**
+   * Has a failed turn begin once more, with a reply of its own: what failed stays as it was shown.
+   * @returns false where it did not fail
+   */
+  reopen(turnId: string, db: Database): Promise<boolean>;
+}
+
+export function createRequeueStore(): RequeueStore {
+  return {
+    async release(turnId, db) {
+      const result = await db
+        .updateTable('work')
+        .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
+        .where('kind', '=', 'turn')
+        .where('subject_id', '=', turnId)
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    async find(turnId, db) {
+      return db
+        .selectFrom('turns as t')
+        .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+        .select(['t.status', 't.workspace_id as workspaceId', 'w.owner_id as userId'])
+        .where('t.id', '=', turnId)
+        .executeTakeFirst();
+    },
+
+    async reopen(turnId, db) {
+      const { rows } = await sql`
+        WITH reopened AS (
+          UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,
+            started_at = NULL, finished_at = NULL, generation = generation + 1
+          WHERE id = ${turnId} AND status = 'failed'
+          RETURNING id, workspace_id, conversation_id, user_message_id
+        )
+        INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal)
+        SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq
+        FROM reopened r JOIN messages m ON m.id = r.user_message_id
+        RETURNING subject_id`.execute(db);
+      return rows.length === 1;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { storedRows } from '../../../test/stored.js';
+import type { Method } from '../../../test/api-client.js';
+import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+
+const ROUTES: [Method, string, unknown][] = [
+  ['GET', '', undefined],
+  ['GET', '/details', undefined],
+  ['GET', '/history', undefined],
+  ['GET', '/settings', undefined],
+  ['PATCH', '/settings', { model: 'opus' }],
+  ['PATCH', '/settings', {}],
+  ['GET', '/tools', undefined],
+  ['PATCH', '/tools/memories', { enabled: false }],
+  ['PATCH', '/tools/nothing', { enabled: false }],
+  ['GET', '/memories', undefined],
+  ['POST', '/memories', { key: 'tea', content: 'theirs' }],
+  ['POST', '/memories', { key: 'tea', content: 'x'.repeat(9_000) }],
+  ['DELETE', '/memories/tea', undefined],
+  ['DELETE', '/memories/nothing', undefined],
+  ['DELETE', '/memories/%00', undefined],
+];
+
+describe('an agent of somebody else', () => {
+  let uswarm: TestOrchestrator;
+  let other: TestUser;
+  let id: string;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    const owner = await uswarm.user();
+    other = await uswarm.user();
+    id = first((await uswarm.home(owner)).agents).id;
+    await owner.post(`/v1/agents/${id}/memories`, { key: 'tea', content: 'green' }, 200);
+    await owner.patch(`/v1/agents/${id}/tools/memories`, { enabled: true }, 200);
+  });
+  afterAll(() => uswarm.close());
+
+  it.each(ROUTES)(
+    '%s %s: is not found, like one that does not exist, and stays as it is',
+    async (method, rest, body) => {
+      const before = await storedRows(uswarm.database);
+      const codes = [id, crypto.randomUUID(), 'no-id', id.toUpperCase()].map((named) =>
+        other.refusal(method, `/v1/agents/${named}${rest}`, body),
+      );
+      expect(await Promise.all(codes)).toEqual(Array(4).fill('agent_not_found'));
+      expect(await storedRows(uswarm.database)).toEqual(before);
+    },
+  );
+});

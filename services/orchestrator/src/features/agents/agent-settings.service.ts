@@ -1,0 +1,60 @@
+import {
+  type AgentModel,
+  type AgentSettings,
+  type AgentTool,
+  ApiError,
+  type UpdateAgentSettingsBody,
+} from '@uswarm/contract';
+import type { Tool } from '../core/catalog.js';
+import type { AgentSettingsRow, AgentSettingsStore } from './agent-settings.store.js';
+import { toolsOf } from './agent-tools.js';
+
+export interface AgentSettingsServiceDeps {
+  store: Pick<AgentSettingsStore, 'find' | 'update' | 'switchTool'>;
+  tools: readonly Tool[];
+  /** What an agent without a model of its own shows. */
+  defaultModel: AgentModel;
+}
+
+/** All but `@throws ApiError` as noted; each throws `agent_not_found`. */
+export interface AgentSettingsService {
+  settings(userId: string, agentId: string): Promise<AgentSettings>;
+  update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<AgentSettings>;
+  tools(userId: string, agentId: string): Promise<AgentTool[]>;
+  /** @throws ApiError `tool_not_found` */
+  switchTool(userId: string, agentId: string, name: string, enabled: boolean): Promise<AgentTool>;
+}
+
+export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
+  const { store, tools: catalog, defaultModel } = deps;
+
+  async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
+    const row = await store.find(userId, agentId);
+    if (row === undefined) throw new ApiError('agent_not_found');
+    return row;
+  }
+
+  async function settings(userId: string, agentId: string): Promise<AgentSettings> {
+    const { model, response_length, prompts } = await require(userId, agentId);
+    return { model: model ?? defaultModel, response_length, prompts };
+  }
+
+  return {
+    settings,
+
+    async update(userId, agentId, change) {
+      const changes = Object.values(change).some((value) => value !== undefined);
+      if (changes && !(await store.update(userId, agentId, change))) throw new ApiError('agent_not_found');
+      return settings(userId, agentId);
+    },
+
+    tools: async (userId, agentId) => toolsOf(catalog, (await require(userId, agentId)).switches),
+
+    async switchTool(userId, agentId, name, enabled) {
+      const tool = toolsOf(catalog, (await require(userId, agentId)).switches).find((each) => each.name === name);
+      if (tool === undefined) throw new ApiError('tool_not_found');
+      if (!(await store.switchTool(userId, agentId, { name, enabled }))) throw new ApiError('agent_not_found');
+      return { ...tool, enabled };
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { ToolSwitches } from './agent-tools.js';
+
+export interface AgentSettingsRow {
+  /** Null where the default of the runtime applies. */
+  model: AgentModel | null;
+  response_length: ResponseLength;
+  prompts: AgentPrompt[];
+  switches: ToolSwitches;
+}
+
+export interface AgentSettingsStore {
+  find(userId: string, agentId: string): Promise<AgentSettingsRow | undefined>;
+  /** Without asking whose it is: for turns. */
+  ofAgent(agentId: string): Promise<AgentSettingsRow | undefined>;
+  /** Changes what is present. @returns whether there is such an agent of the user's */
+  update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<boolean>;
+  /** @returns whether there is such an agent of the user's */
+  switchTool(userId: string, agentId: string, tool: { name: string; enabled: boolean }): Promise<boolean>;
+}
+
+/** Narrows agents, as `a`, to one of the user's. */
+const ownAgent = (userId: string, agentId: string): RawBuilder<unknown> => sql`
+  a.id = ${agentId} AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
+
+export function createAgentSettingsStore(database: Database): AgentSettingsStore {
+  async function select(where: RawBuilder<unknown>): Promise<AgentSettingsRow | undefined> {
+    const { rows } = await sql<AgentSettingsRow>`
+      SELECT a.model, a.response_length, a.prompts, coalesce(
+        (SELECT jsonb_object_agg(t.name, t.enabled) FROM agent_tools t WHERE t.agent_id = a.id), '{}'
+      ) AS switches
+      FROM agents a WHERE ${where}`.execute(database);
+    return rows[0];
+  }
+
+  return {
+    find: (userId, agentId) => select(ownAgent(userId, agentId)),
+
+    ofAgent: (agentId) => select(sql`a.id = ${agentId}`),
+
+    async update(userId, agentId, { model, response_length, prompts }) {
+      const { numUpdatedRows } = await database
+        .updateTable('agents as a')
+        .set({
+          ...(model === undefined ? {} : { model }),
+          ...(response_length === undefined ? {} : { response_length }),
+          ...(prompts === undefined ? {} : { prompts: JSON.stringify(prompts) }),
+          updated_at: sql<Date>`now()`,
+        })
+        .where(sql<boolean>`${ownAgent(userId, agentId)}`)
+        .executeTakeFirstOrThrow();
+      return numUpdatedRows > 0n;
+    },
+
+    async switchTool(userId, agentId, { name, enabled }) {
+      // The lock keeps the agent there until the row that refers to it is.
+      const { numAffectedRows } = await sql`
+        INSERT INTO agent_tools (agent_id, name, enabled)
+        SELECT a.id, ${name}, ${enabled} FROM agents a WHERE ${ownAgent(userId, agentId)} FOR KEY SHARE OF a
+        ON CONFLICT (agent_id, name) DO UPDATE SET enabled = excluded.enabled, updated_at = now()`.execute(database);
+      return numAffectedRows !== undefined && numAffectedRows > 0n;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { AgentModel, ResponseLength } from '@uswarm/contract';
+import { MEMORIES_TOOL, type Tool } from '../core/catalog.js';
+import type { AgentSettingsStore } from './agent-settings.store.js';
+import { toolsOf } from './agent-tools.js';
+import type { MemoryStore, NewMemory } from './memories.store.js';
+
+/** What goes with every question to an agent: how it is to answer, with what, and what it knows. */
+export interface Equipment {
+  /** Null where the default of the runtime applies. */
+  model: AgentModel | null;
+  responseLength: ResponseLength;
+  /** Extra instructions, in order. */
+  prompts: string[];
+  /** Names of the tools that the runtime may offer. */
+  tools: string[];
+  memories: NewMemory[];
+}
+
+/** With the history of a turn, well below what a gRPC message may hold and a model may read. */
+export const RECALL_BYTES = 256 * 1024;
+
+export interface EquipmentDeps {
+  settings: Pick<AgentSettingsStore, 'ofAgent'>;
+  memories: Pick<MemoryStore, 'recall'>;
+  tools: readonly Tool[];
+}
+
+/** Reads the equipment as it is now, so that a change counts from the next question on. */
+export function createEquipment({ settings, memories, tools }: EquipmentDeps) {
+  return async (agentId: string): Promise<Equipment> => {
+    const row = await settings.ofAgent(agentId);
+    if (row === undefined) throw new Error('the agent of a turn is gone');
+    const enabled = toolsOf(tools, row.switches).flatMap((tool) => (tool.enabled ? [tool.name] : []));
+    return {
+      model: row.model,
+      responseLength: row.response_length,
+      prompts: row.prompts.flatMap(({ content }) => (content.trim() === '' ? [] : [content])),
+      tools: enabled.filter((name) => name !== MEMORIES_TOOL),
+      memories: enabled.includes(MEMORIES_TOOL) ? await memories.recall(agentId, RECALL_BYTES) : [],
+    };
+  };
+}

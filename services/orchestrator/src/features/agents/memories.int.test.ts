@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type AgentDetails, type AgentMemory, type ErrorBody, LIMITS } from '@uswarm/contract';
+import { sql } from 'kysely';
+import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { createMemoryStore } from './memories.store.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe('memories of an agent', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let agentId: string;
+  /** `/v1/agents/<id>/memories` */
+  let memories: string;
+  let ofColleague: string;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+  });
+  afterAll(() => uswarm.close());
+  beforeEach(async () => {
+    user = await uswarm.user();
+    const { agents } = await uswarm.home(user);
+    agentId = first(agents).id;
+    [memories, ofColleague] = agents.map(({ id }) => `/v1/agents/${id}/memories`) as [string, string];
+  });
+
+  const list = async (query = '', of = memories) => (await user.get<{ data: AgentMemory[] }>(of + query)).body.data;
+  const keys = async (query = '', of = memories) => (await list(query, of)).map(({ key }) => key);
+  const remember = async (key: string, more: { content?: string; category?: string } = {}) =>
+    (await user.post<{ data: AgentMemory }>(memories, { key, content: 'green', ...more }, 200)).body.data;
+  const pathOf = (key: string) => `${memories}/${encodeURIComponent(key)}`;
+  const preferring = (prefer: string, body: unknown) =>
+    user.raw({ method: 'POST', path: memories, headers: { ...JSON_TYPE, prefer }, body: JSON.stringify(body) });
+  /** Memories by the shortest way. */
+  const fill = (count: number) =>
+    sql`INSERT INTO agent_memories (agent_id, key, content, category)
+      SELECT ${agentId}, 'filled-' || n, 'x', 'core' FROM generate_series(1, ${count}) n`.execute(uswarm.database);
+  const usedPercent = async () =>
+    (await user.get<{ data: AgentDetails }>(`/v1/agents/${agentId}/details`)).body.data.stats.memory_used_pct;
+
+  it('REST-024 GET /v1/agents/{id}/memories answers the memories of that agent, oldest first', async () => {
+    expect(await list()).toEqual([]);
+    await remember('tea');
+    await remember('coffee', { category: 'taste' });
+    await remember('tea', { content: 'black' });
+    expect((await list()).map(({ key, content, category }) => [key, content, category])).toEqual([
+      ['tea', 'black', 'core'],
+      ['coffee', 'green', 'taste'],
+    ]);
+    expect(await list('', ofColleague)).toEqual([]);
+  });
+
+  it('REST-024 with a category, only those of it', async () => {
+    await remember('one', { category: 'work' });
+    await remember('two');
+    await remember('three', { category: 'work' });
+    expect(await keys('?category=work')).toEqual(['one', 'three']);
+    expect(await keys('?category=core')).toEqual(['two']);
+    expect(await keys('?category=none')).toEqual([]);
+  });
+
+  it('REST-025 POST /v1/agents/{id}/memories takes key, content and category and answers the memory', async () => {
+    const created = await remember('tea', { content: 'black', category: 'taste' });
+    expect(created).toMatchObject({ key: 'tea', content: 'black', category: 'taste' });
+    expect(await list()).toEqual([created]);
+  });
+
+  it('RES-041 a memory has key, content, category and both times', async () => {
+    await remember('tea');
+    expect(await list()).toEqual([
+      {
+        key: 'tea',
+        content: 'green',
+        category: 'core',
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      },
+    ]);
+  });
+
+  it('RES-042 a client that reads only key, content and created_at finds them, whoever wrote the memory', async () => {
+    await remember('tea', { category: 'taste' });
+    await preferring('return=minimal', { key: 'coffee', content: 'strong' });
+    const reduced = (await list()).map(({ key, content, created_at }) => ({ key, content, created_at }));
+    expect(reduced).toEqual([
+      { key: 'tea', content: 'green', created_at: expect.any(String) },
+      { key: 'coffee', content: 'strong', created_at: expect.any(String) },
+    ]);
+    expect(reduced.every(({ created_at }) => !Number.isNaN(Date.parse(created_at)))).toBe(true);
+  });
+
+  it('REST-039 key and content alone, with Prefer: return=minimal, is answered with 204 and of category core', async () => {
+    const { status, body } = await preferring('return=minimal', { key: 'tea', content: 'green' });
+    expect([status, body]).toEqual([204, undefined]);
+    expect((await list()).map(({ key, content, category }) => [key, content, category])).toEqual([
+      ['tea', 'green', 'core'],
+    ]);
+  });
+
+  it('REST-039 the preference decides, not the fields', async () => {
+    const answers = [
+      await preferring('return=minimal', { key: 'a', content: '', category: 'work' }),
+      await preferring('return=representation', { key: 'b', content: '' }),
+      await preferring('something else', { key: 'c', content: '' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([204, 200, 200]);
+  });
+
+  it('REST-025 an existing key is replaced: content, category and updated_at, not created_at', async () => {
+    const created = await remember('tea', { category: 'taste' });
+    const replaced = await remember('tea', { content: 'black' });
+    expect(replaced).toEqual({ ...created, content: 'black', category: 'core', updated_at: expect.any(String) });
+    expect(Date.parse(replaced.updated_at)).toBeGreaterThan(Date.parse(created.updated_at));
+    expect(await list()).toEqual([replaced]);
+  });
+
+  it('one key written many times at once is one memory, as one of them wrote it', async () => {
+    const contents = Array.from({ length: 12 }, (_, n) => `content ${n}`);
+    const answers = await Promise.all(contents.map((content) => remember('tea', { content })));
+    expect(answers.map(({ content }) => content)).toEqual(contents);
+    expect(await list()).toEqual([expect.objectContaining({ key: 'tea', content: expect.stringMatching(/^content/) })]);
+  });
+
+  it.each([
+    'tea',
+    'a/b/c',
+    '/leading',
+    'trailing/',
+    '//',
+    'with blanks',
+    ' ',
+    'Zoë ❤ 日本語',
+    'العربية',
+    '🍵',
+    '100%',
+    '%2F',
+    '%',
+    '%2e%2e',
+    'a+b',
+    'a?b=c&d#e',
+    'a.b.c',
+    '.hidden',
+    '...',
+    'a/../b',
+    './x',
+    'back\\slash',
+    '"quotes\'',
+    'line\nbreak\ttab',
+    '__proto__',
+    'x'.repeat(256),
+    '語'.repeat(256),
+  ])('REST-026 DELETE /v1/agents/{id}/memories/{key} forgets %j, and nothing else', async (key) => {
+    await remember('another');
+    expect((await remember(key)).key).toBe(key);
+    expect(await keys()).toEqual(['another', key]);
+    expect((await user.delete(pathOf(key), undefined, 204)).body).toBeUndefined();
+    expect(await keys()).toEqual(['another']);
+    expect(await user.refusal('DELETE', pathOf(key))).toBe('memory_not_found');
+  });
+
+  it('keys that only look alike are different ones', async () => {
+    const alike = ['tea', 'Tea', 'tea ', 'te\u0301', 't\u00e9', 'a/b', 'a%2Fb'];
+    for (const key of alike) await remember(key);
+    expect(await keys()).toEqual(alike);
+    await user.delete(pathOf('a/b'), undefined, 204);
+    expect(await keys()).toEqual(alike.filter((key) => key !== 'a/b'));
+  });
+
+  it('of a colleague stay when the same key is forgotten here', async () => {
+    await user.post(ofColleague, { key: 'tea', content: 'theirs' }, 200);
+    expect(await user.refusal('DELETE', pathOf('tea'))).toBe('memory_not_found');
+    expect(await keys('', ofColleague)).toEqual(['tea']);
+  });
+
+  it('a key that no memory can have is not found', async () => {
+    expect(await user.refusal('DELETE', `${memories}/%00`)).toBe('memory_not_found');
+    expect(await user.refusal('DELETE', pathOf('x'.repeat(2_000)))).toBe('memory_not_found');
+  });
+
+  it.each([
+    ['no key', { content: 'x' }],
+    ['an empty key', { key: '', content: 'x' }],
+    ['too long a key', { key: 'x'.repeat(257), content: 'x' }],
+    ['a key that no path can name', { key: '..', content: 'x' }],
+    ['the other one', { key: '.', content: 'x' }],
+    ['a key that cannot be stored', { key: 'a\u0000b', content: 'x' }],
+    ['no content', { key: 'a' }],
+    ['content that is no text', { key: 'a', content: 1 }],
+    ['an empty category', { key: 'a', content: 'x', category: '' }],
+    ['no category at all', { key: 'a', content: 'x', category: null }],
+  ])('%s is refused, and nothing is stored', async (_what, body) => {
+    expect(await user.refusal('POST', memories, body)).toBe('validation_failed');
+    expect(await list()).toEqual([]);
+  });
+
+  it.each([
+    ['x', LIMITS.memoryBytes],
+    ['€', Math.floor(LIMITS.memoryBytes / 3)],
+    ['🍵', LIMITS.memoryBytes / 4],
+  ])('content of %s fits up to 8 KiB of UTF-8 and is refused beyond', async (letter, fits) => {
+    expect((await remember('fits', { content: letter.repeat(fits) })).content).toHaveLength(letter.length * fits);
+    const body = { key: 'beyond', content: letter.repeat(fits + 1) };
+    expect(await user.refusal('POST', memories, body)).toBe('memory_too_large');
+    expect(await keys()).toEqual(['fits']);
+  });
+
+  it('one more than 500 is refused; replacing one is not, and forgetting one makes room', async () => {
+    await fill(LIMITS.memoriesPerAgent - 1);
+    expect(await usedPercent()).toBe(99);
+    await remember('the last');
+    expect(await usedPercent()).toBe(100);
+    expect(await user.refusal('POST', memories, { key: 'one more', content: '' })).toBe('memory_limit_reached');
+    await remember('the last', { content: 'replaced' });
+    await user.delete(pathOf('filled-1'), undefined, 204);
+    await remember('one more');
+    expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
+  });
+
+  it('RES-038 memory_used_pct says 0 only without memories, and grows with them', async () => {
+    expect(await usedPercent()).toBe(0);
+    await remember('tea');
+    expect(await usedPercent()).toBe(1);
+    await fill(249);
+    expect(await usedPercent()).toBe(50);
+  });
+
+  it.each([0, 1, 7])('as many come at once, of %i there: exactly 500 are taken', async (missing) => {
+    await fill(LIMITS.memoriesPerAgent - missing);
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, n) =>
+        user.raw<ErrorBody>({
+          method: 'POST',
+          path: memories,
+          headers: { ...JSON_TYPE, prefer: 'return=minimal' },
+          body: JSON.stringify({ key: `new ${n}`, content: '' }),
+        }),
+      ),
+    );
+    const refused = answers.filter(({ status }) => status !== 204);
+    expect(refused.map(({ body }) => body.code)).toEqual(Array(16 - missing).fill('memory_limit_reached'));
+    expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
+  });
+
+  it('go with their agent', async () => {
+    await remember('tea');
+    await sql`DELETE FROM agents WHERE id = ${agentId}`.execute(uswarm.database);
+    expect(await user.refusal('GET', memories)).toBe('agent_not_found');
+    const { rows } = await sql`SELECT 1 FROM agent_memories WHERE agent_id = ${agentId}`.execute(uswarm.database);
+    expect(rows).toEqual([]);
+  });
+
+  it('a turn is told the core ones first, then those that changed last, as far as they fit', async () => {
+    const content = 'x'.repeat(100);
+    for (const key of ['a', 'b', 'c']) await remember(key, { content, category: 'work' });
+    await remember('d', { content });
+    await remember('a', { content, category: 'work' });
+    const told = async (memoriesThatFit: number) =>
+      (await createMemoryStore(uswarm.database).recall(agentId, memoriesThatFit * 105)).map(({ key }) => key);
+    expect(await told(0)).toEqual([]);
+    expect(await told(1)).toEqual(['d']);
+    expect(await told(2)).toEqual(['a', 'd']);
+    expect(await told(3)).toEqual(['a', 'c', 'd']);
+    expect(await told(4)).toEqual(['a', 'b', 'c', 'd']);
+  });
+});

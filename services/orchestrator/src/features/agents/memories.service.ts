@@ -1,0 +1,60 @@
+import { type AgentMemory, ApiError, type CreateMemoryBody } from '@uswarm/contract';
+import type { Transact } from '../../database/database.js';
+import type { AgentAccess } from './agent-access.js';
+import type { MemoryRow, MemoryStore } from './memories.store.js';
+
+export interface MemoryLimits {
+  perAgent: number;
+  /** Bytes of the content, as UTF-8. */
+  contentBytes: number;
+}
+
+export interface MemoryServiceDeps {
+  transaction: Transact;
+  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'delete'>;
+  access: AgentAccess;
+  limits: MemoryLimits;
+}
+
+/** Each throws ApiError `agent_not_found`. */
+export interface MemoryService {
+  list(userId: string, agentId: string, category: string | undefined): Promise<AgentMemory[]>;
+  /** Creates, or replaces what has the key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
+  remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
+  /** @throws ApiError `memory_not_found` */
+  forget(userId: string, agentId: string, key: string): Promise<void>;
+}
+
+/** spec: orchestrator §2.8 */
+function memoryView({ key, content, category, created_at, updated_at }: MemoryRow): AgentMemory {
+  return { key, content, category, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+}
+
+/** Whether a key can be stored at all; a path can hold more than Postgres keeps. */
+const isStorable = (key: string): boolean => !key.includes('\0');
+
+export function createMemoryService({ transaction, store, access, limits }: MemoryServiceDeps): MemoryService {
+  return {
+    async list(userId, agentId, category) {
+      await access.require(userId, agentId);
+      return (await store.list(agentId, category)).map(memoryView);
+    },
+
+    async remember(userId, agentId, { key, content, category }) {
+      const row = await transaction(async (tx) => {
+        // One at a time an agent, so that the count holds until the new memory is in it.
+        if (!(await store.lock(userId, agentId, tx))) throw new ApiError('agent_not_found');
+        if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');
+        return store.put(agentId, { key, content, category }, limits.perAgent, tx);
+      });
+      if (row === undefined) throw new ApiError('memory_limit_reached');
+      return memoryView(row);
+    },
+
+    async forget(userId, agentId, key) {
+      if (isStorable(key) && (await store.delete(userId, agentId, key))) return;
+      await access.require(userId, agentId);
+      throw new ApiError('memory_not_found');
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { exportJWK, generateKeyPair, type JWK, jwtVerify, type JWTVerifyGetKey, SignJWT } from 'jose';
+import { createKeySet } from './key-set.js';
+
+interface Key {
+  jwk: JWK;
+  token: string;
+}
+
+async function createKey(kid: string): Promise<Key> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const token = await new SignJWT({ kid }).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
+  return { jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' }, token };
+}
+
+describe('the keys of an issuer', () => {
+  let server: Server;
+  let url: URL;
+  let published: JWK[];
+  let lookUps: number;
+  let away: boolean;
+  let held: Promise<void> | undefined;
+  let [first, second]: Key[] = [];
+
+  beforeEach(async () => {
+    [first, second] = [await createKey('first'), await createKey('second')];
+    [published, lookUps, away, held] = [[first.jwk], 0, false, undefined];
+    server = createServer(async (_request, response) => {
+      lookUps += 1;
+      await held;
+      if (away) response.writeHead(503).end();
+      else response.end(JSON.stringify({ keys: published }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`);
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+
+  const good = (keys: JWTVerifyGetKey, key: Key | undefined) =>
+    jwtVerify(key?.token ?? '', keys).then(
+      () => 'good',
+      (error: { code?: string }) => error.code,
+    );
+
+  it('are looked up once for many tokens', async () => {
+    const keys = createKeySet(url, { cooldownMs: 60_000 });
+    expect(await Promise.all(Array.from({ length: 20 }, () => good(keys, first)))).toEqual(Array(20).fill('good'));
+    expect(await good(keys, first)).toBe('good');
+    expect(lookUps).toBe(1);
+  });
+
+  it('are looked up for an unknown key only once in a cooldown', async () => {
+    const keys = createKeySet(url, { cooldownMs: 60_000 });
+    await good(keys, first);
+    published = [first!.jwk, second!.jwk];
+    for (let n = 0; n < 10; n += 1) expect(await good(keys, second)).toBe('ERR_JWKS_NO_MATCHING_KEY');
+    expect(lookUps).toBe(1);
+  });
+
+  it('follow a rotation once the cooldown is over', async () => {
+    const keys = createKeySet(url, { cooldownMs: 0 });
+    await good(keys, first);
+    published = [second!.jwk];
+    expect(await good(keys, second)).toBe('good');
+    expect(await good(keys, first)).toBe('ERR_JWKS_NO_MATCHING_KEY');
+  });
+
+  it('that are old are looked up again, so that a withdrawn one is worth nothing', async () => {
+    const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0 });
+    await good(keys, first);
+    published = [second!.jwk];
+    expect(await good(keys, first)).toBe('ERR_JWKS_NO_MATCHING_KEY');
+  });
+
+  it('that are old stay good while the issuer is away, and it is asked once in a cooldown', async () => {
+    const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
+    await good(keys, first);
+    away = true;
+    for (let n = 0; n < 10; n += 1) expect(await good(keys, first)).toBe('good');
+    expect(lookUps).toBe(2);
+  });
+
+  it('that are old serve everybody while one finds out whether the issuer is back', async () => {
+    const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
+    await good(keys, first);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    const finding = good(keys, first);
+    expect(await good(keys, first)).toBe('good');
+    resolve();
+    expect(await finding).toBe('good');
+  });
+
+  it('say nothing of an unknown one while the issuer is away', async () => {
+    const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0 });
+    await good(keys, first);
+    away = true;
+    expect(await good(keys, second)).toBe('ERR_JOSE_GENERIC');
+    away = false;
+    expect(await good(keys, first)).toBe('good');
+  });
+});

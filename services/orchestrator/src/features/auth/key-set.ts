@@ -1,0 +1,53 @@
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+
+export interface KeySetOptions {
+  /** Milliseconds between two look-ups because of an unknown key id, or because the last one failed. */
+  cooldownMs: number;
+  /** Milliseconds after which the keys are looked up again. */
+  maxAgeMs?: number;
+}
+
+const MAX_AGE_MS = 10 * 60_000;
+const TIMEOUT_MS = 5_000;
+
+/**
+ * The published keys of an issuer. They are fetched again when they are old, or when a token names one
+ * that is not there. While the issuer is away those that are known stay good, and only one request in a
+ * cooldown waits to find out that it still is.
+ */
+export function createKeySet(url: URL, { cooldownMs, maxAgeMs = MAX_AGE_MS }: KeySetOptions): JWTVerifyGetKey {
+  const remote = createRemoteJWKSet(url, {
+    cooldownDuration: cooldownMs,
+    cacheMaxAge: maxAgeMs,
+    timeoutDuration: TIMEOUT_MS,
+  });
+  let triedAt = -Infinity;
+  let old: JWTVerifyGetKey | undefined;
+
+  async function freshKeys(): Promise<boolean> {
+    if (remote.fresh) return true;
+    const now = performance.now();
+    if (now - triedAt < cooldownMs) return false;
+    triedAt = now;
+    return remote.reload().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  return async (header, token) => {
+    const known = remote.jwks();
+    if (known === undefined || (await freshKeys())) {
+      old = undefined;
+      return remote(header, token);
+    }
+    old ??= createLocalJWKSet(known);
+    try {
+      return await old(header, token);
+    } catch (error) {
+      // It may be new: whether it is cannot be told without the issuer.
+      if (error instanceof errors.JWKSNoMatchingKey) return remote(header, token);
+      throw error;
+    }
+  };
+}

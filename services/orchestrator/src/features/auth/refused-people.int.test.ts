@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS } from '@uswarm/contract';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { request } from 'undici';
+import { storedRows } from '../../../test/stored.js';
+import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+
+/** The ways in which a client proves who it is; the bypass is a user of its own. */
+const WAYS = ['X-Token', 'Authorization', 'X-E2E-Token'] as const;
+
+describe('who may not come in', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ bypass: true });
+  });
+  afterAll(() => uswarm.close());
+
+  async function person(way: (typeof WAYS)[number]) {
+    const email = `${crypto.randomUUID()}@example.com`;
+    const token = await uswarm.issuer.issueToken({ email, name: 'P' });
+    const bypass = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email, 'x-e2e-name': 'P' };
+    const signedUp = uswarm.anonymous.with(way === 'X-E2E-Token' ? bypass : { 'x-token': token });
+    await signedUp.post('/v1/auth/sign-up', undefined, 204);
+    const credentials = {
+      'X-Token': { 'x-token': token },
+      Authorization: { authorization: `Bearer ${token}` },
+      'X-E2E-Token': bypass,
+    };
+    return { email, signedUp, headers: credentials[way] as Record<string, string> };
+  }
+  const ban = (email: string) =>
+    uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', email).execute();
+  /** How the handshake of a socket with these credentials is answered. */
+  async function handshake(credentials: Record<string, string>): Promise<string> {
+    const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
+    const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${service}` },
+      body: JSON.stringify({ credentials }),
+    });
+    const body = (await answer.body.json()) as { code?: string };
+    return body.code ?? 'let in';
+  }
+
+  it.each(WAYS)('a banned user is refused with %s, on HTTP and at the handshake alike', async (way) => {
+    const { email, headers } = await person(way);
+    expect(await handshake(headers)).toBe('let in');
+    await ban(email);
+    const before = await storedRows(uswarm.database);
+    expect(await uswarm.anonymous.with(headers).refusal('GET', '/v1/users/profile')).toBe('user_banned');
+    expect(await handshake(headers)).toBe('user_banned');
+    expect(await storedRows(uswarm.database)).toEqual(before);
+  });
+
+  it.each([
+    ['POST', '/v1/auth/sign-in'],
+    ['POST', '/v1/auth/sign-up'],
+    ['POST', '/v1/auth/logout'],
+    ['DELETE', '/v1/auth/delete'],
+  ] as const)('a banned user is refused on %s %s with the token and with the bypass', async (method, path) => {
+    for (const way of ['X-Token', 'X-E2E-Token'] as const) {
+      const { email, headers } = await person(way);
+      await ban(email);
+      expect(await uswarm.anonymous.with(headers).refusal(method, path)).toBe('user_banned');
+    }
+  });
+
+  it('a ban that is taken back lets the same token in again', async () => {
+    const { email, headers } = await person('X-Token');
+    await ban(email);
+    await uswarm.database.updateTable('users').set({ is_banned: false }).where('email', '=', email).execute();
+    expect((await uswarm.anonymous.with(headers).get('/v1/users/profile')).status).toBe(200);
+  });
+
+  it.each(['X-Token', 'Authorization'] as const)(
+    'a deleted user is refused with %s, on HTTP and at the handshake alike',
+    async (way) => {
+      const { signedUp, headers } = await person(way);
+      await signedUp.delete('/v1/auth/delete', {}, 204);
+      const before = await storedRows(uswarm.database);
+      expect(await uswarm.anonymous.with(headers).refusal('GET', '/v1/users/profile')).toBe('user_deleted');
+      expect(await handshake(headers)).toBe('user_deleted');
+      expect(await storedRows(uswarm.database)).toEqual(before);
+    },
+  );
+
+  it('of the bypass is made anew after a deletion, as a pipeline needs it', async () => {
+    const { signedUp, headers } = await person('X-E2E-Token');
+    const { workspaceId } = await uswarm.home(signedUp);
+    await signedUp.delete('/v1/auth/delete', {}, 204);
+    expect((await uswarm.home(uswarm.anonymous.with(headers))).workspaceId).not.toBe(workspaceId);
+  });
+});

@@ -1,0 +1,19 @@
+import type { SessionEnd } from '@uswarm/contract';
+
+/** Tells the gateways whose sockets to close. */
+export interface SessionEnds {
+  /**
+   * Nobody waits for it: what is stored refuses the user already, and a bus that is away must hold up no answer.
+   *
+   * @param tokenHash of the credential whose sockets are meant; without one, all of the user
+   */
+  publish(userId: string, tokenHash?: Buffer | null): void;
+}
+
+export function createSessionEnds(bus: { publishSessionEnd(end: SessionEnd): Promise<boolean> }): SessionEnds {
+  return {
+    publish(userId, tokenHash = null) {
+      void bus.publishSessionEnd({ v: 1, user_id: userId, token_hash: tokenHash?.toString('hex') ?? null });
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { ApiError } from '@uswarm/contract';
+import type { Database, Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import type { AgentStore } from '../agents/agents.store.js';
+import type { EventStore } from '../events/events.store.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
+import type { StopInRuntime } from '../turns/stop-in-runtime.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
+import type { RunningTurn, TurnStore } from '../turns/turns.store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { ConversationStore } from './conversations.store.js';
+
+export interface ConversationDeletionDeps {
+  transaction: Transact;
+  store: Pick<ConversationStore, 'findTarget' | 'remove'>;
+  messages: Pick<MessageStore, 'removeBehind'>;
+  turns: Pick<TurnStore, 'running' | 'isBusyElsewhere' | 'waitingAgents'>;
+  work: Pick<WorkStore, 'cancelSerial'>;
+  agents: Pick<AgentStore, 'setActivity'>;
+  events: Pick<EventStore, 'append'>;
+  access: WorkspaceAccess;
+  /** Has the runtime give up a reply that nobody will read. */
+  stopInRuntime: StopInRuntime;
+  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+  /** Called after a commit that left something to publish. */
+  committed: () => void;
+}
+
+export interface ConversationDeletion {
+  /** For good, with messages, attachments and replies on their way. @throws ApiError `conversation_not_found` */
+  delete(userId: string, workspaceId: string, conversationId: string): Promise<void>;
+}
+
+/** So many messages go in one transaction, so that none of them takes long. */
+const AT_ONCE = 2_000;
+
+/** What the conversation kept busy. */
+interface Freed {
+  /** Replies that were being written. */
+  turns: RunningTurn[];
+  /** Agents that have nothing else to do. */
+  agents: string[];
+}
+
+export function createConversationDeletion(deps: ConversationDeletionDeps): ConversationDeletion {
+  const { transaction, store, messages, turns, work, agents, events, access } = deps;
+
+  async function freeAgents(conversationId: string, tx: Database): Promise<Freed> {
+    const running = await turns.running(conversationId, tx);
+    const idle = await turns.waitingAgents(conversationId, tx);
+    for (const { id, agentId } of running) {
+      if (!(await turns.isBusyElsewhere(agentId, id, tx))) idle.push(agentId);
+    }
+    for (const agentId of idle) await agents.setActivity(agentId, 'online', tx);
+    return { turns: running, agents: idle };
+  }
+
+  /** The order of locks everywhere: work, agents, workspace, messages. */
+  async function remove(workspaceId: string, conversationId: string, tx: Database) {
+    await work.cancelSerial(TURN_WORK, conversationId, tx);
+    const freed = await freeAgents(conversationId, tx);
+    const seq = await events.append({ workspaceId, type: 'conversation.deleted', subjectId: conversationId }, tx);
+    while ((await messages.removeBehind(conversationId, 0, AT_ONCE, tx)) === AT_ONCE);
+    if (!(await store.remove(conversationId, tx))) throw new ApiError('conversation_not_found');
+    return { seq, freed };
+  }
+
+  return {
+    async delete(userId, workspaceId, conversationId) {
+      await access.require(userId, workspaceId);
+      const found = await store.findTarget(workspaceId, conversationId);
+      if (found === undefined) throw new ApiError('conversation_not_found');
+      // Most of a long one before: the last transaction holds the whole workspace. It has what is at work in it.
+      while ((await messages.removeBehind(conversationId, AT_ONCE, AT_ONCE)) === AT_ONCE);
+      const { seq, freed } = await transaction((tx) => remove(workspaceId, conversationId, tx));
+      deps.committed();
+      for (const turn of freed.turns) deps.stopInRuntime(workspaceId, turn);
+      for (const agentId of freed.agents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Conversation, ReplayedEvent } from '@uswarm/contract';
+import { eventually } from '../../../test/eventually.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import type { TurnWriter } from '../turns/turn-writer.js';
+
+const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
+
+describe('the read position', () => {
+  let uswarm: TestOrchestrator;
+  let taker: TurnTaker;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    taker = createTurnTaker(uswarm.database);
+  });
+  beforeEach(async () => {
+    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const read = (of: TestUser = user) => of.post(`${home.conversation}/read`, undefined, 204);
+  const unread = async () => (await user.get<{ data: Conversation }>(home.conversation)).body.data.unread_count;
+  /** A question whose reply is being written. */
+  const begun = async (path = home.messages): Promise<TurnWriter> => {
+    await user.post(path, { content: { type: 'text', text: 'why?' } }, 201);
+    // Several of these at once may find what is due locked by the others for a moment.
+    const work = await eventually(
+      () => taker.claim().catch(() => undefined),
+      (claimed) => claimed !== undefined,
+    );
+    if (work === undefined) throw new Error('there is nothing to answer');
+    const writer = await taker.writerOf(work);
+    await writer.begin();
+    return writer;
+  };
+  const replied = async () => (await begun()).finish({ ...DONE, text: 'Because.' });
+  const events = async () => (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+
+  it('REST-031 POST /v1/workspaces/{workspaceId}/conversations/{id}/read answers 204, and nothing is unread', async () => {
+    await replied();
+    await replied();
+    expect(await unread()).toBe(2);
+    expect((await read()).body).toBeUndefined();
+    expect(await unread()).toBe(0);
+  });
+
+  it('is told of, with the conversation as it is then', async () => {
+    await replied();
+    await read();
+    expect((await events()).at(-1)).toMatchObject({
+      event: 'conversation.updated',
+      payload: { conversation: { id: home.conversationId, unread_count: 0 } },
+    });
+  });
+
+  it('is not told of again where nothing was unread', async () => {
+    await replied();
+    await read();
+    const before = await events();
+    await read();
+    expect(await events()).toEqual(before);
+  });
+
+  it('leaves a conversation where it is in the list', async () => {
+    await replied();
+    const before = (await user.get<{ data: Conversation }>(home.conversation)).body.data.updated_at;
+    await read();
+    expect((await user.get<{ data: Conversation }>(home.conversation)).body.data.updated_at).toBe(before);
+  });
+
+  it('is before a reply that has its place already and not yet its text', async () => {
+    await replied();
+    const writer = await begun();
+    await read();
+    expect(await unread()).toBe(0);
+    await writer.finish({ ...DONE, text: 'Because.' });
+    expect(await unread()).toBe(1);
+  });
+
+  it('counts no reply that says nothing', async () => {
+    await (await begun()).finish({ ...DONE, messageStatus: 'silent', text: '' });
+    expect(await unread()).toBe(0);
+  });
+
+  it('counts the reply that says what went wrong', async () => {
+    await (await begun()).finish({ turnStatus: 'failed', messageStatus: 'failed', text: 'Sorry.', errorCode: 'x' });
+    expect(await unread()).toBe(1);
+  });
+
+  it('is one for each conversation', async () => {
+    const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
+    const other = `${home.workspace}/conversations/${made.body.data.id}`;
+    await replied();
+    await (await begun(`${other}/messages`)).finish({ ...DONE, text: 'Because.' });
+    await read();
+    expect([await unread(), (await user.get<{ data: Conversation }>(other)).body.data.unread_count]).toEqual([0, 1]);
+  });
+
+  it('is exact while replies end and devices read: unread is what ended after the last reading', async () => {
+    const paths = [home.messages];
+    for (let n = 0; n < 5; n += 1) {
+      const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
+      paths.push(`${home.workspace}/conversations/${made.body.data.id}/messages`);
+    }
+    const counts: number[] = [];
+    // In each conversation replies end one after the other, the first of them is read all the time.
+    const replies = paths.map(async (path) => {
+      for (let n = 0; n < 4; n += 1) await (await begun(path)).finish({ ...DONE, text: 'Because.' });
+    });
+    const reads = Array.from({ length: 4 }, async () => {
+      for (let n = 0; n < 6; n += 1) {
+        await read();
+        counts.push(await unread());
+      }
+    });
+    await Promise.all([...replies, ...reads]);
+    const all = await events();
+    const done = all.filter(
+      ({ event, payload }) => event === 'message.done' && payload['conversation_id'] === home.conversationId,
+    );
+    const position = all.findLast(({ event }) => event === 'conversation.updated')?.seq ?? 0;
+    expect(await unread()).toBe(done.filter(({ seq }) => seq > position).length);
+    expect(counts.every((count) => count >= 0 && count <= 4)).toBe(true);
+    await read();
+    expect(await unread()).toBe(0);
+    expect(done).toHaveLength(4);
+  });
+
+  it('is the caller’s own: somebody else’s conversation is not found and stays unread', async () => {
+    await replied();
+    const stranger = await uswarm.user();
+    const own = await uswarm.home(stranger);
+    for (const path of [home.conversation, `${own.workspace}/conversations/${home.conversationId}`]) {
+      expect(await stranger.refusal('POST', `${path}/read`)).toMatch(/^(workspace|conversation)_not_found$/);
+    }
+    expect(await unread()).toBe(1);
+  });
+});

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS } from '@uswarm/contract';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { request } from 'undici';
+import { eventually } from '../../../test/eventually.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+
+const PUSH = '/v1/push-token';
+const PROFILE = '/v1/users/profile';
+const PHONE = {
+  'x-device-id': 'E621E1F8-C36C-495A-93FC-0C247A3E6E5F',
+  'x-device-info': 'Ada’s iPhone; iOS 26.1',
+  'x-version': '2.14.0',
+  'x-timezone': 'Europe/Berlin',
+};
+// A header carries bytes, and Node reads each as one character.
+const asHeaders = (device: Record<string, string>) =>
+  Object.fromEntries(Object.entries(device).map(([name, value]) => [name, value.replace('’', '\u0027')]));
+
+describe('devices', () => {
+  let uswarm: TestOrchestrator;
+  const lines: string[] = [];
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ logTo: lines });
+  });
+  afterAll(() => uswarm.close());
+
+  const devicesOf = async ({ email }: TestUser) =>
+    uswarm.database
+      .selectFrom('devices')
+      .innerJoin('users', 'users.id', 'devices.user_id')
+      .select(['device_id', 'info', 'app_version', 'timezone', 'push_token'])
+      .where('users.email', '=', email)
+      .orderBy('device_id')
+      .execute();
+  const recorded = (user: TestUser, wanted: (rows: Awaited<ReturnType<typeof devicesOf>>) => boolean) =>
+    eventually(() => devicesOf(user), wanted);
+  const tokensOf = async (user: TestUser) =>
+    (await devicesOf(user)).map(({ device_id, push_token }) => [device_id, push_token]);
+
+  describe('the push token', () => {
+    it('REST-004 POST /v1/push-token keeps the token of the device and answers {success: true}, unwrapped', async () => {
+      const user = await uswarm.user();
+      const push_token = crypto.randomUUID();
+      const { body } = await user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200);
+      expect(body).toEqual({ success: true });
+      expect(await tokensOf(user)).toEqual([['phone', push_token]]);
+    });
+
+    it('of a device is replaced by its next one', async () => {
+      const user = await uswarm.user();
+      const phone = user.with({ 'x-device-id': 'phone' });
+      const tokens = [crypto.randomUUID(), crypto.randomUUID()];
+      for (const push_token of tokens) await phone.post(PUSH, { push_token }, 200);
+      expect(await tokensOf(user)).toEqual([['phone', tokens[1]]]);
+    });
+
+    it('stands beside that of another device of the same user', async () => {
+      const user = await uswarm.user();
+      for (const device of ['phone', 'tablet']) {
+        await user.with({ 'x-device-id': device }).post(PUSH, { push_token: `${device} of ${user.email}` }, 200);
+      }
+      expect(await tokensOf(user)).toEqual([
+        ['phone', `phone of ${user.email}`],
+        ['tablet', `tablet of ${user.email}`],
+      ]);
+    });
+
+    it('goes with the installation: who signs in there next has it, and the one before not any more', async () => {
+      const [before, after] = [await uswarm.user(), await uswarm.user()];
+      const push_token = crypto.randomUUID();
+      for (const user of [before, after]) {
+        await user.with({ 'x-device-id': 'shared' }).post(PUSH, { push_token }, 200);
+      }
+      expect([await tokensOf(before), await tokensOf(after)]).toEqual([[['shared', null]], [['shared', push_token]]]);
+    });
+
+    it('moves with a device that got a new id', async () => {
+      const user = await uswarm.user();
+      const push_token = crypto.randomUUID();
+      for (const device of ['old', 'renewed']) {
+        await user.with({ 'x-device-id': device }).post(PUSH, { push_token }, 200);
+      }
+      expect(await tokensOf(user)).toEqual([
+        ['old', null],
+        ['renewed', push_token],
+      ]);
+    });
+
+    it('of a client that names no device is kept all the same', async () => {
+      const user = await uswarm.user();
+      const push_token = crypto.randomUUID();
+      await user.post(PUSH, { push_token }, 200);
+      expect(await tokensOf(user)).toEqual([['', push_token]]);
+    });
+
+    it('brought by many at once belongs to exactly one of them', async () => {
+      const users = await Promise.all(Array.from({ length: 6 }, () => uswarm.user()));
+      const push_token = crypto.randomUUID();
+      await Promise.all(users.map((user) => user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200)));
+      const tokens = (await Promise.all(users.map(tokensOf))).flat().map(([, token]) => token);
+      expect(tokens.filter((token) => token === push_token)).toHaveLength(1);
+      expect(tokens.filter((token) => token !== null)).toHaveLength(1);
+    });
+
+    it.each([
+      [{}],
+      [{ push_token: '' }],
+      [{ push_token: 7 }],
+      [{ push_token: null }],
+      [{ push_token: 'x'.repeat(4_097) }],
+    ])('is refused as %j', async (body) => {
+      const user = await uswarm.user();
+      expect(await user.refusal('POST', PUSH, body)).toBe('validation_failed');
+      expect(await devicesOf(user)).toEqual([]);
+    });
+  });
+
+  describe('the headers of a client', () => {
+    it('AUTH-008 VER-003 are recorded of an HTTP request: id, description, application version, time zone', async () => {
+      const user = await uswarm.user();
+      await user.with(asHeaders(PHONE)).get(PROFILE);
+      expect(await recorded(user, (rows) => rows.length > 0)).toEqual([
+        {
+          device_id: PHONE['x-device-id'],
+          info: "Ada's iPhone; iOS 26.1",
+          app_version: '2.14.0',
+          timezone: 'Europe/Berlin',
+          push_token: null,
+        },
+      ]);
+    });
+
+    it('AUTH-008 VER-003 are recorded of a socket’s handshake alike', async () => {
+      const user = await uswarm.user();
+      const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
+      const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${service}` },
+        body: JSON.stringify({ credentials: { 'x-token': user.token, ...PHONE } }),
+      });
+      expect(answer.statusCode).toBe(200);
+      await answer.body.dump();
+      expect(await recorded(user, (rows) => rows.length > 0)).toMatchObject([
+        { device_id: PHONE['x-device-id'], info: PHONE['x-device-info'], app_version: '2.14.0' },
+      ]);
+    });
+
+    it('VER-003 follow an update of the app, and keep what it does not say', async () => {
+      const user = await uswarm.user();
+      await user.with(asHeaders(PHONE)).get(PROFILE);
+      await recorded(user, (rows) => rows.length > 0);
+      await user.with({ 'x-device-id': PHONE['x-device-id'], 'x-version': '2.15.0' }).get(PROFILE);
+      expect(await recorded(user, ([row]) => row?.app_version === '2.15.0')).toMatchObject([
+        { app_version: '2.15.0', timezone: 'Europe/Berlin' },
+      ]);
+    });
+
+    it('are kept of the twenty devices that were seen last', async () => {
+      const user = await uswarm.user();
+      for (let n = 0; n < 25; n += 1) {
+        await user.with({ 'x-device-id': `device ${String(n).padStart(2, '0')}` }).get(PROFILE);
+        await recorded(user, (rows) => rows.some(({ device_id }) => device_id.endsWith(String(n).padStart(2, '0'))));
+      }
+      const kept = await recorded(user, (rows) => rows.length === 20);
+      expect([kept.length, kept[0]?.device_id, kept.at(-1)?.device_id]).toEqual([20, 'device 05', 'device 24']);
+    });
+
+    it('AUTH-008 never fail a request, whatever they say', async () => {
+      const user = await uswarm.user();
+      const odd = {
+        'x-device-id': 'x'.repeat(500),
+        'x-device-info': '\u00ff\t{"\'; DROP TABLE devices; --',
+        'x-version': '-',
+        'x-timezone': 'Nowhere/Land',
+      };
+      expect((await user.with(odd).get(PROFILE)).status).toBe(200);
+    });
+
+    it('of somebody who has not signed up are not kept', async () => {
+      const person = await uswarm.stranger();
+      await person.with({ 'x-device-id': person.email }).refusal('GET', PROFILE);
+      const rows = await uswarm.database.selectFrom('devices').select('device_id').execute();
+      expect(rows.map(({ device_id }) => device_id)).not.toContain(person.email);
+    });
+
+    it('AUTH-008 VER-003 show in the log of the request without personal data', async () => {
+      const user = await uswarm.user();
+      const requestId = crypto.randomUUID();
+      await user.with({ ...asHeaders(PHONE), 'x-request-id': requestId }).get(PROFILE);
+      const line = await eventually(
+        () => lines.find((text) => text.includes(requestId) && text.includes('getProfile')),
+        (found) => found !== undefined,
+      );
+      expect(JSON.parse(line ?? '{}')).toMatchObject({
+        device: expect.stringMatching(/^[\da-f]{12}$/),
+        platform: 'ios',
+        appVersion: '2.14.0',
+        timezone: 'Europe/Berlin',
+      });
+      expect(lines.join('')).not.toMatch(/E621E1F8|Ada.s iPhone/);
+      expect(lines.join('')).not.toContain(user.email);
+    });
+  });
+});

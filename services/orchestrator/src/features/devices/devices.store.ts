@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import type { Device } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import type { Database, Transact } from '../../database/database.js';
+
+export interface DeviceRow {
+  info: string;
+  app_version: string;
+  timezone: string;
+  has_push_token: boolean;
+  last_seen_at: Date;
+}
+
+export interface DeviceStore {
+  /** What the client did not say this time stays as it was. Beyond `limit` the ones not seen longest are forgotten. */
+  record(userId: string, device: Device, limit: number): Promise<void>;
+  /** Gives the installation its token, and takes it from every other one that had it. */
+  setPushToken(userId: string, deviceId: string, pushToken: string): Promise<void>;
+  dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
+  list(userId: string): Promise<DeviceRow[]>;
+}
+
+export function createDeviceStore(database: Database): DeviceStore {
+  const transaction: Transact = (run) => database.transaction().execute(run);
+
+  return {
+    async record(userId, { id, info, version, timezone }, limit) {
+      const { rows } = await sql<{ added: boolean }>`
+        INSERT INTO devices AS d (user_id, device_id, info, app_version, timezone)
+        VALUES (${userId}, ${id}, ${info}, ${version}, ${timezone})
+        ON CONFLICT (user_id, device_id) DO UPDATE SET
+          info = coalesce(nullif(excluded.info, ''), d.info),
+          app_version = coalesce(nullif(excluded.app_version, ''), d.app_version),
+          timezone = coalesce(nullif(excluded.timezone, ''), d.timezone),
+          last_seen_at = now()
+        RETURNING xmax = 0 AS added`.execute(database);
+      if (rows[0]?.added === true) await forgetBeyond(userId, limit, database);
+    },
+
+    setPushToken: (userId, deviceId, pushToken) =>
+      transaction(async (tx) => {
+        const hash = createHash('sha256').update(pushToken).digest();
+        // Two that bring the same token at once: one after the other, and the later one keeps it.
+        await sql`SELECT pg_advisory_xact_lock(hashtextextended(${hash.toString('hex')}, 2))`.execute(tx);
+        await tx
+          .updateTable('devices')
+          .set({ push_token: null, push_token_hash: null })
+          .where('push_token_hash', '=', hash)
+          .where((eb) => eb.or([eb('user_id', '!=', userId), eb('device_id', '!=', deviceId)]))
+          .execute();
+        const token = { push_token: pushToken, push_token_hash: hash };
+        await tx
+          .insertInto('devices')
+          .values({ user_id: userId, device_id: deviceId, ...token })
+          .onConflict((conflict) =>
+            conflict.columns(['user_id', 'device_id']).doUpdateSet({ ...token, last_seen_at: sql`now()` }),
+          )
+          .execute();
+      }),
+
+    async dropPushToken(userId, deviceId, db) {
+      await db
+        .updateTable('devices')
+        .set({ push_token: null, push_token_hash: null })
+        .where('user_id', '=', userId)
+        .where('device_id', '=', deviceId)
+        .execute();
+    },
+
+    async list(userId) {
+      return database
+        .selectFrom('devices')
+        .select(['info', 'app_version', 'timezone', 'last_seen_at'])
+        .select(sql<boolean>`push_token IS NOT NULL`.as('has_push_token'))
+        .where('user_id', '=', userId)
+        .orderBy('last_seen_at', 'desc')
+        .execute();
+    },
+  };
+}
+
+async function forgetBeyond(userId: string, limit: number, db: Database): Promise<void> {
+  await sql`
+    DELETE FROM devices WHERE user_id = ${userId} AND device_id IN (
+      SELECT device_id FROM devices WHERE user_id = ${userId} ORDER BY last_seen_at DESC, device_id OFFSET ${limit}
+    )`.execute(db);
+}

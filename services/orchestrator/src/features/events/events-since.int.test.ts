@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ErrorBody, type MessageData, type ReplayedEvent } from '@uswarm/contract';
+import { checkServerEvent } from '@uswarm/contract/checks';
+import { sql } from 'kysely';
+import { eventually } from '../../../test/eventually.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { REPLAYED_AT_ONCE } from './events.service.js';
+
+describe('GET /v1/workspaces/{id}/events?since=', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+  });
+  beforeEach(async () => {
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const say = async (text: string) =>
+    (await user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text } }, 201)).body.data.id;
+  const since = async (seq?: number) =>
+    (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events${seq === undefined ? '' : `?since=${seq}`}`))
+      .body.data;
+
+  it('answers the durable events after a seq as the socket would have sent them', async () => {
+    const ids = [await say('one'), await say('two'), await say('three')];
+    const events = await since(1);
+    for (const { event, payload } of events) checkServerEvent(event, payload);
+    expect(
+      events.map(({ seq, event, payload }) => [seq, event, payload['seq'], (payload['message'] as MessageData).id]),
+    ).toEqual([
+      [2, 'message.new', 2, ids[1]],
+      [3, 'message.new', 3, ids[2]],
+    ]);
+  });
+
+  it('begins at the first one where nothing is said, and ends with nothing', async () => {
+    await say('one');
+    expect((await since()).map(({ seq }) => seq)).toEqual([1]);
+    expect(await since(1)).toEqual([]);
+  });
+
+  it('shows things as they are now', async () => {
+    const id = await say('before');
+    const content = JSON.stringify({ type: 'text', text: 'after' });
+    await uswarm.database.updateTable('messages').set({ content }).where('id', '=', id).execute();
+    expect((await since())[0]?.payload).toMatchObject({ message: { content: { text: 'after' } } });
+  });
+
+  it('says of what is gone only that it is, and leaves no gap', async () => {
+    const id = await say('secret');
+    await user.delete(home.conversation, undefined, 204);
+    const events = await since();
+    expect(events).toEqual([
+      { seq: 1, event: 'message.new', payload: { workspace_id: home.workspaceId, seq: 1, deleted: true, id } },
+      expect.objectContaining({ seq: 2, event: 'conversation.deleted' }),
+    ]);
+    expect(JSON.stringify(events)).not.toContain('secret');
+  });
+
+  it('is read in parts where there is much', async () => {
+    const many = REPLAYED_AT_ONCE + 20;
+    await sql`
+      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+      SELECT ${home.workspaceId}, n, 'workspace.updated', ${home.workspaceId}, now() FROM generate_series(1, ${many}) n`.execute(
+      uswarm.database,
+    );
+    await uswarm.database
+      .updateTable('workspaces')
+      .set({ last_seq: many })
+      .where('id', '=', home.workspaceId)
+      .execute();
+    const parts = [await since(), await since(REPLAYED_AT_ONCE), await since(many)];
+    expect(parts.map((part) => part.length)).toEqual([REPLAYED_AT_ONCE, 20, 0]);
+    expect(parts.flat().map(({ seq }) => seq)).toEqual(Array.from({ length: many }, (_, index) => index + 1));
+  });
+
+  it.each([
+    ['some of them are too old', 1, (seq: number) => seq <= 2],
+    ['all of them are', 1, () => true],
+  ])('resync_required where %s', async (_what, from, gone) => {
+    for (const text of ['one', 'two', 'three']) await say(text);
+    for (const seq of [1, 2, 3].filter(gone)) {
+      await uswarm.database
+        .deleteFrom('workspace_events')
+        .where('workspace_id', '=', home.workspaceId)
+        .where('seq', '=', seq)
+        .execute();
+    }
+    const answer = await user.raw<ErrorBody>({ method: 'GET', path: `${home.workspace}/events?since=${from}` });
+    expect([answer.status, answer.body.code, answer.body.extra?.['last_seq']]).toEqual([410, 'resync_required', 3]);
+  });
+
+  it('resync_required where the client is ahead of us, as after a restored backup', async () => {
+    await say('one');
+    expect(await user.refusal('GET', `${home.workspace}/events?since=2`)).toBe('resync_required');
+  });
+
+  it.each(['-1', 'x', '1.5', '1e9x'])('refuses since=%s', async (value) => {
+    expect(await user.refusal('GET', `${home.workspace}/events?since=${value}`)).toBe('validation_failed');
+  });
+});
+
+describe('old events', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ environment: { UPKEEP_WORKERS: '1' } });
+  });
+  afterAll(() => uswarm.close());
+
+  it('are removed after seven days, by whoever has the lease; newer and unpublished ones stay', async () => {
+    const user = await uswarm.user();
+    const { workspaceId } = await uswarm.home(user);
+    await sql`
+      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, created_at, published_at) VALUES
+        (${workspaceId}, 1, 'workspace.updated', ${workspaceId}, now() - interval '8 days', now()),
+        (${workspaceId}, 2, 'workspace.updated', ${workspaceId}, now() - interval '7 days 1 minute', now()),
+        (${workspaceId}, 3, 'workspace.updated', ${workspaceId}, now() - interval '6 days 23 hours', now()),
+        (${workspaceId}, 4, 'workspace.updated', ${workspaceId}, now(), now())`.execute(uswarm.database);
+    await uswarm.database
+      .updateTable('work')
+      .set({ run_at: new Date(0) })
+      .where('kind', '=', 'event-pruning')
+      .execute();
+    const seqs = async () =>
+      (
+        await uswarm.database
+          .selectFrom('workspace_events')
+          .select('seq')
+          .where('workspace_id', '=', workspaceId)
+          .orderBy('seq')
+          .execute()
+      ).map(({ seq }) => seq);
+    expect(await eventually(seqs, (left) => left.length === 2)).toEqual([3, 4]);
+    const due = async () =>
+      (
+        await uswarm.database
+          .selectFrom('work')
+          .selectAll()
+          .where('kind', '=', 'event-pruning')
+          .executeTakeFirstOrThrow()
+      ).run_at.getTime();
+    expect(await eventually(due, (at) => at > Date.now() + 3_000_000)).toBeGreaterThan(Date.now());
+  });
+});

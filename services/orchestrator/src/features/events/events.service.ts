@@ -1,0 +1,56 @@
+import { ApiError, type ReplayedEvent } from '@uswarm/contract';
+import type { Transact } from '../../database/database.js';
+import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+import type { RenderEvents } from './event-payloads.js';
+import type { EventStore, StoredEvent } from './events.store.js';
+
+export interface EventServiceDeps {
+  transaction: Transact;
+  store: Pick<EventStore, 'after'>;
+  workspaces: Pick<WorkspaceStore, 'subscribable'>;
+  render: RenderEvents;
+}
+
+export interface EventService {
+  /**
+   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAYED_AT_ONCE`: who gets as many
+   * asks for more.
+   *
+   * @throws ApiError `workspace_not_found`; `resync_required` where not all of them are kept any more
+   */
+  after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvent[]>;
+}
+
+export const REPLAYED_AT_ONCE = 500;
+
+export function createEventService({ transaction, store, workspaces, render }: EventServiceDeps): EventService {
+  return {
+    async after(userId, workspaceId, since) {
+      const [workspace] = await workspaces.subscribable(userId, [workspaceId]);
+      if (workspace === undefined) throw new ApiError('workspace_not_found');
+      const { events, envelopes } = await transaction(async (tx) => {
+        const stored = await store.after(workspaceId, since, REPLAYED_AT_ONCE, tx);
+        return { events: stored, envelopes: await render(stored, tx) };
+      });
+      const first = events[0]?.seq;
+      const missing = first === undefined ? since !== workspace.last_seq : first !== since + 1;
+      if (missing) throw new ApiError('resync_required', { extra: { last_seq: workspace.last_seq } });
+      const bodies = new Map(
+        envelopes.map((envelope) => [envelope.kind === 'durable' ? envelope.seq : 0, envelope.payload]),
+      );
+      return events.map((event) => ({
+        seq: event.seq,
+        event: event.type,
+        payload: { ...(bodies.get(event.seq) ?? tombstone(event)) },
+      }));
+    },
+  };
+}
+
+/** What is shown of an event whose subject is gone. */
+const tombstone = ({ workspaceId, seq, subjectId }: StoredEvent) => ({
+  workspace_id: workspaceId,
+  seq,
+  deleted: true,
+  id: subjectId,
+});

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import {
+  type IntegrationCatalog,
+  IntegrationCategory,
+  IntegrationItem,
+  type IntegrationProvider,
+} from '@uswarm/contract';
+import { z } from 'zod';
+
+const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
+
+const Item = IntegrationItem.omit({ enabled: true });
+
+/** The catalogue as a file has it: what is enabled depends on the user. */
+const CatalogFile = z
+  .strictObject({ categories: z.array(IntegrationCategory), items: z.array(Item) })
+  .refine(
+    ({ items }) => items.every(({ type, provider }) => type === 'tool' || provider !== null),
+    'an app has a provider',
+  )
+  .refine(({ items }) => {
+    const providers = items.flatMap(({ provider }) => provider ?? []);
+    return new Set(providers).size === providers.length;
+  }, 'a provider is there twice')
+  .refine(({ categories, items }) => {
+    const known = new Set(categories.map(({ id }) => id));
+    return items.every(({ category_id: id, type }) => (id === undefined ? type === 'app' : known.has(id)));
+  }, 'an item has no category, or one that is not there');
+export type CatalogFile = z.output<typeof CatalogFile>;
+
+/** @throws Error where the file is not a catalogue */
+export function loadIntegrationCatalog(file?: string): CatalogFile {
+  return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
+}
+
+/** As one user sees it: built-in tools are there for everybody. */
+export function catalogOf(
+  { categories, items }: CatalogFile,
+  connected: ReadonlySet<IntegrationProvider>,
+): IntegrationCatalog {
+  const shown = items.map((item) => ({ ...item, enabled: item.provider === null || connected.has(item.provider) }));
+  return { categories, items: shown };
+}

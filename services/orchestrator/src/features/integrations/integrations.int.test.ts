@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
+import { type OAuthServer } from '@uswarm/testkit';
+import {
+  authorized,
+  CALLBACK,
+  CLIENT_SECRET,
+  connect,
+  enabledOf,
+  integrationEnvironment,
+  REDIRECT_URL,
+  startProviderServer,
+  tokensIn,
+} from '../../../test/integrations.js';
+import { storedRows } from '../../../test/stored.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { createIntegrationStore } from './integrations.store.js';
+
+const CONNECT = '/v1/integrations/connect';
+
+describe('integrations', () => {
+  let server: OAuthServer;
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let environment: Record<string, string>;
+  const log: string[] = [];
+  beforeAll(async () => {
+    server = await startProviderServer();
+    environment = integrationEnvironment(server);
+    uswarm = await startTestOrchestrator({ environment, logTo: log });
+    user = await uswarm.user();
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await server.close();
+  });
+
+  const catalog = async (of = user) => (await of.get<{ data: IntegrationCatalog }>('/v1/integrations')).body.data;
+
+  it('REST-036 GET /v1/integrations has categories, and tools and apps in one list', async () => {
+    const { categories, items } = await catalog();
+    expect(categories.length).toBeGreaterThan(0);
+    expect(new Set(items.map(({ type }) => type))).toEqual(new Set(['tool', 'app']));
+  });
+
+  it('RES-076 a category has id, name and image_url', async () => {
+    const { categories } = await catalog();
+    const fields = categories.map((category) => Object.entries(category).map(([name, value]) => [name, typeof value]));
+    const expected = [
+      ['id', 'string'],
+      ['name', 'string'],
+      ['image_url', 'string'],
+    ];
+    expect(fields).toEqual(categories.map(() => expected));
+  });
+
+  it('RES-077 an item has its seven fields, and its category is one of the list', async () => {
+    const { categories, items } = await catalog();
+    const known = new Set(categories.map(({ id }) => id));
+    for (const item of items) {
+      expect(Object.keys(item).toSorted()).toEqual([
+        'category_id',
+        'description',
+        'enabled',
+        'icon_url',
+        'name',
+        'provider',
+        'type',
+      ]);
+      expect(known).toContain(item.category_id);
+    }
+  });
+
+  it('RES-078 the provider of a built-in tool is null, and the tool is there for everybody', async () => {
+    const tools = (await catalog()).items.filter(({ type }) => type === 'tool');
+    expect(tools.length).toBeGreaterThan(0);
+    expect(tools.map(({ provider, enabled }) => [provider, enabled])).toEqual(tools.map(() => [null, true]));
+  });
+
+  it('REST-037 POST /v1/integrations/connect answers the OAuth configuration of the provider, unwrapped', async () => {
+    const { status, body } = await user.post(CONNECT, { provider: 'asana' }, 200);
+    expect([status, body]).toEqual([
+      200,
+      {
+        client_id: 'client-asana',
+        redirect_url: REDIRECT_URL,
+        authorization_endpoint: server.authorizationEndpoint,
+        token_endpoint: server.tokenEndpoint,
+        scopes: ['openid', 'offline_access'],
+        additional_parameters: { prompt: 'consent', code_challenge_method: 'S256' },
+      },
+    ]);
+  });
+
+  it('RES-079 an OAuth configuration has its six fields, and no secret', async () => {
+    const { body } = await user.post<OAuthConfiguration>(CONNECT, { provider: 'zoom' }, 200);
+    expect(Object.keys(body).toSorted()).toEqual(Object.keys(OAuthConfiguration.shape).toSorted());
+    expect(OAuthConfiguration.parse(body)).toEqual(body);
+    expect(JSON.stringify(body)).not.toContain(CLIENT_SECRET);
+  });
+
+  it.each(['asana', 'zoom'] as const)(
+    'REST-038 POST /v1/integrations/callback connects %s and answers 204',
+    async (provider) => {
+      const person = await uswarm.user();
+      const answer = await person.post(CALLBACK, await authorized(person, server, provider), 204);
+      expect(answer.body).toBeUndefined();
+      expect(await enabledOf(person)).toEqual([provider]);
+    },
+  );
+
+  it('what one user connects is not connected for another', async () => {
+    const [one, other] = [await uswarm.user(), await uswarm.user()];
+    await connect(one, server, 'asana');
+    expect([await enabledOf(one), await enabledOf(other)]).toEqual([['asana'], []]);
+    expect(await other.refusal('DELETE', '/v1/integrations/asana')).toBe('integration_not_found');
+    expect(await enabledOf(one)).toEqual(['asana']);
+  });
+
+  it('the same callback again changes nothing, and costs nothing: a code works once', async () => {
+    const person = await uswarm.user();
+    const body = await connect(person, server, 'asana');
+    const before = await storedRows(uswarm.database);
+    const { exchanges } = server.counts;
+    await person.post(CALLBACK, body, 204);
+    expect(server.counts.exchanges).toBe(exchanges);
+    expect((await storedRows(uswarm.database))['integrations']).toEqual(before['integrations']);
+  });
+
+  it('who connects again has one connection, the new one', async () => {
+    const person = await uswarm.user();
+    await connect(person, server, 'asana');
+    const before = await uswarm.database.selectFrom('integrations').select('id').execute();
+    await connect(person, server, 'asana');
+    const after = await uswarm.database.selectFrom('integrations').select('id').execute();
+    expect(after).toHaveLength(before.length);
+    expect(after).not.toEqual(before);
+  });
+
+  describe('a callback is refused', () => {
+    const refusal = (body: object) => user.refusal('POST', CALLBACK, body);
+
+    it('with a code that the provider does not know', async () => {
+      const body = await authorized(user, server, 'asana');
+      expect(await refusal({ ...body, authorization_code: 'made-up' })).toBe('integration_code_invalid');
+    });
+
+    it('with the verifier of another challenge', async () => {
+      const body = await authorized(user, server, 'asana');
+      expect(await refusal({ ...body, code_verifier: 'x'.repeat(43) })).toBe('integration_code_invalid');
+    });
+
+    it.each(['', 'short', 'x'.repeat(129), `${'x'.repeat(42)} `, `${'x'.repeat(43)}é`])(
+      'with a verifier that is none: %j',
+      async (verifier) => {
+        const body = {
+          provider: 'asana',
+          authorization_code: 'c',
+          code_verifier: verifier,
+          redirect_url: REDIRECT_URL,
+        };
+        expect(await refusal(body)).toBe('validation_failed');
+      },
+    );
+
+    it.each([`${REDIRECT_URL}/`, `${REDIRECT_URL}?x=1`, 'https://evil.example.com', REDIRECT_URL.toUpperCase(), ''])(
+      'with another address to come back to: %s',
+      async (redirectUrl) => {
+        const body = await authorized(user, server, 'asana');
+        expect(await refusal({ ...body, redirect_url: redirectUrl })).toBe('redirect_url_not_allowed');
+      },
+    );
+
+    it('for a provider that is not configured', async () => {
+      const body = await authorized(user, server, 'asana');
+      expect(await refusal({ ...body, provider: 'slack' })).toBe('integration_not_configured');
+      expect(await user.refusal('POST', CONNECT, { provider: 'slack' })).toBe('integration_not_configured');
+    });
+
+    it('for a provider that there is not', async () => {
+      const body = await authorized(user, server, 'asana');
+      expect(await refusal({ ...body, provider: 'myspace' })).toBe('validation_failed');
+    });
+
+    it('while the provider is away, and taken when it is back', async () => {
+      const person = await uswarm.user();
+      const body = await authorized(person, server, 'asana');
+      server.away(true);
+      expect(await person.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
+      server.away(false);
+      await person.post(CALLBACK, body, 204);
+      expect(await enabledOf(person)).toEqual(['asana']);
+    });
+
+    it('and leaves no connection behind', async () => {
+      expect(await enabledOf(user)).toEqual([]);
+    });
+  });
+
+  it('tokens are nowhere to be read: not in the database, not in the log', async () => {
+    const person = await uswarm.user();
+    const { authorization_code: code, code_verifier: verifier } = await connect(person, server, 'asana');
+    const { email } = person;
+    const { id } = await uswarm.database
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', email)
+      .executeTakeFirstOrThrow();
+    const row = await createIntegrationStore(uswarm.database).findOf(id, 'asana');
+    const { accessToken, refreshToken = '' } = tokensIn(row, environment);
+    const secrets = [accessToken, refreshToken, code, verifier, CLIENT_SECRET];
+    expect(secrets.map((secret) => secret.length > 20)).toEqual(secrets.map(() => true));
+    const stored = await storedRows(uswarm.database);
+    const hidden = Buffer.from(row?.sealed ?? '').toString('latin1');
+    const everything = [JSON.stringify(stored), hidden, ...log].join('\n');
+    expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
+    expect(log.some((line) => line.includes('completeIntegration'))).toBe(true);
+  });
+
+  it('a deletion of the account takes the connection, and leaves it to be revoked', async () => {
+    const person = await uswarm.user();
+    await connect(person, server, 'asana');
+    const connections = () => uswarm.database.selectFrom('integrations').select('user_id').execute();
+    const before = (await connections()).map(({ user_id: id }) => id);
+    await person.delete('/v1/auth/delete', {}, 204);
+    const after = (await connections()).map(({ user_id: id }) => id);
+    const [gone] = before.filter((id) => !after.includes(id));
+    const waiting = await uswarm.database.selectFrom('integration_revocations').select('user_id').execute();
+    expect(waiting.filter(({ user_id: id }) => id === gone)).toHaveLength(1);
+  });
+
+  it.each(['asana', 'myspace', '..%2f', 'ASANA'])(
+    'what is not connected cannot be disconnected: %s',
+    async (provider) => {
+      const person = await uswarm.user();
+      expect(await person.refusal('DELETE', `/v1/integrations/${provider}`)).toBe('integration_not_found');
+    },
+  );
+
+  it('who was disconnected is so at once', async () => {
+    const person = await uswarm.user();
+    await connect(person, server, 'asana');
+    await connect(person, server, 'zoom');
+    await person.delete('/v1/integrations/asana', undefined, 204);
+    expect(await enabledOf(person)).toEqual(['zoom']);
+    expect(await person.refusal('DELETE', '/v1/integrations/asana')).toBe('integration_not_found');
+  });
+});
+
+describe('an installation that a provider does not know', () => {
+  let server: OAuthServer;
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    server = await startProviderServer();
+    const environment = integrationEnvironment(server, { client_secret: 'another one' });
+    uswarm = await startTestOrchestrator({ environment });
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await server.close();
+  });
+
+  it('is told apart from a code that is wrong: the app can do nothing about it', async () => {
+    const user = await uswarm.user();
+    const body = await authorized(user, server, 'asana');
+    expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_exchange_failed');
+  });
+});
+
+describe('an installation without integrations', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+  });
+  afterAll(() => uswarm.close());
+
+  it('shows its catalogue with no app enabled, and says that none is configured', async () => {
+    const user = await uswarm.user();
+    expect(await enabledOf(user)).toEqual([]);
+    expect(await user.refusal('POST', CONNECT, { provider: 'gmail' })).toBe('integration_not_configured');
+  });
+});

@@ -1,0 +1,24 @@
+import type { Handler, Handlers } from '../../http/handlers.js';
+import type { IntegrationService } from './integrations.service.js';
+
+/** spec: orchestrator §4.5 */
+export function integrationHandlers(service: IntegrationService) {
+  const listIntegrations: Handler<'listIntegrations'> = async ({ actor }) => ({
+    status: 200,
+    body: { data: await service.list(actor.userId) },
+  });
+  const connectIntegration: Handler<'connectIntegration'> = async ({ body }) => ({
+    status: 200,
+    body: service.connect(body.provider),
+  });
+  const completeIntegration: Handler<'completeIntegration'> = async ({ actor, body }) => {
+    const { provider, authorization_code: code, code_verifier: codeVerifier, redirect_url: redirectUrl } = body;
+    await service.complete(actor.userId, { provider, code, codeVerifier, redirectUrl });
+    return { status: 204 };
+  };
+  const disconnectIntegration: Handler<'disconnectIntegration'> = async ({ actor, params }) => {
+    await service.disconnect(actor.userId, params.provider);
+    return { status: 204 };
+  };
+  return { listIntegrations, connectIntegration, completeIntegration, disconnectIntegration } satisfies Handlers;
+}

@@ -1,0 +1,162 @@
+import { createHash, randomUUIDv7 } from 'node:crypto';
+import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Database, Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import { type CatalogFile, catalogOf } from './catalog.js';
+import type { IntegrationStore, SealedRow } from './integrations.store.js';
+import { type Grant, OAuthFailure } from './oauth-answer.js';
+import type { OAuthClient } from './oauth-client.js';
+import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
+import type { TokenCipher } from './token-cipher.js';
+import { REFRESH_WORK } from './token-refresh.js';
+import { REVOCATION_WORK } from './token-revocation.js';
+import { validityOf } from './token-validity.js';
+
+export interface IntegrationServiceDeps {
+  transaction: Transact;
+  store: Pick<
+    IntegrationStore,
+    'connected' | 'lockUser' | 'hasCode' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
+  >;
+  work: Pick<WorkStore, 'enqueue' | 'cancel'>;
+  clients: ProviderClients;
+  oauth: Pick<OAuthClient, 'exchange'>;
+  cipher: TokenCipher;
+  catalog: CatalogFile;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What an app brings back from a provider. */
+export interface Callback {
+  provider: IntegrationProvider;
+  code: string;
+  codeVerifier: string;
+  redirectUrl: string;
+}
+
+export interface IntegrationService {
+  list(userId: string): Promise<IntegrationCatalog>;
+  /** @throws ApiError `integration_not_configured` */
+  connect(provider: IntegrationProvider): OAuthConfiguration;
+  /**
+   * Exchanges the code and stores the tokens. The same callback again changes nothing.
+   * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
+   *   `integration_code_invalid`, `integration_exchange_failed`, `integration_unavailable`, `user_deleted`
+   */
+  complete(userId: string, callback: Callback): Promise<void>;
+  /** Forgets the tokens now, and tells the provider soon. @throws ApiError `integration_not_found` */
+  disconnect(userId: string, provider: string): Promise<void>;
+  /** The same for everything of a user, in the transaction that deletes it. */
+  revokeAll(userId: string, tx: Database): Promise<void>;
+  /**
+   * What a tool calls the provider with, in the name of the user. It is renewed ahead of its end, elsewhere.
+   * @throws ApiError `integration_not_found`; `integration_unavailable` where it could not be renewed in time
+   */
+  accessToken(userId: string, provider: IntegrationProvider): Promise<string>;
+}
+
+/** RFC 7636 §4.1 */
+const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
+
+export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
+  const { transaction, store, work, clients, oauth, cipher, catalog, clock, logger } = deps;
+
+  function requireClient(provider: IntegrationProvider): ProviderClient {
+    const client = clients.get(provider);
+    if (client === undefined) throw new ApiError('integration_not_configured');
+    return client;
+  }
+
+  async function exchange(client: ProviderClient, callback: Callback): Promise<Grant> {
+    try {
+      return await oauth.exchange(client, callback);
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      const { kind, reason } = error;
+      if (kind === 'gone') throw new ApiError('integration_code_invalid', { cause: error });
+      if (kind === 'unavailable') throw new ApiError('integration_unavailable', { cause: error });
+      logger.error({ provider: client.provider, reason }, 'a provider refuses to exchange codes; look at its settings');
+      throw new ApiError('integration_exchange_failed', { cause: error });
+    }
+  }
+
+  async function forget(userId: string, provider: IntegrationProvider | undefined, tx: Database): Promise<SealedRow[]> {
+    const rows = await store.drop(userId, provider, tx);
+    for (const { id } of rows) await work.cancel(REFRESH_WORK, id, tx);
+    return rows;
+  }
+
+  async function revokeLater(rows: readonly SealedRow[], tx: Database): Promise<void> {
+    for (const row of rows) {
+      if (clients.get(row.provider)?.revocation === undefined) continue;
+      const id = randomUUIDv7();
+      await store.insertRevocation({ ...row, id }, tx);
+      await work.enqueue({ kind: REVOCATION_WORK, subjectId: id, workspaceId: id }, tx);
+    }
+  }
+
+  async function keep(userId: string, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
+    const { provider } = callback;
+    const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
+    const validity = validityOf(grant, clock.now());
+    return transaction(async (tx) => {
+      if (!(await store.lockUser(userId, tx))) {
+        // The account went while the provider was asked: nobody else knows of these tokens.
+        await revokeLater([row], tx);
+        return false;
+      }
+      await forget(userId, provider, tx);
+      await store.insert({ ...row, ...validity, codeHash }, tx);
+      if (validity.refreshAt !== null) {
+        const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
+        await work.enqueue({ kind: REFRESH_WORK, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
+      }
+      return true;
+    });
+  }
+
+  return {
+    list: async (userId) => catalogOf(catalog, new Set(await store.connected(userId))),
+
+    connect: (provider) => oauthConfiguration(requireClient(provider)),
+
+    async complete(userId, callback) {
+      const { provider, code, codeVerifier, redirectUrl } = callback;
+      const client = requireClient(provider);
+      if (!client.redirectUrls.includes(redirectUrl)) throw new ApiError('redirect_url_not_allowed');
+      if (client.pkce && !CODE_VERIFIER.test(codeVerifier)) {
+        const fields = [{ path: 'code_verifier', message: 'needs 43 to 128 letters, digits or -._~' }];
+        throw new ApiError('validation_failed', { extra: { fields } });
+      }
+      const codeHash = createHash('sha256').update(code).digest();
+      // A code works once: sent a second time, it would make the provider take back what it gave.
+      if (await store.hasCode(userId, provider, codeHash)) return;
+      const grant = await exchange(client, callback);
+      if (!(await keep(userId, callback, grant, codeHash))) throw new ApiError('user_deleted');
+    },
+
+    async disconnect(userId, provider) {
+      const known = IntegrationProvider.safeParse(provider);
+      if (!known.success) throw new ApiError('integration_not_found');
+      const dropped = await transaction(async (tx) => {
+        const rows = await forget(userId, known.data, tx);
+        await revokeLater(rows, tx);
+        return rows.length;
+      });
+      if (dropped === 0) throw new ApiError('integration_not_found');
+    },
+
+    async revokeAll(userId, tx) {
+      await revokeLater(await forget(userId, undefined, tx), tx);
+    },
+
+    async accessToken(userId, provider) {
+      const row = await store.findOf(userId, provider);
+      if (row === undefined) throw new ApiError('integration_not_found');
+      if (row.expiresAt !== null && row.expiresAt <= clock.now()) throw new ApiError('integration_unavailable');
+      return cipher.open(row, row).accessToken;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import type { IntegrationProvider } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { SealedTokens } from './token-cipher.js';
+
+/** Tokens as they are stored, and whose they are. */
+export interface SealedRow extends SealedTokens {
+  id: string;
+  userId: string;
+  provider: IntegrationProvider;
+}
+
+/** When tokens end, and when they are to be renewed before; null is never. */
+export interface Validity {
+  expiresAt: Date | null;
+  refreshAt: Date | null;
+}
+
+export interface ConnectionRow extends SealedRow, Validity {}
+
+export interface RevocationRow extends SealedRow {
+  ageMs: number;
+}
+
+/** The two tables that hold tokens. */
+export type SealedTable = 'integrations' | 'integration_revocations';
+
+export interface IntegrationStore {
+  connected(userId: string): Promise<IntegrationProvider[]>;
+  /** Locks the user, so that two callbacks follow each other. @returns false where it is gone */
+  lockUser(userId: string, db: Database): Promise<boolean>;
+  hasCode(userId: string, provider: IntegrationProvider, codeHash: Buffer): Promise<boolean>;
+  insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
+  find(id: string): Promise<ConnectionRow | undefined>;
+  findOf(userId: string, provider: IntegrationProvider): Promise<ConnectionRow | undefined>;
+  /** @returns false where the tokens are not these any more */
+  renew(old: SealedRow, renewed: SealedTokens & Validity, db: Database): Promise<boolean>;
+  /** Drops connections of the user, of one provider or all. @returns what was dropped */
+  drop(userId: string, provider: IntegrationProvider | undefined, db: Database): Promise<SealedRow[]>;
+  /** Drops the connection unless its tokens are others by now. */
+  dropIfSame(row: SealedRow, db: Database): Promise<void>;
+  insertRevocation(row: SealedRow, db: Database): Promise<void>;
+  findRevocation(id: string): Promise<RevocationRow | undefined>;
+  deleteRevocation(id: string, db: Database): Promise<void>;
+  /** Up to `limit` rows after the id that are encrypted with another key, by id. */
+  sealedOtherwise(table: SealedTable, keyId: string, afterId: string, limit: number): Promise<SealedRow[]>;
+  /** Leaves the row alone where its tokens are others by now. */
+  reseal(table: SealedTable, old: SealedRow, sealed: SealedTokens): Promise<void>;
+}
+
+const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'tokens as sealed'] as const;
+const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refreshAt'] as const;
+
+export function createIntegrationStore(database: Database): IntegrationStore {
+  const connections = () => database.selectFrom('integrations').select(CONNECTION);
+
+  return {
+    async connected(userId) {
+      const rows = await database.selectFrom('integrations').select('provider').where('user_id', '=', userId).execute();
+      return rows.map(({ provider }) => provider);
+    },
+
+    async lockUser(userId, db) {
+      const row = await db
+        .selectFrom('users')
+        .select('id')
+        .where('id', '=', userId)
+        .forNoKeyUpdate()
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async hasCode(userId, provider, codeHash) {
+      const row = await database
+        .selectFrom('integrations')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('provider', '=', provider)
+        .where('code_hash', '=', codeHash)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async insert({ id, userId, provider, keyId, sealed, codeHash, expiresAt, refreshAt }, db) {
+      const owner = { id, user_id: userId, provider };
+      const validity = { expires_at: expiresAt, refresh_at: refreshAt };
+      await db
+        .insertInto('integrations')
+        .values({ ...owner, key_id: keyId, tokens: sealed, code_hash: codeHash, ...validity })
+        .execute();
+    },
+
+    find: (id) => connections().where('id', '=', id).executeTakeFirst(),
+
+    findOf: (userId, provider) =>
+      connections().where('user_id', '=', userId).where('provider', '=', provider).executeTakeFirst(),
+
+    async renew(old, { keyId, sealed, expiresAt, refreshAt }, db) {
+      const result = await db
+        .updateTable('integrations')
+        .set({
+          key_id: keyId,
+          tokens: sealed,
+          expires_at: expiresAt,
+          refresh_at: refreshAt,
+          updated_at: sql<Date>`now()`,
+        })
+        .where('id', '=', old.id)
+        .where('tokens', '=', old.sealed)
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    drop(userId, provider, db) {
+      const all = db.deleteFrom('integrations').where('user_id', '=', userId);
+      return (provider === undefined ? all : all.where('provider', '=', provider)).returning(SEALED).execute();
+    },
+
+    async dropIfSame({ id, sealed }, db) {
+      await db.deleteFrom('integrations').where('id', '=', id).where('tokens', '=', sealed).execute();
+    },
+
+    async insertRevocation({ id, userId, provider, keyId, sealed }, db) {
+      await db
+        .insertInto('integration_revocations')
+        .values({ id, user_id: userId, provider, key_id: keyId, tokens: sealed })
+        .execute();
+    },
+
+    findRevocation: (id) =>
+      database
+        .selectFrom('integration_revocations')
+        .select([...SEALED, sql<number>`(extract(epoch FROM now() - created_at) * 1000)::bigint`.as('ageMs')])
+        .where('id', '=', id)
+        .executeTakeFirst(),
+
+    async deleteRevocation(id, db) {
+      await db.deleteFrom('integration_revocations').where('id', '=', id).execute();
+    },
+
+    sealedOtherwise: (table, keyId, afterId, limit) =>
+      database
+        .selectFrom(table)
+        .select(SEALED)
+        .where('key_id', '!=', keyId)
+        .where('id', '>', afterId)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    async reseal(table, old, { keyId, sealed }) {
+      await database
+        .updateTable(table)
+        .set({ key_id: keyId, tokens: sealed })
+        .where('id', '=', old.id)
+        .where('tokens', '=', old.sealed)
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Transact } from '../../database/database.js';
+import type { Handlers } from '../../http/handlers.js';
+import type { WorkQueueDeps } from '../../work/work-queue.js';
+import type { WorkStore } from '../../work/work.store.js';
+import { loadIntegrationCatalog } from './catalog.js';
+import { integrationHandlers } from './integrations.routes.js';
+import { createIntegrationService, type IntegrationService } from './integrations.service.js';
+import type { IntegrationStore } from './integrations.store.js';
+import { createOAuthClient } from './oauth-client.js';
+import { createProviderClients } from './provider-clients.js';
+import { createRekeying, REKEYING_ID, REKEYING_WORK } from './rekeying.js';
+import { createTokenCipher, type TokenCipher } from './token-cipher.js';
+import { createTokenRefresh, REFRESH_WORK } from './token-refresh.js';
+import { createTokenRevocation, REVOCATION_WORK } from './token-revocation.js';
+
+export interface IntegrationsDeps {
+  config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
+  stores: { integrations: IntegrationStore; work: WorkStore };
+  transaction: Transact;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Everything about integrations, wired together. */
+export interface Integrations extends Pick<IntegrationService, 'revokeAll' | 'accessToken'> {
+  handlers: Handlers;
+  /** Handlers of work, by kind. */
+  upkeep: Record<string, WorkQueueDeps['handle']>;
+  close(): Promise<void>;
+}
+
+export async function createIntegrations(deps: IntegrationsDeps): Promise<Integrations> {
+  const { config, stores, transaction, clock, logger } = deps;
+  const { integrations: store, work } = stores;
+  const cipher = cipherOf(config);
+  const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
+  const oauth = createOAuthClient();
+  const shared = { transaction, store, work, clients, oauth, cipher, clock, logger };
+  const service = createIntegrationService({
+    ...shared,
+    catalog: loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE),
+  });
+  if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
+    // This start may be the one after a new key was put in front.
+    const rekeying = { kind: REKEYING_WORK, subjectId: REKEYING_ID, workspaceId: REKEYING_ID };
+    await transaction((tx) => work.enqueue(rekeying, tx));
+  }
+  return {
+    handlers: integrationHandlers(service),
+    revokeAll: service.revokeAll,
+    accessToken: service.accessToken,
+    upkeep: {
+      [REFRESH_WORK]: createTokenRefresh(shared),
+      [REVOCATION_WORK]: createTokenRevocation(shared),
+      [REKEYING_WORK]: createRekeying(shared),
+    },
+    close: oauth.close,
+  };
+}
+
+/** Without a key nothing can be connected, and a key of this process alone encrypts that nothing. */
+function cipherOf({ INTEGRATION_TOKEN_KEYS: [first, ...others] = [] }: IntegrationsDeps['config']): TokenCipher {
+  return createTokenCipher([first ?? { id: 'none', key: randomBytes(32) }, ...others]);
+}

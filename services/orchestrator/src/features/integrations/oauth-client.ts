@@ -1,0 +1,125 @@
+import { Agent, request } from 'undici';
+import { type Grant, OAuthFailure, type ProviderAnswer, readGrant, readRevocation } from './oauth-answer.js';
+import type { ProviderClient } from './provider-clients.js';
+import type { Tokens } from './token-cipher.js';
+
+export interface CodeExchange {
+  code: string;
+  /** Sent where the provider supports PKCE. */
+  codeVerifier: string;
+  redirectUrl: string;
+}
+
+/** What is asked of providers. Each method throws OAuthFailure. */
+export interface OAuthClient {
+  exchange(client: ProviderClient, exchange: CodeExchange): Promise<Grant>;
+  /** A provider that sends no new refresh token means the old one to go on. */
+  refresh(client: ProviderClient, refreshToken: string): Promise<Grant>;
+  /** Resolves as well where the token was worthless already. */
+  revoke(client: ProviderClient, tokens: Tokens): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Fields = Record<string, string>;
+interface Ask {
+  method: 'POST' | 'DELETE';
+  url: string;
+  headers: Fields;
+  body: string;
+}
+
+const TIMEOUT_MS = 15_000;
+const LONGEST_ANSWER = 256 * 1024;
+
+export function createOAuthClient(): OAuthClient {
+  const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+
+  async function ask({ url, ...options }: Ask): Promise<ProviderAnswer> {
+    try {
+      // Redirects are not followed: a secret goes to the configured address or nowhere.
+      const answer = await request(url, { ...options, dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return { status: answer.statusCode, body: await readText(answer.body) };
+    } catch (error) {
+      const { code, name } = error as { code?: unknown; name: string };
+      throw new OAuthFailure('unavailable', typeof code === 'string' ? code : name, error);
+    }
+  }
+
+  return {
+    async exchange(client, { code, codeVerifier, redirectUrl }) {
+      const verifier = client.pkce ? { code_verifier: codeVerifier } : {};
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUrl, ...verifier };
+      return readGrant(await ask(tokenRequest(client, fields)));
+    },
+    async refresh(client, refreshToken) {
+      const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      // A provider's own words for a lost grant speak of refresh tokens, not of codes.
+      return { refreshToken, ...readGrant(await ask(tokenRequest(client, fields)), client.grantGone) };
+    },
+    async revoke(client, held) {
+      const asked = revocationRequest(client, held);
+      if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.goneStatus);
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > LONGEST_ANSWER) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Encoded as RFC 6749 §2.3.1 has it: both are form values first. */
+function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {
+  const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
+  return { authorization: `Basic ${Buffer.from(encoded).toString('base64')}` };
+}
+
+function tokenRequest(client: ProviderClient, fields: Fields): Ask {
+  return { method: 'POST', url: client.tokenEndpoint, ...identified(client, fields) };
+}
+
+/** Headers and body that say who asks. */
+function identified(client: ProviderClient, fields: Fields): Pick<Ask, 'headers' | 'body'> {
+  const { clientId, clientSecret, clientAuthentication, tokenRequest: form } = client;
+  const byHeader = clientAuthentication === 'basic' && clientSecret !== undefined;
+  const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
+  const all = byHeader ? fields : { ...fields, client_id: clientId, ...secret };
+  return {
+    headers: {
+      accept: 'application/json',
+      'content-type': form === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+      ...client.headers,
+      ...(byHeader ? basic(client) : {}),
+    },
+    body: form === 'json' ? JSON.stringify(all) : new URLSearchParams(all).toString(),
+  };
+}
+
+function revocationRequest(client: ProviderClient, tokens: Tokens): Ask | undefined {
+  const { revocation, clientId } = client;
+  if (revocation === undefined) return undefined;
+  const refresh = revocation.token === 'refresh' ? tokens.refreshToken : undefined;
+  const token = refresh ?? tokens.accessToken;
+  const url = revocation.endpoint.replace('{client_id}', encodeURIComponent(clientId));
+  switch (revocation.style) {
+    case 'slack':
+      return { method: 'POST', url, headers: { authorization: `Bearer ${token}` }, body: '' };
+    case 'github': {
+      const headers = { accept: 'application/vnd.github+json', 'user-agent': 'uswarm', ...basic(client) };
+      return { method: 'DELETE', url, headers, body: JSON.stringify({ access_token: token }) };
+    }
+    case 'notion':
+      return { method: 'POST', url, ...identified(client, { token }) };
+    case 'standard': {
+      const hint = refresh === undefined ? 'access_token' : 'refresh_token';
+      return { method: 'POST', url, ...identified(client, { token, token_type_hint: hint }) };
+    }
+  }
+}

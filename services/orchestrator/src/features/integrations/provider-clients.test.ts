@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { type IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
+import { createProviderClients, IntegrationProviders, oauthConfiguration } from './provider-clients.js';
+
+const own = {
+  client_id: 'id',
+  client_secret: 'secret',
+  redirect_urls: ['uswarm.app:/callback', 'https://app.example.com/callback'],
+};
+
+function configurationOf(provider: IntegrationProvider, change: object = {}): OAuthConfiguration {
+  const client = createProviderClients(IntegrationProviders.parse({ [provider]: { ...own, ...change } })).get(provider);
+  if (client === undefined) throw new Error('the provider is not configured');
+  return oauthConfiguration(client);
+}
+
+const GOOGLE = ['https://accounts.google.com/o/oauth2/v2/auth', 'https://oauth2.googleapis.com/token'] as const;
+const S256 = { code_challenge_method: 'S256' };
+
+describe('what an app is told of', () => {
+  it.each<[IntegrationProvider, string, string, Record<string, string>]>([
+    ['google_calendar', ...GOOGLE, { access_type: 'offline', prompt: 'consent', ...S256 }],
+    ['gmail', ...GOOGLE, { access_type: 'offline', prompt: 'consent', ...S256 }],
+    [
+      'slack',
+      'https://slack.com/oauth/v2/authorize',
+      'https://slack.com/api/oauth.v2.access',
+      { user_scope: 'channels:read,channels:history,chat:write,search:read,users:read', ...S256 },
+    ],
+    [
+      'jira',
+      'https://auth.atlassian.com/authorize',
+      'https://auth.atlassian.com/oauth/token',
+      { audience: 'api.atlassian.com', prompt: 'consent' },
+    ],
+    ['notion', 'https://api.notion.com/v1/oauth/authorize', 'https://api.notion.com/v1/oauth/token', { owner: 'user' }],
+    ['asana', 'https://app.asana.com/-/oauth_authorize', 'https://app.asana.com/-/oauth_token', S256],
+    ['github', 'https://github.com/login/oauth/authorize', 'https://github.com/login/oauth/access_token', S256],
+    ['zoom', 'https://zoom.us/oauth/authorize', 'https://zoom.us/oauth/token', S256],
+  ])('%s: its endpoints, and a code challenge where it takes one', (provider, authorization, token, parameters) => {
+    const configuration = configurationOf(provider);
+    expect(OAuthConfiguration.parse(configuration)).toEqual(configuration);
+    expect(configuration).toMatchObject({
+      client_id: 'id',
+      redirect_url: 'uswarm.app:/callback',
+      authorization_endpoint: authorization,
+      token_endpoint: token,
+      additional_parameters: parameters,
+    });
+    expect(JSON.stringify(configuration)).not.toContain('secret');
+  });
+
+  it.each<[IntegrationProvider, string]>([
+    ['google_calendar', 'https://www.googleapis.com/auth/calendar'],
+    ['gmail', 'https://www.googleapis.com/auth/gmail.readonly'],
+    ['jira', 'offline_access'],
+    ['asana', 'tasks:read'],
+    ['github', 'repo'],
+  ])('%s: asks for %s', (provider, scope) => {
+    expect(configurationOf(provider).scopes).toContain(scope);
+  });
+});
+
+describe('settings of providers', () => {
+  it('replace what is usual', () => {
+    const change = {
+      scopes: ['read'],
+      pkce: false,
+      additional_parameters: { prompt: 'login' },
+      authorization_endpoint: 'https://github.example.com/login/oauth/authorize',
+      token_endpoint: 'https://github.example.com/login/oauth/access_token',
+    };
+    expect(configurationOf('github', change)).toMatchObject({
+      scopes: ['read'],
+      additional_parameters: { prompt: 'login' },
+      authorization_endpoint: change.authorization_endpoint,
+      token_endpoint: change.token_endpoint,
+    });
+  });
+
+  it('can turn revocation off, and on where a provider has none of its own', () => {
+    const clients = createProviderClients(
+      IntegrationProviders.parse({
+        asana: { ...own, revocation_endpoint: null },
+        jira: { ...own, revocation_endpoint: 'https://proxy.example.com/revoke' },
+      }),
+    );
+    expect(clients.get('asana')?.revocation).toBeUndefined();
+    expect(clients.get('jira')?.revocation).toMatchObject({
+      endpoint: 'https://proxy.example.com/revoke',
+      style: 'standard',
+    });
+  });
+
+  it('leave the others out', () => {
+    expect([...createProviderClients(IntegrationProviders.parse({ zoom: own })).keys()]).toEqual(['zoom']);
+  });
+
+  it.each<[string, object]>([
+    ['a provider that nobody knows', { myspace: own }],
+    ['no client', { zoom: { ...own, client_id: '' } }],
+    ['nowhere to come back to', { zoom: { ...own, redirect_urls: [] } }],
+    ['a token endpoint in the clear', { zoom: { ...own, token_endpoint: 'http://zoom.us/oauth/token' } }],
+    ['a key that is misspelt', { zoom: { ...own, clientSecret: 'x' } }],
+  ])('are refused with %s', (_what, settings) => {
+    expect(IntegrationProviders.safeParse(settings).success).toBe(false);
+  });
+
+  it('may name an endpoint in the clear on this machine', () => {
+    expect(
+      IntegrationProviders.safeParse({ zoom: { ...own, token_endpoint: 'http://127.0.0.1:1/token' } }).success,
+    ).toBe(true);
+  });
+});

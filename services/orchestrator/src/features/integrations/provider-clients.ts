@@ -1,0 +1,83 @@
+import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import { z } from 'zod';
+import { type ProviderDefinition, PROVIDERS } from './providers.js';
+
+const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+
+/** Tokens and secrets go there: never in the clear, except on this machine. */
+const Endpoint = z
+  .url()
+  .refine((url) => url.startsWith('https:') || (url.startsWith('http:') && isLoopback(new URL(url))), 'needs https');
+
+/** What an operator says of one provider: the client that is registered there, and what is to be otherwise. */
+const ProviderSettings = z.strictObject({
+  client_id: z.string().min(1),
+  /** Absent: a public client, which proves itself by the code verifier alone. */
+  client_secret: z.string().min(1).optional(),
+  /** Where the provider may send people back to, as registered there; the first is what apps are told. */
+  redirect_urls: z.array(z.url()).min(1),
+  scopes: z.array(z.string()).optional(),
+  additional_parameters: z.record(z.string(), z.string()).optional(),
+  pkce: z.boolean().optional(),
+  authorization_endpoint: Endpoint.optional(),
+  token_endpoint: Endpoint.optional(),
+  /** Null: the provider is not told of tokens that are not used any more. */
+  revocation_endpoint: Endpoint.nullable().optional(),
+});
+
+/** By provider; those that are not named cannot be connected. */
+export const IntegrationProviders = z.partialRecord(IntegrationProvider, ProviderSettings);
+export type IntegrationProviders = z.output<typeof IntegrationProviders>;
+
+/** A provider as it is here. */
+export interface ProviderClient extends ProviderDefinition {
+  provider: IntegrationProvider;
+  clientId: string;
+  clientSecret: string | undefined;
+  redirectUrls: readonly [string, ...string[]];
+}
+
+export type ProviderClients = ReadonlyMap<IntegrationProvider, ProviderClient>;
+
+export function createProviderClients(settings: IntegrationProviders): ProviderClients {
+  const clients = IntegrationProvider.options.flatMap((provider) => {
+    const own = settings[provider];
+    return own === undefined ? [] : [[provider, clientOf(provider, own)] as const];
+  });
+  return new Map(clients);
+}
+
+function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSettings>): ProviderClient {
+  const { revocation, ...definition } = PROVIDERS[provider];
+  const { revocation_endpoint: endpoint = revocation?.endpoint ?? null } = own;
+  const style = revocation ?? { style: 'standard', token: 'refresh', wholeGrant: false };
+  return {
+    ...definition,
+    provider,
+    clientId: own.client_id,
+    clientSecret: own.client_secret,
+    redirectUrls: own.redirect_urls as [string, ...string[]],
+    authorizationEndpoint: own.authorization_endpoint ?? definition.authorizationEndpoint,
+    tokenEndpoint: own.token_endpoint ?? definition.tokenEndpoint,
+    scopes: own.scopes ?? definition.scopes,
+    additionalParameters: own.additional_parameters ?? definition.additionalParameters,
+    pkce: own.pkce ?? definition.pkce,
+    ...(endpoint === null ? {} : { revocation: { ...style, endpoint } }),
+  };
+}
+
+/** What an app needs to send its user to the provider. spec: orchestrator §2.12 */
+export function oauthConfiguration(client: ProviderClient): OAuthConfiguration {
+  return {
+    client_id: client.clientId,
+    redirect_url: client.redirectUrls[0],
+    authorization_endpoint: client.authorizationEndpoint,
+    token_endpoint: client.tokenEndpoint,
+    scopes: [...client.scopes],
+    // Whether there is to be a code challenge, the app can only learn here.
+    additional_parameters: {
+      ...client.additionalParameters,
+      ...(client.pkce ? { code_challenge_method: 'S256' } : {}),
+    },
+  };
+}

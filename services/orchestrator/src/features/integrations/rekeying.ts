@@ -1,0 +1,50 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { WorkResult } from '../../work/work-queue.js';
+import type { IntegrationStore, SealedTable } from './integrations.store.js';
+import { SealBroken, type TokenCipher } from './token-cipher.js';
+
+/** Work on all stored tokens: to encrypt those anew that are encrypted with an older key. */
+export const REKEYING_WORK = 'integration-rekey';
+/** There is one row of it. */
+export const REKEYING_ID = '00000000-0000-0000-0000-000000000001';
+
+export interface RekeyingDeps {
+  store: Pick<IntegrationStore, 'sealedOtherwise' | 'reseal'>;
+  cipher: TokenCipher;
+  logger: Logger;
+}
+
+const BATCH = 200;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations'];
+
+export function createRekeying({ store, cipher, logger }: RekeyingDeps) {
+  async function rekey(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {
+    const count = { done: 0, lost: 0 };
+    for (let after = FIRST_ID; ;) {
+      const rows = await store.sealedOtherwise(table, cipher.keyId, after, BATCH);
+      for (const row of rows) {
+        signal.throwIfAborted();
+        try {
+          await store.reseal(table, row, cipher.seal(cipher.open(row, row), row));
+          count.done += 1;
+        } catch (error) {
+          if (!(error instanceof SealBroken)) throw error;
+          count.lost += 1;
+        }
+      }
+      const last = rows.at(-1);
+      if (last === undefined) return count;
+      after = last.id;
+    }
+  }
+
+  return async (_work: unknown, signal: AbortSignal): Promise<WorkResult> => {
+    for (const table of TABLES) {
+      const { done, lost } = await rekey(table, signal);
+      if (done > 0) logger.info({ table, count: done }, 'tokens were encrypted anew with the current key');
+      if (lost > 0) logger.error({ table, count: lost }, 'tokens cannot be decrypted; is a key missing?');
+    }
+    return { done: true };
+  };
+}

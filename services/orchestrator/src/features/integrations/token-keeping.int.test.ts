@@ -1,0 +1,357 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { IntegrationProvider } from '@uswarm/contract';
+import { loadConfig, silentLogger, systemClock } from '@uswarm/service-kit';
+import type { OAuthServer } from '@uswarm/testkit';
+import { sql } from 'kysely';
+import { OrchestratorConfig } from '../../config.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { eventually } from '../../../test/eventually.js';
+import {
+  CLIENT_SECRET,
+  integrationEnvironment,
+  newTokenKey,
+  REDIRECT_URL,
+  startProviderServer,
+  tokensIn,
+} from '../../../test/integrations.js';
+import { storedRows } from '../../../test/stored.js';
+import { createStores, type Stores } from '../../stores.js';
+import { createUpkeep } from '../../upkeep.js';
+import { createIntegrations, type Integrations } from './integrations.js';
+import { REFRESH_WORK } from './token-refresh.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('tokens that are kept', () => {
+  let server: OAuthServer;
+  let db: MigratedDatabase;
+  let stores: Stores;
+  let environment: Record<string, string>;
+  beforeAll(async () => {
+    server = await startProviderServer();
+    db = await createMigratedDatabase(20);
+    stores = createStores(db.database);
+  });
+  beforeEach(async () => {
+    environment = integrationEnvironment(server);
+    await sql`TRUNCATE users, work, integrations, integration_revocations CASCADE`.execute(db.database);
+  });
+  afterAll(async () => {
+    await db.close();
+    await server.close();
+  });
+  const closers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    server.away(false);
+    for (const close of closers.splice(0)) await close();
+  });
+
+  /** Everything about integrations, as one replica has it. */
+  async function open(change: Record<string, string> = {}): Promise<Integrations> {
+    const Settings = OrchestratorConfig.pick({
+      INTEGRATION_PROVIDERS: true,
+      INTEGRATION_TOKEN_KEYS: true,
+      INTEGRATION_CATALOG_FILE: true,
+    });
+    const config = loadConfig(Settings, { ...environment, ...change });
+    const integrations = await createIntegrations({
+      config,
+      stores,
+      transaction: db.transaction,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    closers.push(integrations.close);
+    return integrations;
+  }
+  /** Lets it do its upkeep until the test ends. */
+  const keep = ({ upkeep: handlers }: Integrations): void => {
+    const upkeep = createUpkeep({ store: stores.work, logger: silentLogger, workers: 8, pollMs: 25, handlers });
+    closers.unshift(upkeep.close);
+  };
+  async function newUser(): Promise<string> {
+    const id = crypto.randomUUID();
+    await db.database.insertInto('users').values({ id, issuer: 'test', subject: id }).execute();
+    return id;
+  }
+  async function connect(
+    integrations: Integrations,
+    userId: string,
+    provider: IntegrationProvider = 'asana',
+  ): Promise<void> {
+    const verifier = randomBytes(32).toString('base64url');
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const parameters = { prompt: 'consent', code_challenge: challenge, code_challenge_method: 'S256' };
+    const clientId = provider === 'google_calendar' ? 'client-gmail' : `client-${provider}`;
+    const scopes = ['openid', 'offline_access'];
+    const code = await server.authorize({ clientId, redirectUrl: REDIRECT_URL, scopes, parameters });
+    const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: REDIRECT_URL };
+    const actor = { userId } as never;
+    await integrations.handlers.completeIntegration?.({ actor, body } as never);
+  }
+  const disconnect = (integrations: Integrations, userId: string, provider: string) =>
+    integrations.handlers.disconnectIntegration?.({ actor: { userId }, params: { provider } } as never);
+  /** As if their time had come. */
+  async function makeDue(): Promise<void> {
+    await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
+    await sql`UPDATE work SET run_at = now() WHERE kind = ${REFRESH_WORK}`.execute(db.database);
+  }
+  const rowsOf = async (table: 'integrations' | 'integration_revocations' | 'work') =>
+    (await storedRows(db.database))[table] ?? [];
+
+  it('are renewed before they end, and the next time is set', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    const before = await integrations.accessToken(userId, 'asana');
+    await makeDue();
+    keep(integrations);
+    const after = await eventually(
+      () => integrations.accessToken(userId, 'asana'),
+      (token) => token !== before,
+    );
+    expect(after).not.toBe(before);
+    expect(await server.accepts(after)).toBe(true);
+    const released = () =>
+      db.database
+        .selectFrom('work')
+        .select('run_at')
+        .where('kind', '=', REFRESH_WORK)
+        .where('lease_id', 'is', null)
+        .execute();
+    const [next] = await eventually(
+      released,
+      (rows) => rows.length === 1 && (rows[0]?.run_at.getTime() ?? 0) > Date.now(),
+    );
+    expect(Math.round(((next?.run_at.getTime() ?? 0) - Date.now()) / 60_000)).toBe(55);
+  });
+
+  it('are renewed once each, however many replicas look after them', async () => {
+    const replicas = [await open(), await open(), await open()] as const;
+    const users = await Promise.all(Array.from({ length: 15 }, newUser));
+    for (const userId of users) await connect(replicas[0], userId);
+    const { refreshes } = server.counts;
+    const before = await Promise.all(users.map((userId) => replicas[0].accessToken(userId, 'asana')));
+    await makeDue();
+    for (const replica of replicas) keep(replica);
+    const tokens = () => Promise.all(users.map((userId) => replicas[0].accessToken(userId, 'asana')));
+    const after = await eventually(tokens, (now) => now.every((token, index) => token !== before[index]));
+    // A second use of a refresh token would have made the server take everything back.
+    expect(await Promise.all(after.map((token) => server.accepts(token)))).toEqual(users.map(() => true));
+    expect(server.counts.refreshes - refreshes).toBe(users.length);
+  });
+
+  it('are not renewed a second time by who takes the work over from a holder that died right after', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    await makeDue();
+    const { refreshes } = server.counts;
+    const handle = integrations.upkeep[REFRESH_WORK];
+    const run = async () => {
+      const [work] = await stores.work.claim(REFRESH_WORK, 1, HOUR_MS);
+      if (work === undefined || handle === undefined) throw new Error('there is no work');
+      const result = await handle(work, new AbortController().signal);
+      await sql`UPDATE work SET lease_expires_at = now() - interval '1 second'`.execute(db.database);
+      return result;
+    };
+    const [first, second] = [await run(), await run()];
+    expect(server.counts.refreshes - refreshes).toBe(1);
+    expect([Object.keys(first), Object.keys(second)]).toEqual([['againInMs'], ['againInMs']]);
+  });
+
+  it('are tried again while the provider is away', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    const before = await integrations.accessToken(userId, 'asana');
+    server.away(true);
+    await makeDue();
+    keep(integrations);
+    const tried = () =>
+      db.database
+        .selectFrom('work')
+        .select('run_at')
+        .where('kind', '=', REFRESH_WORK)
+        .where('attempts', '>', 0)
+        .where('lease_id', 'is', null)
+        .execute();
+    expect(await eventually(tried, (rows) => rows.length === 1)).toHaveLength(1);
+    server.away(false);
+    const after = await eventually(
+      () => integrations.accessToken(userId, 'asana'),
+      (token) => token !== before,
+    );
+    expect(await server.accepts(after)).toBe(true);
+  });
+
+  it('that the provider took back are forgotten: the user sees that the app is not connected', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    const { refreshToken = '' } = tokensIn(await stores.integrations.findOf(userId, 'asana'), environment);
+    const fields = { client_id: 'client-asana', client_secret: CLIENT_SECRET, token: refreshToken };
+    await fetch(server.revocationEndpoint, { method: 'POST', body: new URLSearchParams(fields) });
+    await makeDue();
+    keep(integrations);
+    const connected = () => stores.integrations.connected(userId);
+    expect(await eventually(connected, (providers) => providers.length === 0)).toEqual([]);
+    await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_not_found' });
+  });
+
+  it('that ended before they could be renewed are not handed out', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    await sql`UPDATE integrations SET expires_at = now()`.execute(db.database);
+    await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_unavailable' });
+  });
+
+  it('of a user who disconnects are revoked at the provider, and then forgotten', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    const token = await integrations.accessToken(userId, 'asana');
+    await disconnect(integrations, userId, 'asana');
+    expect([await rowsOf('integrations'), (await rowsOf('integration_revocations')).length]).toEqual([[], 1]);
+    keep(integrations);
+    expect(
+      await eventually(
+        () => rowsOf('integration_revocations'),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
+    expect(await server.accepts(token)).toBe(false);
+    expect(
+      await eventually(
+        () => rowsOf('work'),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
+  });
+
+  it('of a deleted account are revoked at the provider, though it was away, and leave nothing of the user', async () => {
+    const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
+    for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
+    await connect(integrations, staying);
+    const tokens = [await integrations.accessToken(userId, 'asana'), await integrations.accessToken(userId, 'zoom')];
+    server.away(true);
+    await db.transaction(async (tx) => {
+      await integrations.revokeAll(userId, tx);
+      await tx.deleteFrom('users').where('id', '=', userId).execute();
+    });
+    keep(integrations);
+    const tried = () =>
+      db.database
+        .selectFrom('work')
+        .select('kind')
+        .where('kind', '=', 'integration-revocation')
+        .where('attempts', '>', 0)
+        .where('lease_id', 'is', null)
+        .execute();
+    expect(await eventually(tried, (rows) => rows.length === 2)).toHaveLength(2);
+    server.away(false);
+    const left = () =>
+      storedRows(db.database).then((stored) =>
+        Object.values(stored)
+          .flat()
+          .filter((row) => row.includes(userId)),
+      );
+    expect(await eventually(left, (rows) => rows.length === 0)).toEqual([]);
+    expect(await Promise.all(tokens.map((token) => server.accepts(token)))).toEqual([false, false]);
+    expect(await server.accepts(await integrations.accessToken(staying, 'asana'))).toBe(true);
+  });
+
+  it('of an account whose deletion is rolled back stay', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    const rolledBack = db.transaction(async (tx) => {
+      await integrations.revokeAll(userId, tx);
+      throw new Error('rolled back');
+    });
+    await expect(rolledBack).rejects.toThrow('rolled back');
+    expect([await stores.integrations.connected(userId), await rowsOf('integration_revocations')]).toEqual([
+      ['asana'],
+      [],
+    ]);
+  });
+
+  it('of a provider that has no endpoint for it are forgotten at once', async () => {
+    environment = integrationEnvironment(server, { revocation_endpoint: null });
+    const [integrations, userId] = [await open(), await newUser()];
+    await connect(integrations, userId);
+    await disconnect(integrations, userId, 'asana');
+    expect([await rowsOf('integrations'), await rowsOf('integration_revocations')]).toEqual([[], []]);
+  });
+
+  it('are not revoked while another app of the same company is connected, which would go with them', async () => {
+    const [integrations, userId] = [await open(), await newUser()];
+    for (const provider of ['gmail', 'google_calendar'] as const) await connect(integrations, userId, provider);
+    const { revocations } = server.counts;
+    await disconnect(integrations, userId, 'gmail');
+    keep(integrations);
+    expect(
+      await eventually(
+        () => rowsOf('integration_revocations'),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
+    expect(server.counts.revocations).toBe(revocations);
+    await disconnect(integrations, userId, 'google_calendar');
+    expect(
+      await eventually(
+        () => server.counts.revocations,
+        (count) => count > revocations,
+      ),
+    ).toBe(revocations + 1);
+  });
+
+  describe('when keys change', () => {
+    const [older, newer] = [newTokenKey('older'), newTokenKey('newer')];
+
+    it('are encrypted anew with the first key, those to be revoked as well, and the older one can go', async () => {
+      const before = await open({ INTEGRATION_TOKEN_KEYS: older });
+      const users = await Promise.all(Array.from({ length: 5 }, newUser));
+      for (const userId of users) await connect(before, userId);
+      const [leaving = '', staying = ''] = users;
+      const token = await before.accessToken(staying, 'asana');
+      await disconnect(before, leaving, 'asana');
+      keep({
+        ...(await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` })),
+        upkeep: await rekeyingOnly(`${newer},${older}`),
+      });
+      const keys = async () =>
+        [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
+          (row) => (JSON.parse(row) as { key_id: string }).key_id,
+        );
+      expect(await eventually(keys, (ids) => ids.every((id) => id === 'newer'))).toEqual(users.map(() => 'newer'));
+      const after = await open({ INTEGRATION_TOKEN_KEYS: newer });
+      expect(await after.accessToken(staying, 'asana')).toBe(token);
+    });
+
+    it('can be read by replicas that know both keys, while some still encrypt with the older one', async () => {
+      const [old, both] = [
+        await open({ INTEGRATION_TOKEN_KEYS: older }),
+        await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` }),
+      ];
+      const userId = await newUser();
+      await connect(old, userId);
+      expect(await server.accepts(await both.accessToken(userId, 'asana'))).toBe(true);
+    });
+
+    it('are left as they are where their key is missing', async () => {
+      const before = await open({ INTEGRATION_TOKEN_KEYS: older });
+      const userId = await newUser();
+      await connect(before, userId);
+      const stored = await rowsOf('integrations');
+      keep(await open({ INTEGRATION_TOKEN_KEYS: newer }));
+      expect(
+        await eventually(
+          async () => (await rowsOf('work')).filter((row) => row.includes('rekey')),
+          (rows) => rows.length === 0,
+        ),
+      ).toEqual([]);
+      expect(await rowsOf('integrations')).toEqual(stored);
+    });
+
+    const rekeyingOnly = async (keys: string): Promise<Integrations['upkeep']> => {
+      const { upkeep } = await open({ INTEGRATION_TOKEN_KEYS: keys });
+      return Object.fromEntries(Object.entries(upkeep).filter(([kind]) => kind === 'integration-rekey'));
+    };
+  });
+});

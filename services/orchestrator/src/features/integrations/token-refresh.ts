@@ -1,0 +1,77 @@
+import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
+import type { Transact } from '../../database/database.js';
+import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedWork } from '../../work/work.store.js';
+import type { ConnectionRow, IntegrationStore } from './integrations.store.js';
+import { type Grant, OAuthFailure } from './oauth-answer.js';
+import type { OAuthClient } from './oauth-client.js';
+import type { ProviderClients } from './provider-clients.js';
+import { SealBroken, type TokenCipher } from './token-cipher.js';
+import { validityOf } from './token-validity.js';
+
+/** Work on a connection: to renew its tokens before they end. Its lease is what keeps two from doing it at once. */
+export const REFRESH_WORK = 'integration-refresh';
+
+export interface TokenRefreshDeps {
+  transaction: Transact;
+  store: Pick<IntegrationStore, 'find' | 'renew' | 'dropIfSame'>;
+  clients: ProviderClients;
+  oauth: Pick<OAuthClient, 'refresh'>;
+  cipher: TokenCipher;
+  clock: Clock;
+  logger: Logger;
+}
+
+const RETRY = { initialMs: 2_000, maxMs: 10 * 60_000 };
+/** For what only an operator can put right. */
+const STUCK_MS = 3_600_000;
+/** So long after their end, tokens that could not be renewed are given up. */
+const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
+const DONE: WorkResult = { done: true };
+
+export function createTokenRefresh(deps: TokenRefreshDeps) {
+  const { transaction, store, clients, oauth, cipher, clock, logger } = deps;
+  const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
+
+  /** Dropping the connection shows the user that it is to be made again. */
+  async function drop(row: ConnectionRow, reason: string): Promise<WorkResult> {
+    logger.info({ provider: row.provider, reason }, 'a connection is over');
+    await transaction((tx) => store.dropIfSame(row, tx));
+    return DONE;
+  }
+
+  async function renewed(row: ConnectionRow, grant: Grant): Promise<WorkResult> {
+    const validity = validityOf(grant, clock.now());
+    // Whoever holds the lease by now: the provider may take the old tokens for stolen, so the new ones are kept.
+    const kept = await transaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
+    return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
+  }
+
+  async function failed(row: ConnectionRow, failure: OAuthFailure, failures: number): Promise<WorkResult> {
+    const { kind, reason } = failure;
+    if (kind === 'gone') return drop(row, reason);
+    const ended = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
+    if (ended > GIVEN_UP_AFTER_MS) return drop(row, reason);
+    logger.warn({ provider: row.provider, reason }, 'tokens could not be renewed; it is tried again');
+    return { againInMs: kind === 'refused' ? STUCK_MS : backoffDelay(RETRY, failures) };
+  }
+
+  return async (work: LeasedWork): Promise<WorkResult> => {
+    const row = await store.find(work.subjectId);
+    if (row === undefined || row.refreshAt === null) return DONE;
+    // It was renewed already, and whoever did it did not come to say so.
+    if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };
+    const client = clients.get(row.provider);
+    if (client === undefined) return { againInMs: STUCK_MS };
+    try {
+      const { refreshToken } = cipher.open(row, row);
+      if (refreshToken === undefined) return DONE;
+      return await renewed(row, await oauth.refresh(client, refreshToken));
+    } catch (error) {
+      if (error instanceof OAuthFailure) return failed(row, error, work.attempts - 1);
+      if (!(error instanceof SealBroken)) throw error;
+      logger.error({ err: error, provider: row.provider }, 'tokens cannot be decrypted; is a key missing?');
+      return { againInMs: STUCK_MS };
+    }
+  };
+}

@@ -1,0 +1,74 @@
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import type { Transact } from '../../database/database.js';
+import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { IntegrationStore, RevocationRow } from './integrations.store.js';
+import { OAuthFailure } from './oauth-answer.js';
+import type { OAuthClient } from './oauth-client.js';
+import type { ProviderClient, ProviderClients } from './provider-clients.js';
+import { SealBroken, type TokenCipher } from './token-cipher.js';
+
+/** Work on tokens that are not used any more: to tell their provider. */
+export const REVOCATION_WORK = 'integration-revocation';
+
+export interface TokenRevocationDeps {
+  transaction: Transact;
+  store: Pick<IntegrationStore, 'connected' | 'findRevocation' | 'deleteRevocation'>;
+  work: Pick<WorkStore, 'complete'>;
+  clients: ProviderClients;
+  oauth: Pick<OAuthClient, 'revoke'>;
+  cipher: TokenCipher;
+  logger: Logger;
+}
+
+const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
+/** So long a provider is asked; who left is not remembered any longer for its sake. */
+const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
+
+export function createTokenRevocation(deps: TokenRevocationDeps) {
+  const { transaction, store, work, clients, oauth, cipher, logger } = deps;
+
+  /** Where one token takes everything with it, what the user has connected anew would go as well. */
+  async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
+    if (client.revocation?.wholeGrant !== true) return false;
+    const others = (await store.connected(userId)).map((provider) => clients.get(provider));
+    return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);
+  }
+
+  /** @throws OAuthFailure where the provider has to be asked again */
+  async function revoke(row: RevocationRow): Promise<void> {
+    const client = clients.get(row.provider);
+    if (client === undefined || (await stillInUse(row, client))) return;
+    try {
+      await oauth.revoke(client, cipher.open(row, row));
+    } catch (error) {
+      if (error instanceof SealBroken)
+        logger.error({ err: error, provider: row.provider }, 'tokens to revoke are lost');
+      else if (error instanceof OAuthFailure && row.ageMs > GIVEN_UP_AFTER_MS) {
+        const { reason } = error;
+        logger.error(
+          { provider: row.provider, reason },
+          'a provider was never told of tokens that are not used any more',
+        );
+      } else throw error;
+    }
+  }
+
+  return async (leased: LeasedWork): Promise<WorkResult> => {
+    const row = await store.findRevocation(leased.subjectId);
+    if (row === undefined) return { done: true };
+    try {
+      await revoke(row);
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      const { reason } = error;
+      logger.warn({ provider: row.provider, reason }, 'tokens could not be revoked; it is tried again');
+      return { againInMs: backoffDelay(RETRY, leased.attempts - 1) };
+    }
+    await transaction(async (tx) => {
+      await store.deleteRevocation(row.id, tx);
+      await work.complete(leased, tx);
+    });
+    return { done: true };
+  };
+}

@@ -1,0 +1,51 @@
+import { ApiError, type LegalDocumentName, type LegalStatus } from '@uswarm/contract';
+import type { LegalStore, LegalVersions } from './legal.store.js';
+
+export interface LegalServiceDeps {
+  store: Pick<LegalStore, 'current' | 'currentVersions' | 'accept' | 'accepted'>;
+}
+
+export interface LegalService {
+  /** Without a user, nobody has agreed to anything. spec: orchestrator §2.4 */
+  status(userId?: string): Promise<LegalStatus>;
+  /** @throws ApiError `legal_version_unknown` where one of them is not in force; nothing is accepted then */
+  accept(userId: string, versions: Partial<LegalVersions>): Promise<void>;
+}
+
+const NOTHING_ACCEPTED = { terms_of_service: null, privacy_policy: null };
+
+export function createLegalService({ store }: LegalServiceDeps): LegalService {
+  return {
+    async status(userId) {
+      const [documents, accepted] = await Promise.all([
+        store.current(),
+        userId === undefined ? NOTHING_ACCEPTED : store.accepted(userId),
+      ]);
+      const find = (name: LegalDocumentName) =>
+        documents.find(({ document }) => document === name) ?? { version: '', content: '' };
+      const [terms, privacy] = [find('terms_of_service'), find('privacy_policy')];
+      return {
+        terms_of_service: terms.content,
+        privacy_policy: privacy.content,
+        has_agreed_with_terms: accepted.terms_of_service === terms.version,
+        has_agreed_with_privacy_policy: accepted.privacy_policy === privacy.version,
+        terms_of_service_version: terms.version,
+        privacy_policy_version: privacy.version,
+      };
+    },
+
+    async accept(userId, versions) {
+      const inForce = await store.currentVersions();
+      const unknown = Object.entries(versions).some(
+        ([document, version]) => inForce[document as LegalDocumentName] !== version,
+      );
+      if (unknown) {
+        const { terms_of_service, privacy_policy } = inForce;
+        throw new ApiError('legal_version_unknown', {
+          extra: { terms_of_service_version: terms_of_service, privacy_policy_version: privacy_policy },
+        });
+      }
+      await store.accept(userId, versions);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { ApiError, type MessageContent } from '@uswarm/contract';
+
+export type ActionCard = Extract<MessageContent, { type: 'action_card' }>;
+
+/** A choice that can be made, or one that was made already. */
+export interface Choice {
+  card: ActionCard;
+  label: string;
+  made: boolean;
+}
+
+/**
+ * What choosing the action means for a message as it is now. Pure.
+ *
+ * @throws ApiError `action_not_found`, also where it is no card; `action_already_chosen` where another one was chosen
+ */
+export function choiceOf({ content, status }: { content: MessageContent; status: string }, actionId: string): Choice {
+  // A card that failed belongs to an answer that was given up.
+  const card = content.type === 'action_card' && status !== 'failed' ? content : undefined;
+  const action = card?.actions.find(({ id }) => id === actionId);
+  if (card === undefined || action === undefined) throw new ApiError('action_not_found');
+  const selected = card.selected_action_id ?? null;
+  if (selected !== null && selected !== actionId) throw new ApiError('action_already_chosen');
+  return { card, label: action.label, made: selected !== null };
+}

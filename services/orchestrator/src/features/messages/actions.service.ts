@@ -1,0 +1,86 @@
+import { ApiError, type MessageData } from '@uswarm/contract';
+import type { Database, Transact } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
+import type { RateLimits } from '../rate-limits/rate-limits.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { choiceOf } from './action-card.js';
+import { type MessageRow, messageView, type Show } from './message-view.js';
+import type { MessageStore } from './messages.store.js';
+import type { Questions } from './questions.js';
+
+export interface ActionServiceDeps {
+  transaction: Transact;
+  store: Pick<MessageStore, 'find' | 'update'>;
+  events: Pick<EventStore, 'append'>;
+  questions: Questions;
+  rates: Pick<RateLimits, 'send'>;
+  runtimes: Pick<RuntimeWishes, 'woken'>;
+  access: WorkspaceAccess;
+  show: Show;
+  /** Called after a commit that left something to publish or to do. */
+  committed: () => void;
+}
+
+export interface ActionTarget {
+  userId: string;
+  workspaceId: string;
+  messageId: string;
+  actionId: string;
+}
+
+export interface ActionService {
+  /**
+   * Records a choice in its card and asks the agent that offered it to go on, in one transaction. The same choice
+   * again changes nothing. spec: orchestrator §3
+   *
+   * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `turn_queue_full`,
+   *   `token_limit_reached`
+   */
+  choose(target: ActionTarget): Promise<MessageData>;
+}
+
+export function createActionService(deps: ActionServiceDeps): ActionService {
+  const { transaction, store, events, questions, runtimes, access, show } = deps;
+
+  async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
+    const [row] = await store.find([messageId], db);
+    if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+    return row;
+  }
+
+  /** @returns whether the runtime has to be woken */
+  async function record(target: ActionTarget, tx: Database): Promise<boolean> {
+    const { userId, workspaceId, messageId, actionId } = target;
+    const woken = await questions.prepare(workspaceId, tx);
+    // Taking the seq locks the workspace: of two choices at once, the second one reads what the first one wrote.
+    await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    const row = await read(target, tx);
+    const { card, label, made } = choiceOf(row, actionId);
+    if (made) throw new ApiError('action_already_chosen');
+    const agentId = row.agent_id;
+    if (agentId === null) throw new ApiError('action_not_found');
+    await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
+    await questions.ask({ workspaceId, conversationId: row.conversation_id, userId, agentId, text: label }, tx);
+    return woken;
+  }
+
+  return {
+    async choose(target) {
+      await access.require(target.userId, target.workspaceId);
+      const row = await read(target);
+      if (choiceOf(row, target.actionId).made) return messageView(row, show());
+      await deps.rates.send(target.userId);
+      try {
+        const woken = await transaction((tx) => record(target, tx));
+        deps.committed();
+        if (woken) runtimes.woken(target.workspaceId);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'action_already_chosen') throw error;
+        // Somebody was quicker. That is fine where the choice is the same.
+        choiceOf(await read(target), target.actionId);
+      }
+      return messageView(await read(target), show());
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, LIMITS, type Mention } from '@uswarm/contract';
+import type { Database } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
+import type { MessageStore } from './messages.store.js';
+
+export interface NewQuestion {
+  workspaceId: string;
+  conversationId: string;
+  userId: string;
+  /** Who is to answer. */
+  agentId: string;
+  text: string;
+  localId?: string;
+  bodyHash?: Buffer;
+  mentions?: Mention[];
+  attachments?: StoredAttachment[];
+}
+
+export interface QuestionsDeps {
+  store: Pick<MessageStore, 'insert' | 'isSpent'>;
+  events: Pick<EventStore, 'append'>;
+  turns: Pick<TurnQueue, 'enqueue' | 'waiting'>;
+  runtimes: Pick<RuntimeWishes, 'keepAwake'>;
+  attachments: Pick<Attachments, 'attach'>;
+}
+
+/** What users ask: a message and the reply that it wants, stored together. */
+export interface Questions {
+  /**
+   * Call it early in the transaction: it locks the runtime, which comes before workspaces and messages.
+   *
+   * @returns whether the runtime has to be woken after the commit
+   * @throws ApiError `workspace_not_found`
+   */
+  prepare(workspaceId: string, tx: Database): Promise<boolean>;
+  /** @returns the id of the message. @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
+  ask(question: NewQuestion, tx: Database): Promise<string>;
+}
+
+export function createQuestions({ store, events, turns, runtimes, attachments }: QuestionsDeps): Questions {
+  return {
+    prepare: (workspaceId, tx) => runtimes.keepAwake(workspaceId, tx),
+
+    async ask(question, tx) {
+      const { workspaceId, conversationId, userId, agentId, text, localId } = question;
+      const id = randomUUIDv7();
+      // Taking the seq locks the workspace, so what is counted and looked up below holds under concurrent sends.
+      const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
+      if ((await turns.waiting(conversationId, tx)) >= LIMITS.queuedTurns) throw new ApiError('turn_queue_full');
+      if (localId !== undefined && (await store.isSpent(workspaceId, userId, localId, tx))) {
+        throw new ApiError('local_id_reused');
+      }
+      await store.insert(
+        {
+          id,
+          workspaceId,
+          conversationId,
+          seq,
+          role: 'user',
+          content: { type: 'text', text },
+          status: 'sent',
+          senderId: userId,
+          mentions: question.mentions ?? [],
+          attachments: question.attachments ?? [],
+          ...(localId === undefined ? {} : { localId }),
+          ...(question.bodyHash === undefined ? {} : { bodyHash: question.bodyHash }),
+        },
+        tx,
+      );
+      await attachments.attach(id, question.attachments ?? [], tx);
+      await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
+      return id;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import { beyond, MESSAGE_COLUMNS, MESSAGE_JOINS, type Walk } from './messages.store.js';
+import type { MessageRow } from './message-view.js';
+
+export interface MessageSearchStore {
+  /** The words of a query, in the form in which they are looked for; none where it has only blanks. */
+  words(query: string): Promise<string[]>;
+  /** As a page of messages, of those that have every word somewhere in their text. */
+  page(
+    conversationId: string,
+    words: readonly string[],
+    walk: Walk,
+    seq: number | null,
+    limit: number,
+  ): Promise<MessageRow[]>;
+}
+
+/** So many messages are read as they come: what is common is found there, and the index knows what is not. */
+const READ_FIRST = 2_000;
+
+export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
+  const sorted = (walk: Walk) => (walk === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
+
+  async function seqs(query: RawBuilder<{ seq: number }>): Promise<number[]> {
+    const { rows } = await query.execute(database);
+    return rows.map(({ seq }) => seq);
+  }
+
+  return {
+    async words(query) {
+      const { rows } = await sql<{ folded: string }>`SELECT search_fold(${query}) AS folded`.execute(database);
+      const words = (rows[0]?.folded ?? '').split(/\s+/u).filter((word) => word !== '');
+      return [...new Set(words)];
+    },
+
+    async page(conversationId, words, walk, seq, limit) {
+      const inConversation = sql`m.conversation_id = ${conversationId}`;
+      const nearest = await seqs(sql`
+        SELECT m.seq FROM (
+          SELECT m.seq, m.search_text FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
+          ORDER BY ${sorted(walk)} LIMIT ${readFirst}
+        ) m
+        WHERE ${all(words, contains)}
+        ORDER BY ${sorted(walk)} LIMIT ${limit}`);
+      const [edge] =
+        nearest.length === limit
+          ? []
+          : await seqs(sql`
+        SELECT m.seq FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
+        ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`);
+      const farther =
+        edge === undefined
+          ? []
+          : await seqs(sql`
+        SELECT m.seq FROM messages m
+        WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
+          AND ${inConversation} AND ${beyond(walk, edge)} AND ${all(words, contains)}
+        ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`);
+      const { rows } = await sql<MessageRow>`
+        SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS}
+        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])
+        ORDER BY ${sorted(walk)}`.execute(database);
+      return rows;
+    },
+  };
+}
+
+function all(words: readonly string[], condition: (word: string) => RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql.join(words.map(condition), sql` AND `);
+}
+
+/** Literally: no character of a word means anything but itself. */
+const contains = (word: string): RawBuilder<unknown> => sql`strpos(m.search_text, ${word}) > 0`;
+
+/** What the index can tell of a word; see its migration. A short word of ASCII letters it cannot tell apart. */
+function hasKeys(conversationId: string, word: string): RawBuilder<unknown> {
+  const keys = sql`search_keys(m.conversation_id, m.search_text)`;
+  const wanted = sql`${keys} @> search_keys_wanted(${conversationId}, ${word})`;
+  return [...word].length === 2 ? sql`${wanted} AND ${keys} && search_keys_of_pair(${word})` : wanted;
+}

@@ -1,0 +1,71 @@
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts } from 'rate-limiter-flexible';
+import type { RatePolicy } from './policies.js';
+import type { CountingRedis } from './counting-redis.js';
+
+/** How much of a policy is left for somebody. */
+export interface Quota {
+  policy: RatePolicy;
+  allowed: boolean;
+  remaining: number;
+  /** Milliseconds until the whole burst is there again. */
+  resetMs: number;
+}
+
+/** Counts one more for the key. Never rejects. */
+export type Limiter = (key: string) => Promise<Quota>;
+
+/** Milliseconds that counting in Redis may take; an answer is worth more than an exact count. */
+const REDIS_DEADLINE_MS = 100;
+
+/**
+ * Counts in Redis, together with all other replicas; without it, or while it is away, in this process alone.
+ */
+export function createLimiter(policy: RatePolicy, redis?: CountingRedis): Limiter {
+  const options = { keyPrefix: `uswarm:rate:${policy.name}`, points: policy.burst, duration: policy.windowS };
+  const own = new RateLimiterMemory(options);
+  const shared = redis === undefined ? undefined : createShared(options, redis);
+  const quota = (allowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Quota => ({
+    policy,
+    allowed,
+    remaining: remainingPoints,
+    resetMs: msBeforeNext,
+  });
+
+  /** @throws what is no refusal */
+  async function count(limiter: RLWrapperTimeouts | RateLimiterMemory, key: string): Promise<Quota> {
+    try {
+      return quota(true, await limiter.consume(key));
+    } catch (outcome) {
+      if (outcome instanceof RateLimiterRes) return quota(false, outcome);
+      throw outcome;
+    }
+  }
+
+  return async (key) => {
+    if (shared !== undefined && redis?.usable() === true) {
+      try {
+        const counted = await count(shared, key);
+        redis.worked();
+        return counted;
+      } catch (error) {
+        redis.failed(error);
+      }
+    }
+    return count(own, key);
+  };
+}
+
+function createShared(
+  options: { keyPrefix: string; points: number; duration: number },
+  { client }: CountingRedis,
+): RLWrapperTimeouts {
+  const limiter = new RateLimiterRedis({
+    ...options,
+    storeClient: client,
+    useRedisPackage: true,
+    rejectIfRedisNotReady: true,
+    // Who is refused is refused without asking until the window ends: a flood does not reach Redis.
+    inMemoryBlockOnConsumed: options.points + 1,
+  });
+  return new RLWrapperTimeouts({ limiter, timeoutMs: REDIS_DEADLINE_MS });
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { LIMITS } from '@uswarm/contract';
+import { policiesOf, type RateSettings } from './policies.js';
+
+const settings: RateSettings = {
+  RATE_IP_PER_S: LIMITS.rates.ip.perSecond,
+  RATE_IP_BURST: LIMITS.rates.ip.burst,
+  RATE_USER_PER_S: LIMITS.rates.user.perSecond,
+  RATE_USER_BURST: LIMITS.rates.user.burst,
+  RATE_SENDS_PER_S: LIMITS.rates.sends.perSecond,
+  RATE_SENDS_BURST: LIMITS.rates.sends.burst,
+};
+
+describe('rate policies', () => {
+  it('are the documented ones unless told otherwise', () => {
+    expect(policiesOf(settings)).toEqual([
+      { name: 'ip', burst: 300, windowS: 3 },
+      { name: 'user', burst: 60, windowS: 3 },
+      { name: 'sends', burst: 20, windowS: 4 },
+    ]);
+  });
+
+  it('are off at no request a second', () => {
+    const policies = policiesOf({ ...settings, RATE_USER_PER_S: 0 });
+    expect(policies.map(({ name }) => name)).toEqual(['ip', 'sends']);
+  });
+
+  it.each([
+    [20, 50],
+    [20, 10],
+  ])('of %d a second cannot burst to %d', (perSecond, burst) => {
+    expect(() => policiesOf({ ...settings, RATE_SENDS_PER_S: perSecond, RATE_SENDS_BURST: burst })).toThrow(
+      'RATE_SENDS_BURST is not a multiple of RATE_SENDS_PER_S',
+    );
+  });
+});

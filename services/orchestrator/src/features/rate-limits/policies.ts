@@ -1,0 +1,42 @@
+import { ConfigError } from '@uswarm/service-kit';
+
+/** What is counted: requests of an address, requests of a user, messages that a user sends. */
+export type RateName = 'ip' | 'user' | 'sends';
+
+/**
+ * So many within a window that begins with the first one: `burst` at once, and `burst / windowS` a second in
+ * the long run.
+ */
+export interface RatePolicy {
+  name: RateName;
+  burst: number;
+  windowS: number;
+}
+
+export interface RateSettings {
+  RATE_IP_PER_S: number;
+  RATE_IP_BURST: number;
+  RATE_USER_PER_S: number;
+  RATE_USER_BURST: number;
+  RATE_SENDS_PER_S: number;
+  RATE_SENDS_BURST: number;
+}
+
+/** The policies in force; one of no requests a second is off. @throws ConfigError */
+export function policiesOf(config: RateSettings): RatePolicy[] {
+  return [
+    policyOf('ip', 'RATE_IP', config.RATE_IP_PER_S, config.RATE_IP_BURST),
+    policyOf('user', 'RATE_USER', config.RATE_USER_PER_S, config.RATE_USER_BURST),
+    policyOf('sends', 'RATE_SENDS', config.RATE_SENDS_PER_S, config.RATE_SENDS_BURST),
+  ].filter((policy) => policy !== undefined);
+}
+
+function policyOf(name: RateName, setting: string, perSecond: number, burst: number): RatePolicy | undefined {
+  if (perSecond === 0) return undefined;
+  const windowS = burst / perSecond;
+  // Windows are whole seconds, and a rate that is not quite the one asked for would be worse than none.
+  if (!Number.isInteger(windowS) || windowS === 0) {
+    throw new ConfigError(`${setting}_BURST is not a multiple of ${setting}_PER_S`);
+  }
+  return { name, burst, windowS };
+}

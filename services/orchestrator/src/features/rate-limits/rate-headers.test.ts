@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { exhaustedField, policyField, quotaField } from './rate-headers.js';
+
+const ip = { name: 'ip', burst: 300, windowS: 3 } as const;
+const user = { name: 'user', burst: 60, windowS: 3 } as const;
+
+describe('rate limit headers', () => {
+  it('name each policy with its quota and window', () => {
+    expect(policyField([ip, user])).toBe('"ip";q=300;w=3, "user";q=60;w=3');
+  });
+
+  it('say what is left, and when all of it is there again, in whole seconds', () => {
+    expect(quotaField({ policy: user, allowed: true, remaining: 59, resetMs: 2_001 })).toBe('"user";r=59;t=3');
+  });
+
+  it('say that nothing is left', () => {
+    expect(exhaustedField('sends', 400)).toBe('"sends";r=0;t=1');
+  });
+});

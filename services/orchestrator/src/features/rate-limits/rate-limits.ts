@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '@uswarm/contract';
+import type { Logger, Registry } from '@uswarm/service-kit';
+import { Counter } from 'prom-client';
+import type { Identity } from '../auth/actor.js';
+import { addressKey } from './address-key.js';
+import { connectCountingRedis } from './counting-redis.js';
+import { createLimiter, type Quota } from './limiter.js';
+import { policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
+
+/** Each counts one more, and is undefined where there is no such limit. @throws ApiError `rate_limited` */
+export interface RateLimits {
+  policies: readonly RatePolicy[];
+  /** A request from this address, whoever sends it. */
+  request(address: string): Promise<Quota | undefined>;
+  /** A request of somebody who showed who it is. */
+  call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
+  /** A message that is stored. */
+  send(userId: string): Promise<Quota | undefined>;
+  close(): void;
+}
+
+export interface RateLimitsDeps {
+  config: RateSettings;
+  /** Where replicas count together; each for itself without. */
+  redisUrl: string | undefined;
+  metrics: Registry;
+  logger: Logger;
+}
+
+/** The rate limits of the API. @throws ConfigError */
+export function createRateLimits({ config, redisUrl, metrics, logger }: RateLimitsDeps): RateLimits {
+  const policies = policiesOf(config);
+  const redis =
+    redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
+  const limiters = new Map(policies.map((policy) => [policy.name, createLimiter(policy, redis)]));
+  const refusals = new Counter({
+    name: 'uswarm_rate_limited_total',
+    help: 'Requests that a rate limit refused.',
+    labelNames: ['limit'],
+    registers: [metrics],
+  });
+
+  async function take(name: RateName, key: string): Promise<Quota | undefined> {
+    const quota = await limiters.get(name)?.(key);
+    if (quota?.allowed !== false) return quota;
+    refusals.inc({ limit: name });
+    throw new ApiError('rate_limited', { extra: { limit: name, retry_after_ms: Math.max(1, quota.resetMs) } });
+  }
+
+  return {
+    policies,
+    request: (address) => take('ip', addressKey(address)),
+    call: ({ issuer, subject }) => take('user', identityKey(issuer, subject)),
+    send: (userId) => take('sends', userId),
+    close: () => redis?.close(),
+  };
+}
+
+/** Who somebody is at the identity provider is nothing to leave in Redis. */
+function identityKey(issuer: string, subject: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('base64url');
+}

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createMetrics, type Logger, createLogger } from '@uswarm/service-kit';
+import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
+import { createClient } from 'redis';
+import { eventually } from '../../../test/eventually.js';
+import { createRateLimits, type RateLimits } from './rate-limits.js';
+
+const BURST = 50;
+/** A window longer than any test. */
+const config = {
+  RATE_IP_PER_S: 0,
+  RATE_IP_BURST: 1,
+  RATE_USER_PER_S: 1,
+  RATE_USER_BURST: BURST,
+  RATE_SENDS_PER_S: 0,
+  RATE_SENDS_BURST: 1,
+};
+const ada = { issuer: 'https://login.example.com', subject: 'ada@example.com' };
+
+describeWith('valkey', 'rate limits of several replicas', () => {
+  let directory: string;
+  let valkey: RunningValkey;
+  let replicas: RateLimits[];
+  let lines: string[];
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'uswarm-rates-'));
+    valkey = await startValkey({ directory });
+    lines = [];
+    replicas = [];
+  });
+  afterEach(async () => {
+    for (const replica of replicas) replica.close();
+    await valkey.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const logger = (): Logger =>
+    createLogger({ service: 'test', destination: { write: (line: string) => void lines.push(line) } });
+  const warnings = (): string[] => lines.filter((line) => line.includes('"level":"warn"'));
+  const open = (redisUrl: string): RateLimits => {
+    const replica = createRateLimits({ config, redisUrl, metrics: createMetrics('test'), logger: logger() });
+    replicas.push(replica);
+    return replica;
+  };
+  /** What Redis has counted; nobody but a replica that is connected writes there. */
+  async function counted(): Promise<number> {
+    const client = createClient({ url: valkey.url });
+    await client.connect();
+    const keys = await client.keys('uswarm:rate:user:*');
+    const values = await Promise.all(keys.map((key) => client.get(key)));
+    await client.close();
+    return values.reduce((sum, value) => sum + Number(value), 0);
+  }
+  /** Two that count in Redis, by now; each has counted at least once. */
+  async function twoConnected(): Promise<[RateLimits, RateLimits]> {
+    const pair: [RateLimits, RateLimits] = [open(valkey.url), open(valkey.url)];
+    for (const [index, replica] of pair.entries()) {
+      const seen = async () => {
+        await replica.call({ issuer: 'warm-up', subject: `${index}` });
+        return counted();
+      };
+      const before = await counted();
+      expect(await eventually(seen, (count) => count > before)).toBeGreaterThan(before);
+    }
+    return pair;
+  }
+  const take = (replica: RateLimits): Promise<boolean> =>
+    replica.call(ada).then(
+      () => true,
+      () => false,
+    );
+  /** How many of so many, all at once and by turns of the replicas, are let through. */
+  async function letThrough(over: RateLimits[], count: number): Promise<number> {
+    const taken = Array.from({ length: count }, (_, n) => take(over[n % over.length]!));
+    return (await Promise.all(taken)).filter(Boolean).length;
+  }
+
+  it('are one limit', async () => {
+    expect(await letThrough(await twoConnected(), 3 * BURST)).toBe(BURST);
+  });
+
+  it('leave nothing in Redis that says who somebody is, and nothing for ever', async () => {
+    const [one] = await twoConnected();
+    await one.call(ada);
+    const client = createClient({ url: valkey.url });
+    await client.connect();
+    const keys = await client.keys('*');
+    const times = await Promise.all(keys.map((key) => client.ttl(key)));
+    await client.close();
+    expect(keys.length).toBeGreaterThanOrEqual(2);
+    expect(keys.join()).not.toContain('ada');
+    expect(times.filter((seconds) => seconds < 0 || seconds > BURST)).toEqual([]);
+  });
+
+  it('go on, each replica for itself, when Redis is killed, and come together again', async () => {
+    const pair = await twoConnected();
+    expect(await letThrough(pair, 10)).toBe(10);
+    await valkey.kill();
+    // Not one is refused because of that, and the limit still is one.
+    expect(await letThrough([pair[0]], BURST + 20)).toBe(BURST);
+    expect(await letThrough([pair[1]], BURST + 20)).toBe(BURST);
+    expect(warnings()).toHaveLength(2);
+    expect(warnings().join()).toContain('rates are counted in this process alone');
+    await valkey.restart();
+    const before = await counted();
+    const probe = async () => {
+      for (const [index, replica] of pair.entries()) {
+        await replica.call({ issuer: 'after', subject: `${index} ${crypto.randomUUID()}` });
+      }
+      return counted();
+    };
+    expect(await eventually(probe, (count) => count >= before + 2)).toBeGreaterThanOrEqual(before + 2);
+    expect(lines.join('')).toContain('rates are counted together again');
+  });
+
+  it('go on when Redis hangs', async () => {
+    const [one] = await twoConnected();
+    process.kill(valkey.pid, 'SIGSTOP');
+    try {
+      expect(await letThrough([one], BURST + 20)).toBe(BURST);
+    } finally {
+      process.kill(valkey.pid, 'SIGCONT');
+    }
+  });
+
+  it('go on when Redis refuses, and say so once', async () => {
+    const admin = createClient({ url: valkey.url });
+    await admin.connect();
+    await admin.sendCommand(['ACL', 'SETUSER', 'channels', 'on', '>secret', '&ws:*', '+@pubsub', '+@connection']);
+    await admin.close();
+    const url = new URL(valkey.url);
+    url.username = 'channels';
+    url.password = 'secret';
+    const replica = open(url.href);
+    const refused = async () => {
+      await replica.call({ issuer: 'warm-up', subject: 'x' });
+      return warnings();
+    };
+    expect((await eventually(refused, (seen) => seen.length > 0)).join()).toContain('NOPERM');
+    expect(await letThrough([replica], BURST + 20)).toBe(BURST);
+    expect(warnings()).toHaveLength(1);
+    expect(lines.join('')).not.toContain('secret');
+  });
+
+  it('are there from the first request on, also before Redis is', async () => {
+    await valkey.kill();
+    expect(await letThrough([open(valkey.url)], BURST + 20)).toBe(BURST);
+  });
+});

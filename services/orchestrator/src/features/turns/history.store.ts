@@ -1,0 +1,63 @@
+import { LIMITS } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import { type Said, saidText } from './said-text.js';
+
+export interface HistoryRow {
+  id: string;
+  role: 'user' | 'agent';
+  agent_id: string | null;
+  text: string;
+}
+
+/** So many replies to older questions can stand among the newest messages. */
+const LATE_REPLIES = 2 * LIMITS.queuedTurns;
+
+/** What is further away than this is not looked at, however many tools were used meanwhile. */
+const NEAR = 2_000;
+
+/** What says something to a model. */
+const SPEAKS = sql`
+  (m.content ->> 'type' = 'action_card'
+    OR m.content ->> 'type' = 'text' AND (m.content ->> 'text' <> '' OR m.attachments <> '[]'))
+  AND m.role IN ('user', 'agent') AND m.status <> 'failed'`;
+
+const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.turn_id`;
+
+/**
+ * What was said up to the question, newest first. What a turn said stands behind its own question, also where the
+ * next question came before it; what answers this question is left out. Reads only what is near, however long the
+ * conversation is.
+ */
+export async function readHistory(
+  database: Database,
+  question: { conversationId: string; messageId: string },
+  limit: number,
+): Promise<HistoryRow[]> {
+  const asked = sql`(SELECT seq FROM messages WHERE id = ${question.messageId})`;
+  const { rows } = await sql<Omit<HistoryRow, 'text'> & Said>`
+    WITH nearest AS MATERIALIZED (
+      SELECT ${COLUMNS} FROM (
+        SELECT * FROM messages m WHERE m.conversation_id = ${question.conversationId} AND m.seq <= ${asked}
+        ORDER BY m.seq DESC LIMIT ${NEAR}
+      ) m
+      WHERE ${SPEAKS}
+      ORDER BY m.seq DESC LIMIT ${limit + LATE_REPLIES}
+    ), late AS (
+      SELECT ${COLUMNS} FROM nearest n JOIN turns t ON t.user_message_id = n.id JOIN messages m ON m.id = t.reply_message_id
+      WHERE m.seq > ${asked} AND ${SPEAKS}
+      UNION ALL
+      SELECT ${COLUMNS} FROM nearest n JOIN turns t ON t.user_message_id = n.id
+      JOIN messages m ON m.turn_id = t.id AND m.turn_key IS NOT NULL
+      WHERE m.seq > ${asked} AND ${SPEAKS}
+    )
+    SELECT said.id, said.role, said.agent_id, said.content, said.attachments
+    FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) said
+    LEFT JOIN turns replying ON replying.reply_message_id = said.id
+    LEFT JOIN turns writing ON writing.id = said.turn_id
+    LEFT JOIN messages question ON question.id = coalesce(replying.user_message_id, writing.user_message_id)
+    WHERE question.id IS DISTINCT FROM ${question.messageId}::uuid
+    ORDER BY coalesce(question.seq, said.seq) DESC, said.seq DESC
+    LIMIT ${limit}`.execute(database);
+  return rows.map(({ id, role, agent_id, ...said }) => ({ id, role, agent_id, text: saidText(said) }));
+}

@@ -1,0 +1,22 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { RunningTurn } from './turns.store.js';
+
+/** Has the runtime end a turn, in its own time; nobody waits for it, and where it cannot be asked it is not. */
+export type StopInRuntime = (workspaceId: string, turn: Pick<RunningTurn, 'id' | 'generation'>) => void;
+
+export function createStopInRuntime(
+  runtimes: Pick<RuntimeStore, 'get'>,
+  client: Pick<RuntimeClient, 'stopTurn'>,
+  logger: Logger,
+): StopInRuntime {
+  async function stop(...[workspaceId, { id: turnId, generation }]: Parameters<StopInRuntime>): Promise<void> {
+    const runtime = await runtimes.get(workspaceId);
+    if (runtime?.phase !== 'Ready' || runtime.address === null) return;
+    await client.stopTurn({ workspaceId, address: runtime.address }, { turnId, generation });
+  }
+  return (workspaceId, turn) => {
+    stop(workspaceId, turn).catch((error: unknown) => logger.debug({ err: error, turn: turn.id }, 'not stopped'));
+  };
+}

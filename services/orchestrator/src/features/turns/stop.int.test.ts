@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
+import { eventually } from '../../../test/eventually.js';
+import { storedRows } from '../../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { LeaseLost } from './turn-writer.js';
+
+const body = (text: string) => ({ content: { type: 'text', text } });
+
+describe('stopping a reply that waits', () => {
+  let uswarm: TestOrchestrator;
+  let taker: TurnTaker;
+  let user: TestUser;
+  let home: Home;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    taker = createTurnTaker(uswarm.database);
+  });
+  beforeEach(async () => {
+    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const ask = async (text: string) =>
+    (await user.post<{ data: MessageData }>(home.messages, body(text), 201)).body.data.id;
+  const pathOf = (id: string, workspace = home.workspace) => `${workspace}/messages/${id}/stop`;
+  const stop = (id: string) => user.post(pathOf(id), undefined, 204);
+  const refusal = (id: string) => user.refusal('POST', pathOf(id));
+  const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
+  const turns = async () =>
+    (
+      await uswarm.database
+        .selectFrom('turns')
+        .select(['status', 'stop_requested'])
+        .where('workspace_id', '=', home.workspaceId)
+        .orderBy('created_at')
+        .execute()
+    ).map(({ status, stop_requested }) => (stop_requested ? `${status}, to be stopped` : status));
+
+  it('POST …/messages/{mid}/stop answers 204: it ends at once, and says so', async () => {
+    const question = await ask('why?');
+    expect((await stop(question)).body).toBeUndefined();
+    expect(await turns()).toEqual(['stopped']);
+    expect(await messages()).toMatchObject([
+      { id: question, extended_status: 'failed' },
+      { role: 'agent', extended_status: 'failed', content: { type: 'text', text: 'The reply was stopped.' } },
+    ]);
+    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    expect(events.at(-1)).toMatchObject({ event: 'message.done', payload: { status: 'failed' } });
+  });
+
+  it('leaves nothing to do, and the agent is no error', async () => {
+    await stop(await ask('why?'));
+    const work = uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn');
+    const agent = uswarm.database
+      .selectFrom('agents')
+      .select('activity')
+      .where('id', '=', home.agents[0]?.id ?? '');
+    expect([await work.execute(), await agent.executeTakeFirst()]).toEqual([[], { activity: 'online' }]);
+  });
+
+  it('that waits behind another leaves that one alone', async () => {
+    const first = await ask('one');
+    const writer = await taker.writerOf(await taker.claim());
+    await writer.begin();
+    const second = await ask('two');
+    await stop(second);
+    expect(await turns()).toEqual(['running', 'stopped']);
+    await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'One.', errorCode: null });
+    const outcome = (await messages()).map(({ id, role, extended_status }) => [
+      role,
+      id === first || id === second,
+      extended_status,
+    ]);
+    expect(outcome).toEqual([
+      ['user', true, 'delivered'],
+      ['agent', false, 'delivered'],
+      ['user', true, 'failed'],
+      ['agent', false, 'failed'],
+    ]);
+  });
+
+  it('takes it from a worker that is about to begin', async () => {
+    const question = await ask('why?');
+    const writer = await taker.writerOf(await taker.claim());
+    await stop(question);
+    await expect(writer.begin()).rejects.toThrow(LeaseLost);
+  });
+
+  it('at the same time as it begins, does the one or the other', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const question = await ask('why?');
+      const work = await taker.claim();
+      const writer = await taker.writerOf(work);
+      const [began] = await Promise.all([
+        writer.begin().then(
+          () => true,
+          () => false,
+        ),
+        stop(question),
+      ]);
+      expect((await turns()).at(-1)).toBe(began ? 'running, to be stopped' : 'stopped');
+      await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    }
+  });
+
+  it('that runs only asks for it: whoever writes it ends it', async () => {
+    const question = await ask('why?');
+    const writer = await taker.writerOf(await taker.claim());
+    const { replyId } = await writer.begin();
+    for (const id of [question, replyId]) await stop(id);
+    expect(await turns()).toEqual(['running, to be stopped']);
+    await writer.finish({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'Becau', errorCode: null });
+    expect((await messages())[1]).toMatchObject({ id: replyId, status: 'failed', extended_status: 'incomplete' });
+  });
+
+  it('turn_not_running: one that has ended, in whatever way', async () => {
+    const [answered, stopped] = [await ask('one'), await ask('two')];
+    await stop(stopped);
+    const writer = await taker.writerOf(await taker.claim());
+    const { replyId } = await writer.begin();
+    await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'One.', errorCode: null });
+    const before = await storedRows(uswarm.database);
+    for (const id of [answered, replyId, stopped]) expect(await refusal(id)).toBe('turn_not_running');
+    expect(await storedRows(uswarm.database)).toEqual(before);
+  });
+
+  it('twenty times at once, ends it once', async () => {
+    const question = await ask('why?');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => user.raw<{ code?: string }>({ method: 'POST', path: pathOf(question) })),
+    );
+    const outcomes = new Set(answers.map(({ status, body: answer }) => answer?.code ?? status));
+    expect([...outcomes].every((outcome) => outcome === 204 || outcome === 'turn_not_running')).toBe(true);
+    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    expect(events.filter(({ event }) => event === 'message.done')).toHaveLength(1);
+  });
+
+  it('of somebody else is not found, and goes on', async () => {
+    const question = await ask('why?');
+    const stranger = await uswarm.user();
+    const own = await uswarm.home(stranger);
+    for (const path of [
+      pathOf(question),
+      pathOf(question, own.workspace),
+      pathOf(crypto.randomUUID(), own.workspace),
+    ]) {
+      expect(await stranger.refusal('POST', path)).toMatch(/^(workspace|message)_not_found$/);
+    }
+    expect(await turns()).toEqual(['queued']);
+  });
+});
+
+describe('stopping a reply that is being written', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({
+      environment: { RUNTIME_WORKERS: '1', TURN_WORKERS: '2', USWARM_DEMO_DELAY_MS: '100' },
+    });
+  });
+  afterAll(() => uswarm.close());
+
+  /** Words enough for minutes. */
+  const LONG = Array.from({ length: 2_000 }, (_, n) => `word${n}`).join(' ');
+
+  it('ends it soon, with what it says by then; the next question is answered', async () => {
+    const user = await uswarm.user();
+    const home = await uswarm.home(user);
+    const chunks: string[] = [];
+    await uswarm.bus.subscribe(home.workspaceId, (envelope) => {
+      if (envelope.event === 'message.chunk') chunks.push(envelope.payload.chunk);
+    });
+    const question = await user.post<{ data: MessageData }>(home.messages, body(LONG), 201);
+    await eventually(
+      () => chunks.length,
+      (count) => count > 2,
+      60_000,
+    );
+    await user.post(`${home.workspace}/messages/${question.body.data.id}/stop`, undefined, 204);
+    const reply = async () =>
+      (await user.get<MessagePage>(home.messages)).body.data.find(({ role }) => role === 'agent');
+    const ended = await eventually(reply, (message) => message?.extended_status === 'incomplete', 15_000);
+    expect(ended).toMatchObject({ status: 'failed', extended_status: 'incomplete', content: { type: 'text' } });
+    const text = ended?.content.type === 'text' ? ended.content.text : '';
+    expect([text.startsWith('[demo] You'), text.endsWith('word1999')]).toEqual([true, false]);
+    await user.post(home.messages, body('and now?'), 201);
+    const next = await eventually(reply, (message) => message?.extended_status === 'delivered', 30_000);
+    expect(next?.content).toMatchObject({ text: expect.stringContaining('and now?') });
+  }, 120_000);
+});

@@ -1,0 +1,82 @@
+import { ApiError } from '@uswarm/contract';
+import type { Database } from '../../database/database.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { MessageStore } from '../messages/messages.store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { LiveEvents, LiveEventsPlace } from './live-events.js';
+import { STOPPED_SENTENCE } from './reply.js';
+import type { StopInRuntime } from './stop-in-runtime.js';
+import { TURN_WORK } from './turn-queue.js';
+import { createTurnWriter, LeaseLost, type TurnWriterDeps } from './turn-writer.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
+
+export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'work'> {
+  messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;
+  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'ofMessage' | 'status' | 'requestStop'>;
+  work: TurnWriterDeps['work'] & Pick<WorkStore, 'lock' | 'takeOver'>;
+  access: WorkspaceAccess;
+  stopInRuntime: StopInRuntime;
+  /** Has whoever waits with the turn look at it now. */
+  hurryTurns: (workspaceId: string) => Promise<void>;
+  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+}
+
+export interface StopService {
+  /**
+   * Ends a reply, named by itself or by the question that it answers. One that is being written ends soon, with
+   * what it says by then; one that waits ends at once.
+   *
+   * @throws ApiError `message_not_found`, `turn_not_running`
+   */
+  stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
+}
+
+/** Long enough to write how it ends. */
+const LEASE_MS = 10_000;
+
+export function createStopService(deps: StopServiceDeps): StopService {
+  const { transaction, messages, turns, work, access } = deps;
+
+  async function requireTurn(workspaceId: string, messageId: string): Promise<TurnRow> {
+    const [message] = await messages.find([messageId]);
+    if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+    const turn = await turns.ofMessage(workspaceId, messageId);
+    if (turn === undefined) throw new ApiError('turn_not_running');
+    return turn;
+  }
+
+  /** @returns the lease of one that waits, which is ours now; undefined where it runs and was told to end */
+  async function decide({ id }: TurnRow, tx: Database): Promise<LeasedWork | undefined> {
+    // What begins or ends a turn holds this lock, so that the status below is the last word.
+    const waits = await work.lock(TURN_WORK, id, tx);
+    const status = await turns.status(id, tx);
+    if (!waits || (status !== 'queued' && status !== 'running')) throw new ApiError('turn_not_running');
+    if (status === 'queued') return work.takeOver(TURN_WORK, id, LEASE_MS, tx);
+    await turns.requestStop(id, tx);
+    return undefined;
+  }
+
+  async function endWaiting(turn: TurnRow, lease: LeasedWork): Promise<void> {
+    const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
+    const ended = await createTurnWriter(deps, turn, lease).abandon('stopped', STOPPED_SENTENCE, 'stopped');
+    if (ended.activity === undefined) return;
+    deps.live({ workspaceId, conversationId, agentId }).status(ended.activity, ended.seq);
+  }
+
+  return {
+    async stop(userId, workspaceId, messageId) {
+      await access.require(userId, workspaceId);
+      const turn = await requireTurn(workspaceId, messageId);
+      const lease = await transaction((tx) => decide(turn, tx));
+      if (lease !== undefined) {
+        await endWaiting(turn, lease).catch((error: unknown) => {
+          // Somebody else stops it too, and took it from us for that.
+          if (!(error instanceof LeaseLost)) throw error;
+        });
+        return;
+      }
+      deps.stopInRuntime(workspaceId, turn);
+      await deps.hurryTurns(workspaceId);
+    },
+  };
+}

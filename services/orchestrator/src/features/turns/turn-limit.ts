@@ -1,0 +1,23 @@
+import type { LimitReached } from '../usage/usage-limits.js';
+import type { FinishedReply } from './turn-writer.js';
+
+export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
+
+/** What the conversation shows when the tokens of the period are used up. */
+export function limitNote({ scope, resets_at }: LimitReached): string {
+  const whose = scope === 'user' ? 'your plan' : 'this workspace';
+  return `The token limit of ${whose} for this month is reached. It begins anew on ${resets_at.slice(0, 10)} (UTC).`;
+}
+
+export const LIMIT_SENTENCE = 'This could not be answered: the token limit of this month is reached.';
+
+/** How a reply ends that was stopped because of the limit: what it says already stays. Pure. */
+export function limitedReply(text: string): FinishedReply {
+  const incomplete = text !== '';
+  return {
+    turnStatus: 'failed',
+    messageStatus: incomplete ? 'incomplete' : 'failed',
+    text: incomplete ? text : LIMIT_SENTENCE,
+    errorCode: TOKEN_LIMIT_REACHED,
+  };
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { upload } from '../../../test/uploads.js';
+import type { Transact } from '../../database/database.js';
+import { type Attachments, createAttachments } from './attachments.js';
+import { createUploadStore } from './uploads.store.js';
+
+const UNKNOWN = '0192d3a4-0000-7000-8000-000000000000';
+
+describe('attachments', () => {
+  let uswarm: TestOrchestrator;
+  let attachments: Attachments;
+  let user: TestUser;
+  let userId: string;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+    const links = { url: (id: string) => `signed/${id}` };
+    attachments = createAttachments({ store: createUploadStore(uswarm.database), links });
+    user = await uswarm.user();
+    userId = await idOf(user);
+  });
+  afterAll(() => uswarm.close());
+
+  const idOf = async ({ email }: TestUser): Promise<string> =>
+    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+  const transaction: Transact = (run) => uswarm.database.transaction().execute(run);
+  const resolve = (owner: string, ids: string[]) => transaction((tx) => attachments.resolve(owner, ids, tx));
+
+  it('are what the upload is, whatever a client says, and have their link only when they are shown', async () => {
+    const { url: _, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
+    const [stored] = await resolve(userId, [uploaded.id]);
+    expect(stored).toEqual(uploaded);
+    expect(stored && attachments.render(stored)).toEqual({ ...uploaded, url: `signed/${uploaded.id}` });
+  });
+
+  it('come in the order asked for, each once', async () => {
+    const ids = [];
+    for (const content of ['1', '2', '3']) ids.push((await upload(user, { content })).id);
+    const [one = '', two = '', three = ''] = ids;
+    const resolved = await resolve(userId, [three, one, three, two]);
+    expect(resolved.map(({ id }) => id)).toEqual([three, one, two]);
+  });
+
+  it('are none where none are asked for', async () => {
+    expect(await resolve(userId, [])).toEqual([]);
+  });
+
+  it('of somebody else are as unknown as those that do not exist', async () => {
+    const own = await upload(user, { content: 'x' });
+    const stranger = await uswarm.user();
+    const foreign = await upload(stranger, { content: 'x' });
+    for (const id of [foreign.id, UNKNOWN]) {
+      await expect(resolve(userId, [own.id, id])).rejects.toMatchObject({ code: 'attachment_invalid' });
+    }
+  });
+
+  it('of a message that is being stored do not keep its account from being deleted', async () => {
+    const leaving = await uswarm.user();
+    const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await idOf(leaving)];
+    const storing = transaction(async (tx) => {
+      const stored = await attachments.resolve(owner, [id], tx);
+      expect((await leaving.delete('/v1/auth/delete', {}, 204)).status).toBe(204);
+      await attachments.attach(UNKNOWN, stored, tx);
+    });
+    // The message has nothing to be stored in any more.
+    await expect(storing).rejects.toThrow(/foreign key/);
+  });
+
+  it('of two messages that name the same files in another order go to both', async () => {
+    const ids: string[] = [];
+    for (const content of ['1', '2', '3', '4']) ids.push((await upload(user, { content })).id);
+    const { messages } = await uswarm.home(user);
+    const send = async (): Promise<string> =>
+      (await user.post<{ data: MessageData }>(messages, { content: { type: 'text', text: 'x' } }, 201)).body.data.id;
+    const attach = (messageId: string, uploadIds: string[]) =>
+      transaction(async (tx) => attachments.attach(messageId, await attachments.resolve(userId, uploadIds, tx), tx));
+    for (let round = 0; round < 5; round += 1) {
+      const [one, two] = [await send(), await send()];
+      await Promise.all([attach(one, ids), attach(two, ids.toReversed())]);
+    }
+    const rows = await uswarm.database.selectFrom('message_attachments').select('upload_id').execute();
+    expect(rows).toHaveLength(40);
+  });
+});

@@ -1,0 +1,62 @@
+import type { AttachmentType } from '@uswarm/contract';
+import { fileTypeFromBuffer } from 'file-type';
+
+/** How much of a file is looked at to tell what it is. */
+export const SNIFFED_BYTES = 4_100;
+
+const UNKNOWN = 'application/octet-stream';
+
+/** The media type that the first bytes speak of; what a client says of it is not asked. */
+export async function sniffMediaType(head: Buffer): Promise<string> {
+  const found = await fileTypeFromBuffer(head).catch(() => undefined);
+  if (found !== undefined) return found.mime;
+  return isText(head) ? textType(head) : UNKNOWN;
+}
+
+/** UTF-8 without control characters; the last character may be cut off. */
+function isText(head: Buffer): boolean {
+  if (head.length === 0) return false;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Markup is told apart from text, because a browser that trusts the type would run it. */
+function textType(head: Buffer): string {
+  const start = new TextDecoder().decode(head).trimStart().toLowerCase();
+  if (/^<svg[\s>]/.test(start) || /^<\?xml[^>]*>\s*(<!doctype svg|<svg)/.test(start)) return 'image/svg+xml';
+  if (start.startsWith('<?xml')) return 'application/xml';
+  return /^<(!doctype html|!--|[a-z][\w:-]*[\s/>])/.test(start) ? 'text/html' : 'text/plain';
+}
+
+/** spec: orchestrator §2.1 */
+export function attachmentType(mediaType: string): AttachmentType {
+  if (mediaType === 'image/svg+xml') return 'file';
+  const [family] = mediaType.split('/');
+  return family === 'image' || family === 'video' || family === 'audio' ? family : 'file';
+}
+
+const INERT = new Set([
+  'application/pdf',
+  'application/zip',
+  'image/apng',
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/heic',
+  'image/heif',
+  'image/jpeg',
+  'image/png',
+  'image/tiff',
+  'image/webp',
+  'text/plain',
+]);
+
+/** As what a file is handed out: no type that a browser would run, so only those known to be inert. */
+export function servedType(mediaType: string): string {
+  if (mediaType === 'text/plain') return 'text/plain; charset=utf-8';
+  return INERT.has(mediaType) || /^(audio|video)\//.test(mediaType) ? mediaType : UNKNOWN;
+}

@@ -1,0 +1,122 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { ApiError } from '@uswarm/contract';
+import type { Logger } from '@uswarm/service-kit';
+import type { Database, Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
+import { cleanName } from './file-names.js';
+import type { ObjectStore } from './object-store.js';
+import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_WORK } from './upload-keeping.js';
+import type { UploadRow, UploadStore } from './uploads.store.js';
+
+/** A file while it comes in. */
+export interface IncomingFile {
+  name: string | undefined;
+  /** Fails where the file is too large or breaks off. */
+  content: Readable;
+  /** Settles with the request that carries the file; rejects where that breaks off after it. */
+  complete: Promise<void>;
+}
+
+export interface ReceptionDeps {
+  transaction: Transact;
+  store: Pick<UploadStore, 'insert' | 'lockUser' | 'storedBytes' | 'finish' | 'delete'>;
+  work: Pick<WorkStore, 'enqueue' | 'cancel'>;
+  objects: Pick<ObjectStore, 'put' | 'remove'>;
+  /** Bytes that all files of a user may have. */
+  bytesPerUser: number;
+  logger: Logger;
+}
+
+/**
+ * The row comes first and says that a file is on its way, so that whatever a crash leaves is found by
+ * the work that is due when no upload takes that long. The object comes second; that it is there in
+ * full is said last.
+ */
+export async function receiveFile(deps: ReceptionDeps, userId: string, file: IncomingFile): Promise<UploadRow> {
+  const { transaction, store } = deps;
+  const id = randomUUIDv7();
+  if ((await store.storedBytes(userId)) >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
+  await transaction(async (tx) => {
+    if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
+    await store.insert(id, userId, tx);
+    await lookAgain(deps, id, ABANDONED_AFTER_MS, tx);
+  });
+  try {
+    const upload = await storeObject(deps, id, file);
+    await file.complete;
+    await transaction((tx) => admit(deps, userId, upload, tx));
+    return upload;
+  } catch (error) {
+    await forget(deps, id);
+    throw error;
+  }
+}
+
+function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Database): Promise<void> {
+  return work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs }, tx);
+}
+
+/** Under the lock of the user, so that two files which end at once cannot both take the last of the room. */
+async function admit(deps: ReceptionDeps, userId: string, upload: UploadRow, tx: Database): Promise<void> {
+  const { store, bytesPerUser } = deps;
+  if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
+  if ((await store.storedBytes(userId, tx)) + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
+  if (!(await store.finish(upload, tx))) throw new ApiError('internal_error');
+  await lookAgain(deps, upload.id, ORPHANED_AFTER_MS, tx);
+}
+
+/** @throws what the content fails with; ApiError `service_unavailable` where the store does */
+async function storeObject({ objects }: ReceptionDeps, id: string, file: IncomingFile): Promise<UploadRow> {
+  const chunks = file.content.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  const { head, start } = await readHead(chunks);
+  const mediaType = await sniffMediaType(head);
+  let size = 0;
+  async function* counted(): AsyncGenerator<Buffer> {
+    for (let chunk = start.shift(); chunk !== undefined; chunk = start.shift() ?? (await next(chunks))) {
+      size += chunk.length;
+      yield chunk;
+    }
+  }
+  try {
+    await objects.put(id, Readable.from(counted(), { objectMode: false }));
+  } catch (error) {
+    if (file.content.errored !== null) throw file.content.errored;
+    throw new ApiError('service_unavailable', { cause: error });
+  }
+  return { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
+}
+
+async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+  const result = await chunks.next();
+  return result.done === true ? undefined : result.value;
+}
+
+/** Takes chunks until there is enough of them to tell what the file is. */
+async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
+  const start: Buffer[] = [];
+  for (let length = 0; length < SNIFFED_BYTES;) {
+    const chunk = await next(chunks);
+    if (chunk === undefined) break;
+    start.push(chunk);
+    length += chunk.length;
+  }
+  return { head: Buffer.concat(start).subarray(0, SNIFFED_BYTES), start };
+}
+
+/** The object first: were the row gone before, nothing would lead to the object any more. */
+async function forget({ objects, store, work, transaction, logger }: ReceptionDeps, id: string): Promise<void> {
+  try {
+    await objects.remove(id);
+    await transaction(async (tx) => {
+      await store.delete(id, tx);
+      await work.cancel(UPLOAD_WORK, id, tx);
+    });
+  } catch (error) {
+    logger.warn(
+      { err: error, upload: id },
+      'a file that was not taken in could not be removed; it is tried again later',
+    );
+  }
+}

@@ -1,0 +1,276 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApiError, type MessageData } from '@uswarm/contract';
+import { silentLogger } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { eventually } from '../../../test/eventually.js';
+import { rowsWith } from '../../../test/stored.js';
+import {
+  first,
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { download, linkRefusal, upload } from '../../../test/uploads.js';
+import type { Transact } from '../../database/database.js';
+import { createStores, type Stores } from '../../stores.js';
+import { createUpkeep } from '../../upkeep.js';
+import { createAttachments } from './attachments.js';
+import { createFileObjects } from './file-objects.js';
+import type { ObjectStore } from './object-store.js';
+import { createUploadKeeping, UPLOAD_WORK } from './upload-keeping.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('what becomes of uploads', () => {
+  let uswarm: TestOrchestrator;
+  let folder: string;
+  let stores: Stores;
+  let objects: ObjectStore;
+  let user: TestUser;
+  let userId: string;
+  let home: Home;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-keeping-'));
+    uswarm = await startTestOrchestrator({ environment: { OBJECT_DIRECTORY: folder } });
+    stores = createStores(uswarm.database);
+    objects = createFileObjects(folder);
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    const row = uswarm.database.selectFrom('users').select('id').where('email', '=', user.email);
+    userId = (await row.executeTakeFirstOrThrow()).id;
+  });
+  const closers: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close();
+  });
+
+  const transaction: Transact = (run) => uswarm.database.transaction().execute(run);
+  const links = { url: (id: string) => `/v1/uploads/${id}` };
+  const attach = (messageId: string, uploadIds: string[]) =>
+    transaction(async (tx) => {
+      const attachments = createAttachments({ store: stores.uploads, links });
+      const resolved = await attachments.resolve(userId, uploadIds, tx);
+      await attachments.attach(messageId, resolved, tx);
+      return resolved;
+    });
+  const send = async (): Promise<string> => {
+    const draft = { content: { type: 'text', text: 'see the file' } };
+    return (await user.post<{ data: MessageData }>(home.messages, draft, 201)).body.data.id;
+  };
+  const keeping = (store: ObjectStore = objects) =>
+    createUploadKeeping({ transaction, store: stores.uploads, work: stores.work, objects: store });
+  /** Lets the upkeep of uploads run, as the orchestrator does, until the test ends. */
+  const keep = (store?: ObjectStore): void => {
+    const upkeep = createUpkeep({
+      store: stores.work,
+      logger: silentLogger,
+      workers: 4,
+      pollMs: 50,
+      handlers: { [UPLOAD_WORK]: keeping(store) },
+    });
+    closers.push(upkeep.close);
+  };
+  const age = async (id: string, ms: number): Promise<void> => {
+    const past = sql<Date>`now() - ${ms} * interval '1 millisecond'`;
+    // kysely's type of created_at says that nobody changes it, and nobody but a test does.
+    await sql`UPDATE uploads SET created_at = ${past} WHERE id = ${id}`.execute(uswarm.database);
+    await uswarm.database
+      .updateTable('work')
+      .set({ run_at: sql`now()` })
+      .where('subject_id', '=', id)
+      .execute();
+  };
+  /** Which of the three traces of an upload there are. */
+  const traces = async (id: string): Promise<string[]> => {
+    const [row] = await uswarm.database.selectFrom('uploads').select('id').where('id', '=', id).execute();
+    const [work] = await uswarm.database.selectFrom('work').select('kind').where('subject_id', '=', id).execute();
+    const files = (await readdir(folder, { recursive: true })).some((name) => name.includes(id));
+    return [...(row ? ['row'] : []), ...(work ? ['work'] : []), ...(files ? ['file'] : [])];
+  };
+  const gone = (id: string) =>
+    eventually(
+      () => traces(id),
+      (found) => found.length === 0,
+    );
+  const settled = (id: string) =>
+    eventually(
+      () => traces(id),
+      (found) => !found.includes('work'),
+    );
+
+  it('a file that no message took goes after a day, with its row', async () => {
+    const [old, young] = [await upload(user, { content: 'old' }), await upload(user, { content: 'young' })];
+    await age(old.id, 24 * HOUR_MS);
+    await age(young.id, 23 * HOUR_MS);
+    keep();
+    expect(await gone(old.id)).toEqual([]);
+    expect(await traces(young.id)).toEqual(['row', 'work', 'file']);
+  });
+
+  it('a file of a message stays, however old, and is not looked at again', async () => {
+    const { id, url } = await upload(user, { content: 'kept' });
+    await attach(await send(), [id]);
+    await age(id, 1_000 * HOUR_MS);
+    keep();
+    expect(await settled(id)).toEqual(['row', 'file']);
+    expect(String((await download(uswarm.url, url)).bytes)).toBe('kept');
+  });
+
+  it.each([
+    [
+      'its message',
+      'messages',
+      () => sql`id = (SELECT max(id::text)::uuid FROM messages WHERE conversation_id = ${home.conversationId})`,
+    ],
+    ['its conversation', 'conversations', () => sql`id = ${home.conversationId}`],
+    ['its workspace', 'workspaces', () => sql`id = ${home.workspaceId}`],
+  ] as const)('a file goes with %s, at once', async (_what, table, where) => {
+    const { id } = await upload(user, { content: 'x' });
+    await attach(await send(), [id]);
+    keep();
+    await age(id, 0);
+    expect(await settled(id)).toEqual(['row', 'file']);
+    await sql`DELETE FROM ${sql.table(table)} WHERE ${where()}`.execute(uswarm.database);
+    expect(await gone(id)).toEqual([]);
+  });
+
+  it('a file of two messages stays with the second one', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    const [one, two] = [await send(), await send()];
+    for (const message of [one, two]) await attach(message, [id]);
+    keep();
+    await uswarm.database.deleteFrom('messages').where('id', '=', one).execute();
+    expect(await settled(id)).toEqual(['row', 'file']);
+    await uswarm.database.deleteFrom('messages').where('id', '=', two).execute();
+    expect(await gone(id)).toEqual([]);
+  });
+
+  it('the name goes with the account, in the same transaction, and everything else soon after', async () => {
+    const name = `${crypto.randomUUID()}.txt`;
+    const [loose, sent] = [await upload(user, { content: 'a', name }), await upload(user, { content: 'b', name })];
+    await attach(await send(), [sent.id]);
+    await user.delete('/v1/auth/delete', {}, 204);
+    expect(await rowsWith(uswarm.database, [name])).toEqual([]);
+    const rows = await rowsWith(uswarm.database, [userId]);
+    expect(rows.filter((row) => row.startsWith('uploads'))).toEqual([]);
+    expect(await linkRefusal(uswarm.url, loose.url)).toBe('upload_not_found');
+    keep();
+    expect([await gone(loose.id), await gone(sent.id)]).toEqual([[], []]);
+  });
+
+  it('what a crash left of an upload goes after an hour', async () => {
+    const id = crypto.randomUUID();
+    const content = new Readable({ read: () => undefined });
+    const putting = objects.put(id, content);
+    content.push('half');
+    await transaction(async (tx) => {
+      await stores.uploads.insert(id, userId, tx);
+      await stores.work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
+    });
+    expect(
+      await eventually(
+        () => traces(id),
+        (found) => found.length === 3,
+      ),
+    ).toEqual(['row', 'work', 'file']);
+    await age(id, HOUR_MS);
+    keep();
+    expect(await gone(id)).toEqual([]);
+    content.destroy(new Error('crash'));
+    await expect(putting).rejects.toThrow('crash');
+  });
+
+  it('a removal that fails or crashes behind the file is done again', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    await age(id, 24 * HOUR_MS);
+    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    const failing = {
+      ...objects,
+      remove: async (key: string) => {
+        await objects.remove(key);
+        throw new Error('crash');
+      },
+    };
+    await expect(keeping(failing)(work)).rejects.toThrow('crash');
+    expect(await traces(id)).toEqual(['row', 'work']);
+    await expect(attach(await send(), [id])).rejects.toThrow(ApiError);
+    await stores.work.release(work, 0, true);
+    keep();
+    expect(await gone(id)).toEqual([]);
+  });
+
+  it('who lost the lease removes nothing', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    await age(id, 24 * HOUR_MS);
+    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    await keeping()({ ...work, leaseId: crypto.randomUUID() });
+    expect(await traces(id)).toEqual(['row', 'work', 'file']);
+    await stores.work.release(work, HOUR_MS);
+  });
+
+  it('a message that comes at the same moment as the removal has its file, or is refused', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
+      await age(id, 24 * HOUR_MS);
+      const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+      const attaching = attach(message, [id]).then(
+        () => true,
+        () => false,
+      );
+      const [attached] = await Promise.all([attaching, keeping()(work)]);
+      expect((await traces(id)).filter((trace) => trace !== 'work')).toEqual(attached ? ['row', 'file'] : []);
+    }
+  });
+
+  it('a removal waits for a message that is being stored, and then leaves it its file', async () => {
+    const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
+    await age(id, 24 * HOUR_MS);
+    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    const { removing } = await transaction(async (tx) => {
+      const attachments = createAttachments({ store: stores.uploads, links });
+      await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);
+      const started = keeping()(work);
+      const waiting = () =>
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(tx);
+      expect((await eventually(waiting, ({ rows }) => rows.length > 0)).rows).toHaveLength(1);
+      return { removing: started };
+    });
+    await removing;
+    expect(await traces(id)).toEqual(['row', 'file']);
+  });
+
+  it('deletions of two conversations that share a file, at once, leave it to nobody', async () => {
+    const { body } = await user.post<{ data: { id: string } }>(
+      `${home.workspace}/conversations`,
+      { type: 'swarm' },
+      201,
+    );
+    const other = body.data.id;
+    const { id } = await upload(user, { content: 'x' });
+    const [here] = [await send()];
+    const there = (
+      await user.post<{ data: MessageData }>(
+        `${home.workspace}/conversations/${other}/messages`,
+        { content: { type: 'text', text: 'too' } },
+        201,
+      )
+    ).body.data.id;
+    for (const message of [here, there]) await attach(message, [id]);
+    keep();
+    const drop = (conversation: string) =>
+      uswarm.database.deleteFrom('conversations').where('id', '=', conversation).execute();
+    await Promise.all([drop(home.conversationId), drop(other)]);
+    expect(await gone(id)).toEqual([]);
+  });
+});

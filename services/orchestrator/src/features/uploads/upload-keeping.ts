@@ -1,0 +1,63 @@
+import type { Transact } from '../../database/database.js';
+import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { ObjectStore } from './object-store.js';
+import type { UploadFacts, UploadStore } from './uploads.store.js';
+
+/** Work on an upload: to look whether it is still wanted, and to remove it where it is not. */
+export const UPLOAD_WORK = 'upload';
+
+const HOUR_MS = 3_600_000;
+/** Longer than a request can take: what is still being received then was broken off by a crash. */
+export const ABANDONED_AFTER_MS = HOUR_MS;
+/** How long a file may wait for its message. */
+export const ORPHANED_AFTER_MS = 24 * HOUR_MS;
+
+/** What is to become of an upload: kept for good, kept until it is looked at again, or removed. */
+export type Fate = 'keep' | 'remove' | { againInMs: number };
+
+export function fateOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Fate {
+  const until = (endMs: number): Fate => (ageMs >= endMs ? 'remove' : { againInMs: endMs - ageMs });
+  if (state === 'removing') return 'remove';
+  // Whoever receives it may be at it right now, and removes it when it is not wanted.
+  if (state === 'receiving') return until(ABANDONED_AFTER_MS);
+  if (!owned) return 'remove';
+  if (hasMessage) return 'keep';
+  return attached ? 'remove' : until(ORPHANED_AFTER_MS);
+}
+
+export interface UploadKeepingDeps {
+  transaction: Transact;
+  store: Pick<UploadStore, 'lock' | 'hasMessage' | 'markRemoving' | 'delete'>;
+  work: Pick<WorkStore, 'holds' | 'complete'>;
+  objects: Pick<ObjectStore, 'remove'>;
+}
+
+/** Handles one row of work: the object goes first, then row and work together, so that a crash repeats it. */
+export function createUploadKeeping({ transaction, store, work, objects }: UploadKeepingDeps) {
+  function decide(leased: LeasedWork): Promise<Fate> {
+    return transaction(async (tx) => {
+      // The upload before the work, as a deletion locks them: the other way round is a deadlock.
+      const facts = await store.lock(leased.subjectId, tx);
+      if (!(await work.holds(leased, tx))) return 'keep';
+      const fate = facts === undefined ? 'keep' : fateOf(facts, await store.hasMessage(leased.subjectId, tx));
+      // From here on nobody can attach it.
+      if (fate === 'remove') await store.markRemoving(leased.subjectId, tx);
+      // Within the transaction: a message that goes right after it makes the upload due again.
+      if (fate === 'keep') await work.complete(leased, tx);
+      return fate;
+    });
+  }
+
+  return async (leased: LeasedWork): Promise<WorkResult> => {
+    const fate = await decide(leased);
+    if (typeof fate === 'object') return fate;
+    if (fate === 'keep') return { done: true };
+    await objects.remove(leased.subjectId);
+    await transaction(async (tx) => {
+      await store.delete(leased.subjectId, tx);
+      await work.complete(leased, tx);
+    });
+    return { done: true };
+  };
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ErrorBody, LIMITS } from '@uswarm/contract';
+import { eventually } from '../../../test/eventually.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { beginUpload, formOf, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
+
+const KIB = 1024;
+
+describe('limits of uploads', () => {
+  let uswarm: TestOrchestrator;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-limits-'));
+    uswarm = await startTestOrchestrator({
+      environment: {
+        OBJECT_DIRECTORY: folder,
+        UPLOAD_BYTES: String(256 * KIB),
+        UPLOAD_BYTES_PER_USER: String(1024 * KIB),
+        UPLOADS_AT_ONCE: '12',
+      },
+    });
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const files = async (): Promise<string[]> => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  };
+  /** Everything that there is of uploads: rows, their work, files. */
+  const traces = async () => ({
+    rows: (await uswarm.database.selectFrom('uploads').select('id').orderBy('id').execute()).map(({ id }) => id),
+    work: (
+      await uswarm.database
+        .selectFrom('work')
+        .select('subject_id')
+        .where('kind', '=', 'upload')
+        .orderBy('subject_id')
+        .execute()
+    ).length,
+    files: (await files()).toSorted(),
+  });
+
+  it('a file may have as many bytes as allowed', async () => {
+    const user = await uswarm.user();
+    expect((await upload(user, { content: Buffer.alloc(256 * KIB) })).size).toBe(256 * KIB);
+  });
+
+  it('a file with one more is upload_too_large, and nothing of it stays', async () => {
+    const user = await uswarm.user();
+    const before = await traces();
+    const form = await formOf({ content: Buffer.alloc(256 * KIB + 1) });
+    expect(await uploadRefusal(user, form)).toBe('upload_too_large');
+    expect(await traces()).toEqual(before);
+  });
+
+  it('a body that says how large it is need not be sent to be refused', async () => {
+    const user = await uswarm.user();
+    const form = await formOf({ content: Buffer.alloc(400 * KIB) });
+    expect(await uploadRefusal(user, form)).toBe('upload_too_large');
+  });
+
+  it('a file of unknown length is refused while it comes in, though it has no end', async () => {
+    const user = await uswarm.user();
+    const before = await traces();
+    const begun = await beginUpload(uswarm.url, user);
+    const chunk = Buffer.alloc(16 * KIB);
+    while (begun.answered() === undefined) await begun.send(chunk);
+    expect(begun.answered()).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await traces()).toEqual(before);
+  });
+
+  it('so is a form that hides its size in other parts', async () => {
+    const user = await uswarm.user();
+    const form = await formOf({ content: Buffer.alloc(400 * KIB), part: 'other' }, { content: 'x' });
+    expect(await uploadRefusal(user, form)).toBe('upload_too_large');
+  });
+
+  it('an upload that breaks off leaves neither row nor file', async () => {
+    const user = await uswarm.user();
+    const before = await traces();
+    const begun = await beginUpload(uswarm.url, user);
+    await begun.send(randomBytes(64 * KIB));
+    await eventually(files, (names) => names.length > before.files.length);
+    expect((await traces()).rows).toHaveLength(before.rows.length + 1);
+    begun.breakOff();
+    const after = await eventually(
+      traces,
+      ({ rows, files: names }) => rows.length + names.length === before.rows.length + before.files.length,
+    );
+    expect(after).toEqual(before);
+  });
+
+  it('an upload that breaks off behind the file, before the end of the form, leaves nothing either', async () => {
+    const user = await uswarm.user();
+    const before = await traces();
+    const begun = await beginUpload(uswarm.url, user);
+    await begun.send(Buffer.from('hello\r\n--x\r\ncontent-disposition: form-data; name="more"\r\n\r\n'));
+    await eventually(files, (names) => names.length > before.files.length);
+    begun.breakOff();
+    const after = await eventually(traces, ({ rows }) => rows.length === before.rows.length);
+    expect(after).toEqual(before);
+  });
+
+  it('a user may store as much as allowed, however many files come at once', async () => {
+    const user = await uswarm.user();
+    const before = await traces();
+    const form = await formOf({ content: Buffer.alloc(200 * KIB) });
+    const sent = Array.from({ length: 10 }, () => user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form }));
+    const answers = await Promise.all(sent);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ body }) => body.code))).toEqual(new Set(['upload_quota_exceeded']));
+    expect((await files()).length).toBe(before.files.length + 5);
+  });
+
+  it('what one user stores is not taken from another', async () => {
+    const [full, empty] = [await uswarm.user(), await uswarm.user()];
+    for (let n = 0; n < 4; n += 1) await upload(full, { content: Buffer.alloc(256 * KIB) });
+    expect(await uploadRefusal(full, await formOf({ content: 'x' }))).toBe('upload_quota_exceeded');
+    expect((await upload(empty, { content: 'x' })).size).toBe(1);
+  });
+
+  it('more files at once than this process takes in are to come again', async () => {
+    const user = await uswarm.user();
+    const begun = await Promise.all(Array.from({ length: 12 }, () => beginUpload(uswarm.url, user)));
+    await eventually(
+      () => uswarm.database.selectFrom('uploads').select('id').where('state', '=', 'receiving').execute(),
+      (rows) => rows.length === 12,
+    );
+    const form = await formOf({ content: 'x' });
+    const send = () => user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form });
+    const { status, headers, body } = await send();
+    expect([status, body.code, headers['retry-after']]).toEqual([429, 'rate_limited', '2']);
+    for (const one of begun) one.breakOff();
+    expect((await eventually(send, (answer) => answer.status === 201)).status).toBe(201);
+  });
+});
+
+describe('limits of uploads that nobody set', () => {
+  it('are 25 MiB a file and 5 GiB a user', async () => {
+    expect([LIMITS.uploadBytes, LIMITS.uploadBytesPerUser]).toEqual([26_214_400, 5_368_709_120]);
+    const uswarm = await startTestOrchestrator();
+    try {
+      const user = await uswarm.user();
+      expect((await upload(user, { content: Buffer.alloc(26_214_400, 'a') })).size).toBe(26_214_400);
+      const larger = await formOf({ content: Buffer.alloc(26_214_401) });
+      expect(await uploadRefusal(user, larger)).toBe('upload_too_large');
+    } finally {
+      await uswarm.close();
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { createUploadLinks } from './upload-links.js';
+
+const ID = '0192d3a4-0000-7000-8000-000000000001';
+const START = new Date('2026-11-21T12:00:00Z');
+const MINUTE_MS = 60_000;
+
+function setUp(secret = 'x'.repeat(32)) {
+  let now = START;
+  const links = createUploadLinks({ secret, baseUrl: 'https://api.example.com/', clock: { now: () => now } });
+  return { links, later: (ms: number) => (now = new Date(START.getTime() + ms)) };
+}
+
+const signatureOf = (url: string): string => new URL(url).searchParams.get('sig') ?? '';
+
+describe('a link to a file', () => {
+  it('leads to the file, by an address that needs nothing else', () => {
+    const { links } = setUp();
+    expect(links.url(ID)).toMatch(new RegExp(`^https://api\\.example\\.com/v1/uploads/${ID}\\?sig=\\d+\\.[\\w-]{43}$`));
+  });
+
+  it('is good for 15 minutes, and not longer', () => {
+    const { links, later } = setUp();
+    const signature = signatureOf(links.url(ID));
+    later(15 * MINUTE_MS - 1_000);
+    expect(links.valid(ID, signature)).toBe(true);
+    later(15 * MINUTE_MS);
+    expect(links.valid(ID, signature)).toBe(false);
+  });
+
+  it('is good for its own file alone', () => {
+    const { links } = setUp();
+    expect(links.valid(ID.replace(/1$/, '2'), signatureOf(links.url(ID)))).toBe(false);
+  });
+
+  it('cannot be made to last longer', () => {
+    const { links } = setUp();
+    const [expires = '', mac = ''] = signatureOf(links.url(ID)).split('.');
+    expect(links.valid(ID, `${Number(expires) + 60}.${mac}`)).toBe(false);
+  });
+
+  it('is worthless with another secret', () => {
+    const [ours, theirs] = [setUp('a'.repeat(32)), setUp('b'.repeat(32))];
+    expect(ours.links.valid(ID, signatureOf(theirs.links.url(ID)))).toBe(false);
+  });
+
+  it.each(['', '.', 'x', '1.x', `1.${'A'.repeat(43)}`, `-1.${'A'.repeat(43)}`, 'é'.repeat(60)])(
+    'is not %j',
+    (signature) => {
+      expect(setUp().links.valid(ID, signature)).toBe(false);
+    },
+  );
+});

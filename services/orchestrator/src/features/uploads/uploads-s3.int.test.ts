@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWith, type RunningS3, S3_START_MS, startS3 } from '@uswarm/testkit';
+import { eventually } from '../../../test/eventually.js';
+import { type BucketView, s3Environment, viewBucket } from '../../../test/s3.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { beginUpload, download, formOf, upload, uploadRefusal } from '../../../test/uploads.js';
+
+const MIB = 1024 * 1024;
+
+describeWith('s3', 'uploads to a bucket', () => {
+  let server: RunningS3;
+  let view: BucketView;
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  beforeAll(async () => {
+    server = await startS3();
+    view = viewBucket(server);
+    uswarm = await startTestOrchestrator({ environment: s3Environment(server) });
+    user = await uswarm.user();
+  }, S3_START_MS);
+  afterAll(async () => {
+    await uswarm.close();
+    await server.close();
+  });
+
+  const rows = () => uswarm.database.selectFrom('uploads').select(['id', 'state']).execute();
+
+  it('come back as they were, whole and in part', async () => {
+    const content = randomBytes(12 * MIB);
+    const { url, id } = await upload(user, { content });
+    expect(await view.objects()).toContain(`uploads/${id}`);
+    expect((await download(uswarm.url, url)).bytes.equals(content)).toBe(true);
+    const part = await download(uswarm.url, url, { range: 'bytes=6000000-6000009' });
+    expect([part.status, part.bytes.equals(content.subarray(6_000_000, 6_000_010))]).toEqual([206, true]);
+  });
+
+  it('are sent on while they come in, and leave nothing where they break off', async () => {
+    const [objects, before] = [await view.objects(), await rows()];
+    const begun = await beginUpload(uswarm.url, user);
+    await begun.send(randomBytes(11 * MIB));
+    const [unfinished] = await eventually(view.unfinished, (found) => found[0]?.parts === 2);
+    expect(unfinished?.parts).toBe(2);
+    begun.breakOff();
+    expect(await eventually(rows, (left) => left.length === before.length)).toEqual(before);
+    expect([await view.objects(), await view.unfinished()]).toEqual([objects, []]);
+  });
+
+  it('leave nothing where they are too large', async () => {
+    const [objects, before] = [await view.objects(), await rows()];
+    const form = await formOf({ content: Buffer.alloc(25 * MIB + 1) });
+    expect(await uploadRefusal(user, form)).toBe('upload_too_large');
+    expect([await rows(), await view.objects(), await view.unfinished()]).toEqual([before, objects, []]);
+  });
+
+  it('are to be tried again while the bucket is away, and downloads too', async () => {
+    const { url } = await upload(user, { content: 'kept' });
+    const form = await formOf({ content: 'x' });
+    await server.kill();
+    expect(await uploadRefusal(user, form)).toBe('service_unavailable');
+    expect((await download(uswarm.url, url)).status).toBe(503);
+    await server.restart();
+    expect((await upload(user, { content: 'x' })).size).toBe(1);
+    expect(String((await download(uswarm.url, url)).bytes)).toBe('kept');
+  });
+});

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Attachment } from '@uswarm/contract';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { download, formOf, linkRefusal, PNG, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
+import { createUploadLinks } from './upload-links.js';
+
+const CURSOR_KEY = 'a-key-of-the-tests-that-signs-links-0123';
+const PUBLIC_URL = 'https://api.example.com';
+const UNKNOWN = '0192d3a4-0000-7000-8000-000000000000';
+
+const pathOf = (link: string): string => link.slice(PUBLIC_URL.length);
+
+describe('uploads', () => {
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ environment: { CURSOR_KEY, PUBLIC_URL } });
+    user = await uswarm.user();
+  });
+  afterAll(() => uswarm.close());
+
+  const get = (link: string, headers?: Record<string, string>, method?: 'GET' | 'HEAD') =>
+    download(uswarm.url, pathOf(link), headers, method);
+  const linkAt = (id: string, now: Date): string =>
+    createUploadLinks({ secret: CURSOR_KEY, baseUrl: PUBLIC_URL, clock: { now: () => now } }).url(id);
+
+  it('REST-005 POST /v1/uploads takes a form with a file and answers its metadata', async () => {
+    const form = await formOf({ content: PNG, name: 'photo.png' });
+    const { status, body } = await user.raw({ method: 'POST', path: UPLOADS, ...form });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      data: {
+        id: expect.any(String),
+        url: expect.any(String),
+        type: 'image',
+        name: 'photo.png',
+        size: PNG.length,
+        mime_type: 'image/png',
+        duration: null,
+      },
+    });
+  });
+
+  it('RES-060 an attachment has its seven fields, and no other', async () => {
+    const attachment = await upload(user, { content: 'text', name: 'a.txt' });
+    expect(Attachment.parse(attachment)).toEqual(attachment);
+    expect(Object.keys(attachment).toSorted()).toEqual(Object.keys(Attachment.shape).toSorted());
+  });
+
+  it.each([
+    ['a picture', PNG, 'image', 'image/png'],
+    ['text', Buffer.from('hello'), 'file', 'text/plain'],
+    ['HTML', Buffer.from('<!doctype html><script>alert(1)</script>'), 'file', 'text/html'],
+    ['nothing at all', Buffer.alloc(0), 'file', 'application/octet-stream'],
+  ])('the type of %s is found in it, whatever the client says', async (_what, content, type, mime_type) => {
+    const attachment = await upload(user, { content, name: 'movie.mp4', type: 'video/mp4' });
+    expect(attachment).toMatchObject({ type, mime_type, size: content.length });
+  });
+
+  it('a name in any script comes back, without what could deceive', async () => {
+    const { name, url } = await upload(user, { content: 'x', name: 'Отчёт 報告 \u202e📄.txt' });
+    expect(name).toBe('Отчёт 報告 📄.txt');
+    const { headers } = await get(url);
+    expect(headers['content-disposition']).toBe(
+      `attachment; filename="????? ?? ??.txt"; filename*=UTF-8''${encodeURIComponent('Отчёт 報告 📄.txt')}`,
+    );
+  });
+
+  it('the link gives the same bytes to who has nothing but the link', async () => {
+    const content = randomBytes(3 * 1024 * 1024);
+    const { url, size } = await upload(user, { content });
+    const { status, headers, bytes } = await get(url);
+    expect([status, headers['content-length']]).toEqual([200, String(size)]);
+    expect(bytes.equals(content)).toBe(true);
+  });
+
+  it.each([
+    ['HTML', '<!doctype html><script>alert(1)</script>', 'x.html'],
+    ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.svg'],
+    ['XML', '<?xml version="1.0"?><a/>', 'x.xml'],
+  ])('%s is handed out as bytes to save, which no browser runs', async (_what, content, name) => {
+    const { headers } = await get((await upload(user, { content, name })).url);
+    expect(headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename=${name}`,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    });
+  });
+
+  it('a script is handed out as plain text to save, which no browser runs', async () => {
+    const { headers } = await get((await upload(user, { content: 'alert(1)', name: 'x.js' })).url);
+    expect(headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'content-disposition': 'attachment; filename=x.js',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  it('a part of a file can be asked for', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const { status, headers, bytes } = await get(url, { range: 'bytes=2-5' });
+    expect([status, headers['content-range'], headers['content-length'], String(bytes)]).toEqual([
+      206,
+      'bytes 2-5/10',
+      '4',
+      '2345',
+    ]);
+  });
+
+  it('a part that is not there is refused', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    expect(await linkRefusal(uswarm.url, pathOf(url), { range: 'bytes=10-' })).toBe('range_not_satisfiable');
+  });
+
+  it('a part of what the reader has of another file is the whole', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const tag = String((await get(url)).headers['etag']);
+    expect((await get(url, { range: 'bytes=2-5', 'if-range': tag })).status).toBe(206);
+    expect((await get(url, { range: 'bytes=2-5', 'if-range': '"other"' })).status).toBe(200);
+  });
+
+  it('HEAD tells what GET would', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const { status, headers, bytes } = await get(url, {}, 'HEAD');
+    expect([status, headers['content-length'], bytes.length]).toEqual([200, '10', 0]);
+  });
+
+  it('a link is good for 15 minutes', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
+    expect((await get(linkAt(id, minutesAgo(14)))).status).toBe(200);
+    expect(await linkRefusal(uswarm.url, pathOf(linkAt(id, minutesAgo(15))))).toBe('upload_link_invalid');
+  });
+
+  it('a link is good for one file, and made by nobody else', async () => {
+    const [one, other] = [await upload(user, { content: '1' }), await upload(user, { content: '2' })];
+    const swapped = one.url.replace(one.id, other.id);
+    const forged = linkAt(one.id, new Date()).replace(/.{4}$/, 'AAAA');
+    for (const link of [swapped, forged]) {
+      expect(await linkRefusal(uswarm.url, pathOf(link))).toBe('upload_link_invalid');
+    }
+  });
+
+  it('without a good signature nobody learns which files there are', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    const refusals = [id, UNKNOWN].map((file) => linkRefusal(uswarm.url, `${UPLOADS}/${file}?sig=1.x`));
+    expect(await Promise.all(refusals)).toEqual(['upload_link_invalid', 'upload_link_invalid']);
+  });
+
+  it('a link to a file that is gone is upload_not_found', async () => {
+    expect(await linkRefusal(uswarm.url, pathOf(linkAt(UNKNOWN, new Date())))).toBe('upload_not_found');
+  });
+
+  it('other parts of the form are read past', async () => {
+    const form = await formOf({ content: 'ignored', part: 'thumbnail' }, { content: 'kept', name: 'a.txt' });
+    const { body } = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, ...form });
+    expect(body.data).toMatchObject({ name: 'a.txt', size: 4 });
+  });
+
+  it('a part named file is one without a file name too', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const body = Buffer.from('--x\r\ncontent-disposition: form-data; name="file"\r\n\r\nhello\r\n--x--\r\n');
+    const answer = await user.raw<{ data: Attachment }>({ method: 'POST', path: UPLOADS, headers, body });
+    expect(answer.body.data).toMatchObject({ name: 'file', size: 5 });
+  });
+
+  describe('refuse', () => {
+    const multipart = { 'content-type': 'multipart/form-data; boundary=x' };
+    const part = (name: string) =>
+      `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\nhello\r\n`;
+
+    it.each([
+      ['no file', multipart, `${part('other')}--x--\r\n`, 'upload_file_missing'],
+      ['an empty form', multipart, '--x--\r\n', 'upload_file_missing'],
+      ['two files', multipart, `${part('file')}${part('file')}--x--\r\n`, 'malformed_form'],
+      ['a form without its end', multipart, part('file'), 'malformed_form'],
+      ['no form at all', multipart, 'hello', 'malformed_form'],
+      ['no boundary', { 'content-type': 'multipart/form-data' }, `${part('file')}--x--\r\n`, 'malformed_form'],
+      ['JSON', { 'content-type': 'application/json' }, '{}', 'unsupported_media_type'],
+      ['no type', {}, 'hello', 'unsupported_media_type'],
+      ['a packed body', { ...multipart, 'content-encoding': 'gzip' }, 'hello', 'unsupported_media_type'],
+    ])('%s', async (_what, headers, body, code) => {
+      const before = await uswarm.database.selectFrom('uploads').select('id').execute();
+      expect(await uploadRefusal(user, { headers, body: Buffer.from(body) })).toBe(code);
+      expect(await uswarm.database.selectFrom('uploads').select('id').execute()).toEqual(before);
+    });
+
+    it('who does not say who they are, before they read the file', async () => {
+      const form = await formOf({ content: 'x' });
+      expect(await uploadRefusal(uswarm.anonymous, form)).toBe('token_missing');
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream';
+import { ApiError, type Attachment } from '@uswarm/contract';
+import { renderAttachment, storedAttachment } from './attachments.js';
+import { requestedRange } from './byte-range.js';
+import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.js';
+import type { UploadLinks } from './upload-links.js';
+import { type IncomingFile, receiveFile, type ReceptionDeps } from './reception.js';
+import type { UploadRow, UploadStore } from './uploads.store.js';
+
+export interface UploadServiceDeps extends Omit<ReceptionDeps, 'store'> {
+  store: ReceptionDeps['store'] & Pick<UploadStore, 'find'>;
+  objects: ObjectStore;
+  links: UploadLinks;
+  /** Files that this process takes in at once: each holds some of its memory. */
+  atOnce: number;
+}
+
+/** A file, or a part of it, that is ready to be sent. */
+export interface Download {
+  upload: UploadRow;
+  /** Undefined: the whole file. */
+  range: ByteRange | undefined;
+  /** @throws ApiError `upload_not_found`, `service_unavailable` */
+  open: () => Promise<Readable>;
+}
+
+export interface DownloadRequest {
+  id: string;
+  signature: string;
+  /** The headers of these names. */
+  range: string | undefined;
+  ifRange: string | undefined;
+}
+
+export interface UploadService {
+  /**
+   * Stores a file while it comes in; nothing of it stays where that fails.
+   * @throws ApiError `upload_quota_exceeded`, `rate_limited` where too many come in at once, `service_unavailable`
+   */
+  receive(userId: string, file: IncomingFile): Promise<Attachment>;
+  /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
+  download(request: DownloadRequest): Promise<Download>;
+}
+
+const BUSY_RETRY_MS = 2_000;
+
+/** Names the content: a file is never changed. */
+export const etagOf = ({ id }: Pick<UploadRow, 'id'>): string => `"${id}"`;
+
+export function createUploadService(deps: UploadServiceDeps): UploadService {
+  const { store, objects, links, atOnce } = deps;
+  let receiving = 0;
+
+  async function open(id: string, range: ByteRange | undefined): Promise<Readable> {
+    try {
+      return await objects.open(id, range);
+    } catch (error) {
+      if (error instanceof ObjectMissing) throw new ApiError('upload_not_found', { cause: error });
+      throw new ApiError('service_unavailable', { cause: error });
+    }
+  }
+
+  return {
+    async receive(userId, file) {
+      if (receiving >= atOnce) throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
+      receiving += 1;
+      try {
+        return renderAttachment(storedAttachment(await receiveFile(deps, userId, file)), links);
+      } finally {
+        receiving -= 1;
+      }
+    },
+
+    async download({ id, signature, range: wanted, ifRange }) {
+      if (!links.valid(id, signature)) throw new ApiError('upload_link_invalid');
+      const upload = await store.find(id);
+      if (upload === undefined) throw new ApiError('upload_not_found');
+      const same = ifRange === undefined || ifRange === etagOf(upload);
+      const range = requestedRange(same ? wanted : undefined, upload.size);
+      if (range === 'unsatisfiable') throw new ApiError('range_not_satisfiable', { extra: { size: upload.size } });
+      const part = range === 'whole' ? undefined : range;
+      return { upload, range: part, open: () => open(id, part) };
+    },
+  };
+}

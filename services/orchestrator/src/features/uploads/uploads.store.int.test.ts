@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
+import { sequentialScans } from '../../../test/query-plans.js';
+import type { Database } from '../../database/database.js';
+import { createUploadStore, type UploadStore } from './uploads.store.js';
+
+describe('statements about uploads', () => {
+  let db: MigratedDatabase;
+  let place: { userId: string; uploadId: string; messageId: string };
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+    await fillWorkspaces(db.database, 2_000);
+    await fillMessages(db.database, 5);
+    await sql`
+      INSERT INTO uploads (id, user_id, state, size)
+      SELECT gen_random_uuid(), id, 'stored', n FROM users CROSS JOIN generate_series(1, 5) n`.execute(db.database);
+    await sql`
+      INSERT INTO message_attachments (message_id, upload_id)
+      SELECT m.id, u.id FROM messages m JOIN uploads u ON u.user_id = m.sender_id AND u.size = m.seq`.execute(
+      db.database,
+    );
+    await sql`VACUUM ANALYZE`.execute(db.database);
+    const { rows } = await sql<typeof place>`
+      SELECT u.user_id AS "userId", u.id AS "uploadId", a.message_id AS "messageId"
+      FROM uploads u JOIN message_attachments a ON a.upload_id = u.id LIMIT 1`.execute(db.database);
+    [place] = rows as [typeof place];
+  });
+  afterAll(() => db.close());
+
+  it.each<[string, (store: UploadStore, tx: Database) => Promise<unknown>]>([
+    ['what a user has stored', (store, tx) => store.storedBytes(place.userId, tx)],
+    ['a download', (store) => store.find(place.uploadId)],
+    ['the attachments of a message to be', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
+    ['the facts of an upload', (store, tx) => store.lock(place.uploadId, tx)],
+    ['whether a message has it', (store, tx) => store.hasMessage(place.uploadId, tx)],
+    [
+      'the end of an upload',
+      (store, tx) => store.finish({ id: place.uploadId, name: '', type: 'file', mime_type: '', size: 1 }, tx),
+    ],
+    ['the end of a message', (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute()],
+  ])('%s reads no table from end to end', async (_what, use) => {
+    expect(await sequentialScans(db.database, (database) => use(createUploadStore(database), database))).toEqual([]);
+  });
+
+  it('what a user has stored is the sum of the sizes, and nothing for nobody', async () => {
+    const store = createUploadStore(db.database);
+    expect(await store.storedBytes(crypto.randomUUID())).toBe(0);
+    const other = await db.database
+      .selectFrom('users')
+      .select('id')
+      .where('id', '!=', place.userId)
+      .limit(1)
+      .executeTakeFirstOrThrow();
+    expect(await store.storedBytes(other.id)).toBe(15);
+  });
+});

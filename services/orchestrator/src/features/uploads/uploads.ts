@@ -1,0 +1,56 @@
+import type { Clock, Logger } from '@uswarm/service-kit';
+import { objectSettings, type OrchestratorConfig } from '../../config.js';
+import type { Transact } from '../../database/database.js';
+import type { Handlers } from '../../http/handlers.js';
+import type { WorkQueueDeps } from '../../work/work-queue.js';
+import type { WorkStore } from '../../work/work.store.js';
+import { type Attachments, createAttachments } from './attachments.js';
+import { createFileObjects } from './file-objects.js';
+import type { ObjectStore } from './object-store.js';
+import { createS3Objects } from './s3-objects.js';
+import { createUploadKeeping } from './upload-keeping.js';
+import { createUploadLinks } from './upload-links.js';
+import { uploadHandlers } from './uploads.routes.js';
+import { createUploadService } from './uploads.service.js';
+import type { UploadStore } from './uploads.store.js';
+
+export interface UploadsDeps {
+  config: OrchestratorConfig;
+  stores: { uploads: UploadStore; work: WorkStore };
+  transaction: Transact;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Everything about uploads, wired together. */
+export interface Uploads {
+  handlers: Handlers;
+  attachments: Attachments;
+  /** Handles work of kind `upload`. */
+  keep: WorkQueueDeps['handle'];
+  close(): void;
+}
+
+export function createUploads({ config, stores, transaction, clock, logger }: UploadsDeps): Uploads {
+  const objects = openObjects(config);
+  const links = createUploadLinks({ secret: config.CURSOR_KEY, baseUrl: config.PUBLIC_URL ?? '', clock });
+  const shared = { transaction, store: stores.uploads, work: stores.work, objects };
+  const service = createUploadService({
+    ...shared,
+    links,
+    bytesPerUser: config.UPLOAD_BYTES_PER_USER,
+    atOnce: config.UPLOADS_AT_ONCE,
+    logger,
+  });
+  return {
+    handlers: uploadHandlers(service, config.UPLOAD_BYTES),
+    attachments: createAttachments({ store: stores.uploads, links }),
+    keep: createUploadKeeping(shared),
+    close: objects.close,
+  };
+}
+
+function openObjects(config: OrchestratorConfig): ObjectStore {
+  const settings = objectSettings(config);
+  return settings.store === 'file' ? createFileObjects(settings.directory) : createS3Objects(settings);
+}

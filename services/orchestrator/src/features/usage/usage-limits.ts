@@ -1,0 +1,47 @@
+import { ApiError } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Database } from '../../database/database.js';
+import type { Plans } from '../plans/plans.js';
+import { nextPeriodAt, periodOf } from './period.js';
+import type { UsageStore } from './usage.store.js';
+
+/** The limit that stops a workspace from using more. */
+export interface LimitReached {
+  scope: 'user' | 'workspace';
+  token_limit: number;
+  /** ISO 8601: when the next period begins. */
+  resets_at: string;
+}
+
+/** Whether there is anything left of the tokens of the period, for a workspace and for its owner. */
+export interface UsageLimits {
+  reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
+  /** @throws ApiError `token_limit_reached` */
+  requireRoom(workspaceId: string, db?: Database): Promise<void>;
+}
+
+export interface UsageLimitsDeps {
+  store: Pick<UsageStore, 'ofWorkspace'>;
+  plans: Plans;
+  clock: Clock;
+}
+
+export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): UsageLimits {
+  async function reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined> {
+    const now = clock.now();
+    const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
+    if (used === undefined) return undefined;
+    const { plan } = plans.of(used, now);
+    const resets_at = nextPeriodAt(now).toISOString();
+    if (used.user_tokens >= plan.token_limit) return { scope: 'user', token_limit: plan.token_limit, resets_at };
+    if (used.prompt_tokens + used.completion_tokens < plan.workspace_token_limit) return undefined;
+    return { scope: 'workspace', token_limit: plan.workspace_token_limit, resets_at };
+  }
+  return {
+    reached,
+    async requireRoom(workspaceId, db) {
+      const limit = await reached(workspaceId, db);
+      if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
+    },
+  };
+}

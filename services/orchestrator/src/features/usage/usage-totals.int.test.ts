@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { MessageData, MessagePage, UserUsageSummary, WorkspaceUsage } from '@uswarm/contract';
+import { type ModelServer, type ModelStep, startModelServer, words } from '@uswarm/testkit';
+import { eventually } from '../../../test/eventually.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+
+const PLANS = [
+  { code: 'free', name: 'Free', token_limit: 1_000_000, workspace_token_limit: 1_000_000 },
+  { code: 'small', name: 'Small', token_limit: 100, workspace_token_limit: 100 },
+];
+const USERS = 3;
+const QUESTIONS = 4;
+
+/** Answers of very different prices; every fifth call fails, for good or so that it is tried again, and reports nothing. */
+const priced = (index: number): ModelStep[] =>
+  index % 5 === 4
+    ? [{ error: { status: index % 2 === 0 ? 503 : 400, message: 'not now' } }]
+    : [...words(`answer ${index}`), { usage: { prompt: 100 + 7 * index, completion: 1 + (index % 3) } }];
+
+/** Asks for a tool at a price that no small plan has left, and would then never come to an end. */
+const greedy = (request: { messages: readonly { role: string }[] }): ModelStep[] =>
+  request.messages.some(({ role }) => role === 'tool')
+    ? [{ hang: true }]
+    : [
+        { text: 'Let me see.' },
+        { toolCalls: [{ name: 'web_search_tool', arguments: { query: 'tea' } }] },
+        { usage: { prompt: 150, completion: 10 } },
+      ];
+
+describe('usage of real turns', () => {
+  let model: ModelServer;
+  let uswarm: TestOrchestrator;
+  const directory = mkdtempSync(path.join(tmpdir(), 'uswarm-plans-'));
+  beforeAll(async () => {
+    model = await startModelServer({
+      script: (request, index) => (JSON.stringify(request).includes('greedy') ? greedy(request) : priced(index)),
+    });
+    const plansFile = path.join(directory, 'plans.json');
+    writeFileSync(plansFile, JSON.stringify(PLANS));
+    uswarm = await startTestOrchestrator({
+      environment: {
+        PLANS_FILE: plansFile,
+        RUNTIME_WORKERS: '4',
+        TURN_WORKERS: '16',
+        OPENAI_BASE_URL: model.baseUrl,
+        OPENAI_API_KEY: 'test',
+        OPENAI_MODEL: 'scripted',
+      },
+    });
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await model.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const person = async () => {
+    const user = await uswarm.user();
+    return { user, home: await uswarm.home(user) };
+  };
+  const summary = async (user: TestUser) =>
+    (await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary')).body.data;
+  const ofWorkspace = async (user: TestUser, { workspace }: Home) =>
+    (await user.get<{ data: WorkspaceUsage }>(`${workspace}/usage`)).body.data;
+  const ended = async (count: number) =>
+    eventually(
+      () => uswarm.database.selectFrom('turns').select(['id', 'status']).where('finished_at', 'is not', null).execute(),
+      (rows) => rows.length >= count,
+      60_000,
+    );
+  const add = (key: 'tokens_used' | 'prompt_tokens_used' | 'completion_tokens_used' | 'request_count') => {
+    return (sum: number, used: Pick<UserUsageSummary, typeof key>) => sum + used[key];
+  };
+
+  it('equals what the model server reported, with many turns at once, failing calls and repeated messages', async () => {
+    const people = await Promise.all(Array.from({ length: USERS }, person));
+    // Each message is sent three times at once under its local_id, as a client without an answer does.
+    const sends = people.flatMap(({ user, home: { messages } }) =>
+      Array.from({ length: QUESTIONS }, (_, n) => {
+        const body = { local_id: `${n}`, content: { type: 'text', text: `question ${n}` } };
+        return Promise.all(Array.from({ length: 3 }, () => user.post<{ data: MessageData }>(messages, body, 201)));
+      }),
+    );
+    await Promise.all(sends);
+    const turns = await ended(USERS * QUESTIONS);
+    expect(turns).toHaveLength(USERS * QUESTIONS);
+    expect(new Set(turns.map(({ status }) => status))).toEqual(new Set(['done', 'failed']));
+
+    const users = await Promise.all(people.map(({ user }) => summary(user)));
+    const workspaces = await Promise.all(people.map(({ user, home }) => ofWorkspace(user, home)));
+    const { answers, promptTokens, completionTokens } = model.usageReported;
+    expect(answers).toBeGreaterThan(0);
+    for (const used of [users, workspaces]) {
+      expect({
+        answers: used.reduce(add('request_count'), 0),
+        promptTokens: used.reduce(add('prompt_tokens_used'), 0),
+        completionTokens: used.reduce(add('completion_tokens_used'), 0),
+      }).toEqual({ answers, promptTokens, completionTokens });
+      expect(used.reduce(add('tokens_used'), 0)).toBe(promptTokens + completionTokens);
+    }
+  }, 120_000);
+
+  it('that reaches the limit within a turn stops it: a system message says so, the turn failed, what was used counts', async () => {
+    const { user, home } = await person();
+    await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
+    const before = { ...model.usageReported };
+    const question = { content: { type: 'text', text: 'a greedy question' } };
+    await user.post(home.messages, question, 201);
+    const turn = () =>
+      uswarm.database
+        .selectFrom('turns')
+        .select(['status', 'error_code'])
+        .where('workspace_id', '=', home.workspaceId)
+        .executeTakeFirstOrThrow();
+    const last = await eventually(turn, ({ status }) => status === 'failed', 60_000);
+    expect(last).toEqual({ status: 'failed', error_code: 'token_limit_reached' });
+
+    const { body } = await user.get<MessagePage>(`${home.messages}?direction=forward`);
+    const system = body.data.filter(({ role }) => role === 'system');
+    expect(system).toMatchObject([
+      { content: { type: 'system', text: expect.stringContaining('token limit') }, agent: null },
+    ]);
+    const reply = body.data.find(({ role, content }) => role === 'agent' && content.type === 'text');
+    expect(reply).toMatchObject({ status: 'failed', content: { text: 'Let me see.' } });
+    expect(await summary(user)).toMatchObject({
+      tokens_used: 160,
+      request_count: model.usageReported.answers - before.answers,
+      token_limit: 100,
+    });
+    expect(await user.refusal('POST', home.messages, question)).toBe('token_limit_reached');
+  }, 90_000);
+
+  it('that reaches the limit while questions wait lets none of them begin', async () => {
+    const { user, home } = await person();
+    await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
+    const asked = model.requests.length;
+    for (const text of ['a greedy question', 'a second one', 'a third one']) {
+      await user.post(home.messages, { content: { type: 'text', text } }, 201);
+    }
+    const rows = await eventually(
+      () =>
+        uswarm.database
+          .selectFrom('turns')
+          .select('error_code')
+          .where('workspace_id', '=', home.workspaceId)
+          .where('status', '=', 'failed')
+          .execute(),
+      (failed) => failed.length === 3,
+      60_000,
+    );
+    expect(rows.map(({ error_code }) => error_code)).toEqual(Array(3).fill('token_limit_reached'));
+    const texts = model.requests.slice(asked).map(({ body }) => JSON.stringify(body.messages));
+    expect(texts.filter((text) => text.includes('a second one') || text.includes('a third one'))).toEqual([]);
+    const { body } = await user.get<MessagePage>(`${home.messages}?direction=forward`);
+    expect(body.data.filter(({ role }) => role === 'system')).toHaveLength(3);
+  }, 90_000);
+});

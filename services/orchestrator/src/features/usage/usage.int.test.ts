@@ -1,0 +1,265 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ErrorBody, MessageData, UserUsageSummary, WorkspaceUsage } from '@uswarm/contract';
+import { storedRows } from '../../../test/stored.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { loadPlans } from '../core/catalog.js';
+import { createPlans } from '../plans/plans.js';
+import { nextPeriodAt, periodOf } from './period.js';
+import { createUsageService } from './usage.service.js';
+import { createUsageStore } from './usage.store.js';
+
+const SUMMARY = '/v1/users/usage/summary';
+const PLANS = [
+  { code: 'free', name: 'Free', token_limit: 1_000, workspace_token_limit: 700 },
+  { code: 'pro', name: 'Pro', token_limit: 100_000, workspace_token_limit: 50_000 },
+];
+
+interface Entry {
+  prompt: number;
+  completion: number;
+  at?: string;
+  turnId?: string;
+  step?: number;
+}
+
+describe('usage', () => {
+  let uswarm: TestOrchestrator;
+  const directory = mkdtempSync(path.join(tmpdir(), 'uswarm-plans-'));
+  const plansFile = path.join(directory, 'plans.json');
+  beforeAll(async () => {
+    writeFileSync(plansFile, JSON.stringify(PLANS));
+    uswarm = await startTestOrchestrator({ environment: { PLANS_FILE: plansFile } });
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const idOf = async ({ email }: TestUser) =>
+    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+  const summary = async (user: TestUser) => (await user.get<{ data: UserUsageSummary }>(SUMMARY)).body.data;
+  const ofWorkspace = async (user: TestUser, { workspace }: Home) =>
+    (await user.get<{ data: WorkspaceUsage }>(`${workspace}/usage`)).body.data;
+  const person = async () => {
+    const user = await uswarm.user();
+    return { user, home: await uswarm.home(user), userId: await idOf(user) };
+  };
+  const addWorkspace = async (userId: string) => {
+    const id = crypto.randomUUID();
+    await uswarm.database.insertInto('workspaces').values({ id, owner_id: userId, name: 'Another' }).execute();
+    return id;
+  };
+  const use = (userId: string, workspaceId: string, { prompt, completion, at, turnId, step = 1 }: Entry) =>
+    uswarm.database
+      .insertInto('usage_entries')
+      .values({
+        turn_id: turnId ?? crypto.randomUUID(),
+        step,
+        user_id: userId,
+        workspace_id: workspaceId,
+        provider: 'p',
+        model: 'm',
+        prompt_tokens: prompt,
+        completion_tokens: completion,
+        ...(at === undefined ? {} : { created_at: at }),
+      })
+      .onConflict((conflict) => conflict.columns(['turn_id', 'step']).doNothing())
+      .execute();
+
+  it('REST-014 RES-029 LIM-004 GET /v1/users/usage/summary shows the month of the caller, and the plan', async () => {
+    const { user, home, userId } = await person();
+    const stranger = await person();
+    await use(userId, home.workspaceId, { prompt: 40, completion: 2 });
+    await use(userId, home.workspaceId, { prompt: 7, completion: 5 });
+    await use(stranger.userId, stranger.home.workspaceId, { prompt: 1, completion: 1 });
+    expect(await summary(user)).toEqual({
+      current_period: periodOf(new Date()),
+      tokens_used: 54,
+      prompt_tokens_used: 47,
+      completion_tokens_used: 7,
+      request_count: 2,
+      token_limit: 1_000,
+      plan_id: 'free',
+    });
+  });
+
+  it('REST-014 is all zeros for who used nothing', async () => {
+    expect(await summary(await uswarm.user())).toMatchObject({ tokens_used: 0, request_count: 0, token_limit: 1_000 });
+  });
+
+  it('REST-017 RES-030 LIM-004 GET /v1/workspaces/{id}/usage shows the month of that workspace alone', async () => {
+    const { user, home, userId } = await person();
+    const other = await addWorkspace(userId);
+    await use(userId, home.workspaceId, { prompt: 40, completion: 2 });
+    await use(userId, other, { prompt: 100, completion: 10 });
+    expect(await ofWorkspace(user, home)).toEqual({
+      period: periodOf(new Date()),
+      tokens_used: 42,
+      prompt_tokens_used: 40,
+      completion_tokens_used: 2,
+      request_count: 1,
+      token_limit: 700,
+    });
+    expect((await summary(user)).tokens_used).toBe(152);
+  });
+
+  it('REST-017 of somebody else’s workspace is not found, like one that does not exist', async () => {
+    const [{ home }, { user }] = [await person(), await person()];
+    for (const route of [`${home.workspace}/usage`, `/v1/workspaces/${crypto.randomUUID()}/usage`]) {
+      expect(await user.refusal('GET', route)).toBe('workspace_not_found');
+    }
+  });
+
+  it('what a workspace used stays with its owner when the workspace goes', async () => {
+    const { user, userId } = await person();
+    const gone = await addWorkspace(userId);
+    await use(userId, gone, { prompt: 5, completion: 5 });
+    await uswarm.database.deleteFrom('workspaces').where('id', '=', gone).execute();
+    expect((await summary(user)).tokens_used).toBe(10);
+  });
+
+  it('a step counts once, however often it is reported, also by many at once', async () => {
+    const { user, home, userId } = await person();
+    const steps = [1, 2, 3].map((step) => ({ turnId: crypto.randomUUID(), step, prompt: 10, completion: 1 }));
+    await Promise.all(
+      Array.from({ length: 10 }, () => steps).flatMap((all) =>
+        all.map((entry) => use(userId, home.workspaceId, entry)),
+      ),
+    );
+    expect(await ofWorkspace(user, home)).toMatchObject({ tokens_used: 33, request_count: 3 });
+  });
+
+  it('many steps at once are all counted', async () => {
+    const { user, home, userId } = await person();
+    await Promise.all(Array.from({ length: 100 }, () => use(userId, home.workspaceId, { prompt: 3, completion: 1 })));
+    expect(await summary(user)).toMatchObject({
+      prompt_tokens_used: 300,
+      completion_tokens_used: 100,
+      request_count: 100,
+    });
+  });
+
+  describe('the month', () => {
+    const at = (now: string) =>
+      createUsageService({
+        store: createUsageStore(uswarm.database),
+        plans: createPlans(loadPlans(plansFile)),
+        clock: { now: () => new Date(now) },
+      });
+
+    it.each([
+      ['2028-02-29T23:59:59.999Z', '2028-02', 1],
+      ['2028-03-01T00:00:00.000Z', '2028-03', 2],
+      ['2028-03-31T23:59:59.999Z', '2028-03', 2],
+      ['2028-04-01T00:00:00.000Z', '2028-04', 4],
+    ])('at %s is %s, from midnight to midnight in UTC', async (now, period, tokens) => {
+      const { home, userId } = await person();
+      const uses: [string, number][] = [
+        // Another time zone does not move it: this is the last second of February in UTC.
+        ['2028-03-01T01:59:59.999+02:00', 1],
+        ['2028-03-01T00:00:00.000Z', 2],
+        ['2028-03-31T20:00:00.000-04:00', 4],
+      ];
+      for (const [when, prompt] of uses) await use(userId, home.workspaceId, { prompt, completion: 0, at: when });
+      expect(await at(now).ofUser(userId)).toMatchObject({ current_period: period, tokens_used: tokens });
+      expect(await at(now).ofWorkspace(userId, home.workspaceId)).toMatchObject({ period, tokens_used: tokens });
+    });
+  });
+
+  describe('the limit', () => {
+    const setPlan = (userId: string, plan_code: string, plan_expires_at: string | null = null) =>
+      uswarm.database.updateTable('users').set({ plan_code, plan_expires_at }).where('id', '=', userId).execute();
+    const send = (user: TestUser, { messages }: Home, localId?: string) =>
+      user.raw<ErrorBody & { data: MessageData }>({
+        method: 'POST',
+        path: messages,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ content: { type: 'text', text: 'hi' }, local_id: localId }),
+      });
+
+    it('LIM-004 is that of the plan', async () => {
+      const { user, home, userId } = await person();
+      await setPlan(userId, 'pro');
+      expect(await summary(user)).toMatchObject({ token_limit: 100_000, plan_id: 'pro' });
+      expect(await ofWorkspace(user, home)).toMatchObject({ token_limit: 50_000 });
+    });
+
+    it('is that of the free plan once the plan has ended', async () => {
+      const { user, userId } = await person();
+      await setPlan(userId, 'pro', '2026-01-01T00:00:00Z');
+      expect(await summary(user)).toMatchObject({ token_limit: 1_000, plan_id: 'free' });
+    });
+
+    it.each([
+      ['user', [600, 400]],
+      ['workspace', [700, 0]],
+    ] as const)('of the %s, reached, refuses a message before anything is stored', async (scope, [here, elsewhere]) => {
+      const { user, home, userId } = await person();
+      await use(userId, home.workspaceId, { prompt: here, completion: 0 });
+      await use(userId, await addWorkspace(userId), { prompt: elsewhere, completion: 0 });
+      const before = await storedRows(uswarm.database);
+      expect(await send(user, home)).toMatchObject({
+        status: 429,
+        body: {
+          code: 'token_limit_reached',
+          extra: {
+            scope,
+            token_limit: scope === 'user' ? 1_000 : 700,
+            resets_at: nextPeriodAt(new Date()).toISOString(),
+          },
+        },
+      });
+      expect(await storedRows(uswarm.database)).toEqual(before);
+    });
+
+    it('with one token left does not refuse', async () => {
+      const { user, home, userId } = await person();
+      await use(userId, home.workspaceId, { prompt: 699, completion: 0 });
+      expect((await send(user, home)).status).toBe(201);
+    });
+
+    it('of a workspace leaves the other workspaces alone', async () => {
+      const { user, home, userId } = await person();
+      await use(userId, await addWorkspace(userId), { prompt: 900, completion: 0 });
+      expect((await send(user, home)).status).toBe(201);
+    });
+
+    it('is reached for this month alone', async () => {
+      const { user, home, userId } = await person();
+      await use(userId, home.workspaceId, { prompt: 5_000, completion: 0, at: '2026-01-15T00:00:00Z' });
+      expect((await send(user, home)).status).toBe(201);
+    });
+
+    it('does not take back what was sent before: the same local_id gives the first message', async () => {
+      const { user, home, userId } = await person();
+      const localId = crypto.randomUUID();
+      const sent = await send(user, home, localId);
+      await use(userId, home.workspaceId, { prompt: 5_000, completion: 0 });
+      const again = await send(user, home, localId);
+      expect([again.status, again.body.data.id]).toEqual([201, sent.body.data.id]);
+    });
+
+    it('is higher right after a change of plan', async () => {
+      const { user, home, userId } = await person();
+      await use(userId, home.workspaceId, { prompt: 5_000, completion: 0 });
+      expect((await send(user, home)).status).toBe(429);
+      await setPlan(userId, 'pro');
+      expect((await send(user, home)).status).toBe(201);
+    });
+
+    it('reached refuses nothing else', async () => {
+      const { user, home, userId } = await person();
+      await use(userId, home.workspaceId, { prompt: 5_000, completion: 0 });
+      expect((await user.get(home.messages)).status).toBe(200);
+      expect((await summary(user)).tokens_used).toBe(5_000);
+    });
+  });
+});

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { StoredPlan } from '../plans/plans.js';
+
+/** What was used in one period. */
+export interface Used {
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+export interface UserUsage extends StoredPlan, Used {}
+
+export interface WorkspaceUsageRow extends StoredPlan, Used {
+  /** By all workspaces of its owner, also by those that are gone. */
+  user_tokens: number;
+}
+
+export interface UsageStore {
+  ofUser(userId: string, period: string): Promise<UserUsage | undefined>;
+  /** With `ownerId`, only where the workspace is that user's. */
+  ofWorkspace(
+    workspaceId: string,
+    period: string,
+    ownerId?: string,
+    db?: Database,
+  ): Promise<WorkspaceUsageRow | undefined>;
+}
+
+export function createUsageStore(database: Database): UsageStore {
+  return {
+    async ofUser(userId, period) {
+      const { rows } = await sql<UserUsage>`
+        SELECT u.plan_code, u.plan_expires_at,
+          coalesce(sum(p.prompt_tokens), 0)::bigint AS prompt_tokens,
+          coalesce(sum(p.completion_tokens), 0)::bigint AS completion_tokens,
+          coalesce(sum(p.requests), 0)::bigint AS requests
+        FROM users u LEFT JOIN usage_periods p ON p.user_id = u.id AND p.period = ${period}
+        WHERE u.id = ${userId}
+        GROUP BY u.id`.execute(database);
+      return rows[0];
+    },
+
+    async ofWorkspace(workspaceId, period, ownerId, db = database) {
+      const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
+      const { rows } = await sql<WorkspaceUsageRow>`
+        SELECT u.plan_code, u.plan_expires_at,
+          coalesce(sum(p.prompt_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS prompt_tokens,
+          coalesce(sum(p.completion_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS completion_tokens,
+          coalesce(sum(p.requests) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS requests,
+          coalesce(sum(p.prompt_tokens + p.completion_tokens), 0)::bigint AS user_tokens
+        FROM workspaces w
+        JOIN users u ON u.id = w.owner_id
+        LEFT JOIN usage_periods p ON p.user_id = u.id AND p.period = ${period}
+        WHERE w.id = ${workspaceId} AND ${owned}
+        GROUP BY w.id, u.id`.execute(db);
+      return rows[0];
+    },
+  };
+}

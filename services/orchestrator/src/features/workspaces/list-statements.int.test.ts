@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pageQuery } from '@uswarm/contract';
+import { systemClock } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { fillAgents, fillMessages, fillWorkspaces } from '../../../test/fill.js';
+import { statementsOf } from '../../../test/query-plans.js';
+import { showNow } from '../../../test/show.js';
+import type { Database, Transact } from '../../database/database.js';
+import { createStores } from '../../stores.js';
+import { createConversationService } from '../conversations/conversations.service.js';
+import { createEventRenderer } from '../events/event-payloads.js';
+import { createEventService } from '../events/events.service.js';
+import { createCursorCodec } from '../messages/cursor.js';
+import { createMessageService } from '../messages/messages.service.js';
+import { createWorkspaceAccess } from './workspace-access.js';
+import { createWorkspaceService } from './workspaces.service.js';
+
+const nothing = (): undefined => undefined;
+const never = (): never => {
+  throw new Error('reading does not do that');
+};
+
+function services(database: Database) {
+  const stores = createStores(database);
+  const access = createWorkspaceAccess(stores.workspaces);
+  // Its statements are the recorded ones.
+  const transaction: Transact = (run) => run(database);
+  const shared = { ...stores, transaction, access, show: showNow };
+  return {
+    workspaces: createWorkspaceService({ store: stores.workspaces, clock: systemClock }),
+    conversations: createConversationService({
+      ...shared,
+      store: stores.conversations,
+      committed: nothing,
+    }),
+    messages: createMessageService({
+      ...shared,
+      store: stores.messages,
+      questions: { prepare: never, ask: never },
+      rates: { send: never },
+      runtimes: { woken: never },
+      attachments: { resolve: never },
+      cursors: createCursorCodec('k'.repeat(32)),
+      committed: nothing,
+    }),
+    events: createEventService({
+      ...shared,
+      store: stores.events,
+      render: createEventRenderer({ ...stores, show: showNow }),
+    }),
+  };
+}
+
+describe('a list is one statement, besides the one that asks whose it is, however much there is', () => {
+  let db: MigratedDatabase;
+  interface Place {
+    userId: string;
+    workspaceId: string;
+    conversationId: string;
+  }
+  const places: Place[] = [];
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+    // The first of them is empty, the other one is not: forty workspaces of one user, full of conversations.
+    const [empty] = await fillWorkspaces(db.database, 1);
+    await fillWorkspaces(db.database, 40);
+    await sql`
+      UPDATE workspaces SET owner_id = (SELECT owner_id FROM workspaces WHERE id <> ${empty} LIMIT 1)
+      WHERE id <> ${empty}`.execute(db.database);
+    await fillMessages(db.database, 30);
+    await sql`DELETE FROM messages WHERE workspace_id = ${empty}`.execute(db.database);
+    await sql`DELETE FROM workspace_events WHERE workspace_id = ${empty}`.execute(db.database);
+    await sql`UPDATE workspaces SET last_seq = 0 WHERE id = ${empty}`.execute(db.database);
+    await fillAgents(db.database, 3);
+    const found = await sql<Place>`
+      SELECT DISTINCT ON (w.id = ${empty}) w.owner_id AS "userId", w.id AS "workspaceId", c.id AS "conversationId"
+      FROM workspaces w JOIN conversations c ON c.workspace_id = w.id`.execute(db.database);
+    places.push(...found.rows);
+  });
+  afterAll(() => db.close());
+
+  const query = pageQuery.parse({ limit: 10 });
+  type Services = ReturnType<typeof services>;
+  it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
+    ['workspaces', 1, ({ workspaces }, { userId }) => workspaces.list(userId)],
+    ['one workspace', 1, ({ workspaces }, { userId, workspaceId }) => workspaces.get(userId, workspaceId)],
+    ['conversations', 2, ({ conversations }, { userId, workspaceId }) => conversations.list(userId, workspaceId)],
+    [
+      'one conversation',
+      2,
+      ({ conversations }, { userId, workspaceId, conversationId }) =>
+        conversations.get(userId, workspaceId, conversationId),
+    ],
+    [
+      'a page of messages, where a third looks the conversation up',
+      3,
+      ({ messages }, { userId, workspaceId, conversationId }) =>
+        messages.list(userId, workspaceId, conversationId, query),
+    ],
+  ])('%s: %i', async (_what, count, use) => {
+    expect(places).toHaveLength(2);
+    for (const place of places) {
+      const statements = await statementsOf(db.database, (database) => use(services(database), place));
+      expect(statements.map(({ sql: text }) => text.trim().slice(0, 80))).toHaveLength(count);
+    }
+  });
+
+  it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
+    [
+      'a search',
+      7,
+      ({ messages }, { userId, workspaceId, conversationId }) =>
+        messages.search(userId, workspaceId, conversationId, { q: 'hi there', limit: 10 }),
+    ],
+    ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, 0)],
+  ])('%s: at most %i', async (_what, most, use) => {
+    for (const place of places) {
+      const statements = await statementsOf(db.database, (database) => use(services(database), place));
+      expect(statements.length).toBeLessThanOrEqual(most);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Database } from '../../database/database.js';
+import type { AgentStore } from '../agents/agents.store.js';
+import type { ConversationStore } from '../conversations/conversations.store.js';
+import type { AgentTemplate } from '../core/catalog.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { WorkspaceStore } from './workspaces.store.js';
+
+export interface ProvisionDeps {
+  workspaces: Pick<WorkspaceStore, 'insert'>;
+  agents: Pick<AgentStore, 'insertAll'>;
+  conversations: Pick<ConversationStore, 'insert'>;
+  runtimes: Pick<RuntimeWishes, 'want'>;
+  agentTemplates: readonly AgentTemplate[];
+}
+
+/**
+ * Makes a workspace with its agents, its swarm conversation and the wish for a runtime.
+ * @returns its id; `runtimes.wake` is to be called after the commit
+ */
+export type Provision = (owner: { userId: string; name: string }, tx: Database) => Promise<string>;
+
+export function createProvision(deps: ProvisionDeps): Provision {
+  return async ({ userId, name }, tx) => {
+    const workspaceId = randomUUIDv7();
+    await deps.workspaces.insert({ id: workspaceId, ownerId: userId, name }, tx);
+    const members = deps.agentTemplates.map((template, sortOrder) => ({ ...template, id: randomUUIDv7(), sortOrder }));
+    await deps.agents.insertAll(workspaceId, members, tx);
+    await deps.conversations.insert({ id: randomUUIDv7(), workspaceId, type: 'swarm', agentId: null }, tx);
+    await deps.runtimes.want(workspaceId, userId, tx);
+    return workspaceId;
+  };
+}

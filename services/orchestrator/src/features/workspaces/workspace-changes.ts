@@ -1,0 +1,87 @@
+import { ApiError, type Workspace } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import type { EventStore } from '../events/events.store.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
+import type { UserStore } from '../users/users.store.js';
+import type { Provision } from './provision.js';
+import { workspaceView } from './workspace-view.js';
+import type { WorkspaceStore } from './workspaces.store.js';
+
+export interface WorkspaceChangesDeps {
+  transaction: Transact;
+  store: Pick<WorkspaceStore, 'findOwned' | 'isOwnedBy' | 'rename' | 'removeOldestMessages' | 'remove'>;
+  users: Pick<UserStore, 'lockOwned'>;
+  work: Pick<WorkStore, 'cancel'>;
+  events: Pick<EventStore, 'append'>;
+  runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
+  provision: Provision;
+  /** How many workspaces a user may have. */
+  perUser: number;
+  clock: Clock;
+  /** Called after a commit that left something to publish. */
+  committed: () => void;
+}
+
+export interface WorkspaceChanges {
+  /** @throws ApiError `workspace_limit_reached` */
+  create(userId: string, name: string): Promise<Workspace>;
+  /** An absent name stays. @throws ApiError `workspace_not_found` */
+  update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
+  /** For good, with all that is in it, and its runtime. What it used stays used. @throws ApiError `workspace_not_found` */
+  delete(userId: string, workspaceId: string): Promise<void>;
+}
+
+/** So many messages go in one transaction, so that none of them takes long. */
+const AT_ONCE = 2_000;
+
+export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
+  const { transaction, store, users, work, events, runtimes, clock } = deps;
+
+  async function read(userId: string, workspaceId: string): Promise<Workspace> {
+    const row = await store.findOwned(workspaceId, userId);
+    if (row === undefined) throw new ApiError('workspace_not_found');
+    return workspaceView(row, clock.now());
+  }
+
+  return {
+    async create(userId, name) {
+      const id = await transaction(async (tx) => {
+        // The user is locked: two that are made at once count each other.
+        const owned = await users.lockOwned(userId, tx);
+        if (owned.length >= deps.perUser) throw new ApiError('workspace_limit_reached');
+        return deps.provision({ userId, name }, tx);
+      });
+      runtimes.wake();
+      return read(userId, id);
+    },
+
+    async update(userId, workspaceId, { name }) {
+      const before = await read(userId, workspaceId);
+      if (name === undefined || name === before.name) return before;
+      await transaction(async (tx) => {
+        await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+        await store.rename(workspaceId, name, tx);
+      });
+      deps.committed();
+      return read(userId, workspaceId);
+    },
+
+    async delete(userId, workspaceId) {
+      if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
+      // Most of a large one before, so that the last transaction is a short one.
+      while ((await store.removeOldestMessages(workspaceId, AT_ONCE)) === AT_ONCE);
+      await transaction(async (tx) => {
+        const owned = await users.lockOwned(userId, tx);
+        if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
+        // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
+        await work.cancel(TURN_WORK, workspaceId, tx);
+        await runtimes.unwant(workspaceId, tx);
+        await store.remove(workspaceId, tx);
+      });
+      runtimes.wake();
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ErrorBody, ERRORS, type MessagePage } from '@uswarm/contract';
+import { type RunningPostgres, startPostgres } from '@uswarm/testkit';
+import { request } from 'undici';
+import { type CuttableProxy, startCuttableProxy } from '../../test/cuttable-proxy.js';
+import { eventually } from '../../test/eventually.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../test/test-orchestrator.js';
+
+const OUTAGE_MS = 10_000;
+/** What a client waits for an answer at most; well above what any answer may take while Postgres is away. */
+const PATIENCE_MS = 8_000;
+
+describe('while Postgres is away', () => {
+  let folder: string;
+  let postgres: RunningPostgres;
+  let proxy: CuttableProxy;
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  const serverOfTheRun = process.env['TEST_POSTGRES_URL'];
+  const start = (port?: number): Promise<RunningPostgres> =>
+    startPostgres({ directory: join(folder, 'postgres'), durable: false, ...(port === undefined ? {} : { port }) });
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-away-'));
+    // Open, so that Postgres' own user (when we are root) can pass.
+    await chmod(folder, 0o755);
+    postgres = await start();
+    process.env['TEST_POSTGRES_URL'] = postgres.url;
+    proxy = await startCuttableProxy(postgres.url);
+    uswarm = await startTestOrchestrator({
+      reachDatabaseBy: (url) => proxy.redirect(url),
+      environment: { TURN_WORKERS: '2', UPKEEP_WORKERS: '2' },
+    });
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await proxy.close();
+    await postgres.close({ remove: true });
+    await rm(folder, { recursive: true, force: true });
+    process.env['TEST_POSTGRES_URL'] = serverOfTheRun;
+  });
+
+  interface Seen {
+    status: number;
+    body: Partial<ErrorBody>;
+    retryAfter: unknown;
+  }
+  /** @throws where no answer comes in time */
+  async function ask(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Seen> {
+    const answer = await request(`${uswarm.url}${path}`, {
+      method,
+      headers: { ...user.headers, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const text = await answer.body.text();
+    return {
+      status: answer.statusCode,
+      body: text === '' ? {} : (JSON.parse(text) as Partial<ErrorBody>),
+      retryAfter: answer.headers['retry-after'],
+    };
+  }
+  const profile = (): Promise<Seen> => ask('GET', '/v1/users/profile');
+  const works = ({ status }: Seen): boolean => status === 200;
+
+  /** Sends and reads, several at a time, until told to stop. */
+  function load() {
+    const seen: Seen[] = [];
+    const tried: string[] = [];
+    const acknowledged: string[] = [];
+    let going = true;
+    const sender = async (): Promise<void> => {
+      while (going) {
+        const localId = randomUUID();
+        tried.push(localId);
+        const sent = await ask('POST', home.messages, message(localId));
+        if (sent.status === 201) acknowledged.push(localId);
+        seen.push(sent, await ask('GET', '/v1/workspaces'));
+        await sleep(20);
+      }
+    };
+    const senders = Array.from({ length: 8 }, sender);
+    return {
+      seen,
+      async stop() {
+        going = false;
+        await Promise.all(senders);
+        return { tried, acknowledged };
+      },
+    };
+  }
+  const message = (localId: string) => ({ local_id: localId, content: { type: 'text', text: `message ${localId}` } });
+
+  async function listed(): Promise<string[]> {
+    const found: string[] = [];
+    let scroll = '';
+    for (;;) {
+      const { data, pagination } = (await user.get<MessagePage>(`${home.messages}?limit=100${scroll}`)).body;
+      found.push(...data.flatMap(({ local_id: id }) => (id === null ? [] : [id])));
+      if (pagination.next_scroll_id === null) return found;
+      scroll = `&scrollId=${encodeURIComponent(pagination.next_scroll_id)}`;
+    }
+  }
+
+  it('for ten seconds, every request is told at once to come again, and then all is well', async () => {
+    const { seen, stop } = load();
+    await eventually(
+      () => seen.length,
+      (count) => count > 20,
+    );
+    await postgres.close();
+    const during = seen.length;
+    expect(await profile()).toMatchObject({
+      status: 503,
+      retryAfter: '1',
+      body: { code: 'service_unavailable', extra: { retry_after_ms: 1_000, request_id: expect.any(String) } },
+    });
+    expect(ERRORS.service_unavailable.retryable).toBe(true);
+    expect((await user.get('/v1/health')).body).toMatchObject({ data: { online: false } });
+    await sleep(OUTAGE_MS);
+    expect(seen.length).toBeGreaterThan(during + 20);
+    postgres = await start(postgres.port);
+    expect((await eventually(profile, works)).status).toBe(200);
+    expect((await user.get('/v1/health')).body).toMatchObject({ data: { online: true } });
+    const { tried, acknowledged } = await stop();
+    const odd = seen.filter(({ status, body }) => status >= 400 && !RETRYABLE.has(body.code ?? ''));
+    expect(odd).toEqual([]);
+    // What was acknowledged is there; what was not can be sent again without a fear of doubling it.
+    const kept = new Set(await listed());
+    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    for (const localId of tried.slice(-20)) {
+      const { status, body } = await ask('POST', home.messages, message(localId));
+      expect(status === 201 || body.code === 'turn_queue_full').toBe(true);
+    }
+    const all = await listed();
+    expect(all).toHaveLength(new Set(all).size);
+  });
+
+  it('that does not even say no, requests are told so, and its connections are not waited for', async () => {
+    proxy.freeze();
+    const waiting = Array.from({ length: 30 }, () => user.raw<ErrorBody>({ method: 'GET', path: '/v1/users/profile' }));
+    const answers = await Promise.all(waiting);
+    expect(answers.map(({ body }) => body.code)).toEqual(answers.map(() => 'service_unavailable'));
+    // What was frozen stays so; new connections work.
+    await proxy.cut();
+    await proxy.mend();
+    proxy.thaw();
+    expect((await eventually(profile, works)).status).toBe(200);
+  });
+
+  it('the work in the background goes on afterwards', async () => {
+    const unpublished = async () => {
+      const { count } = await uswarm.database
+        .selectFrom('workspace_events')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('published_at', 'is', null)
+        .executeTakeFirstOrThrow();
+      return count;
+    };
+    await ask('POST', `${home.workspace}/conversations`, { type: 'swarm' });
+    expect(await eventually(unpublished, (count) => count === 0)).toBe(0);
+  });
+});
+
+/** What clients may see of it: the outage, and that messages wait because nobody answers them. */
+const RETRYABLE = new Set(['service_unavailable', 'turn_queue_full']);

@@ -1,0 +1,33 @@
+import type { ClientAddress } from '@uswarm/service-kit';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Identity } from '../features/auth/actor.js';
+import { policyField, quotaField } from '../features/rate-limits/rate-headers.js';
+import type { RateLimits } from '../features/rate-limits/rate-limits.js';
+
+/** Probes come as often as they like, and have to be told the truth. */
+const EXEMPT = '/v1/health';
+
+/** Refuses an address that asks too often, before anything else is done for it. @throws ApiError `rate_limited` */
+export function limitAddresses(rates: RateLimits, addressOf: ClientAddress): RequestHandler {
+  const policies = policyField(rates.policies);
+  return async (request, response, next) => {
+    if (request.path !== EXEMPT && policies !== '') {
+      response.set('RateLimit-Policy', policies);
+      const quota = await rates.request(addressOf(request));
+      if (quota !== undefined) showLimit(response, quotaField(quota));
+    }
+    next();
+  };
+}
+
+/** The same for somebody who showed who it is. @throws ApiError `rate_limited` */
+export async function limitCaller(rates: RateLimits, { res: response }: Request, identity: Identity): Promise<void> {
+  const quota = await rates.call(identity);
+  if (response !== undefined && quota !== undefined) showLimit(response, quotaField(quota));
+}
+
+/** Adds to what the answer says of limits, on one line. */
+export function showLimit(response: Response, field: string): void {
+  const before = response.get('RateLimit');
+  response.set('RateLimit', before === undefined ? field : `${before}, ${field}`);
+}

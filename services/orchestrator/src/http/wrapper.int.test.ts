@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
+import type { OAuthServer } from '@uswarm/testkit';
+import { z } from 'zod';
+import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../test/test-orchestrator.js';
+import { createTurnTaker } from '../../test/turns.js';
+import { formOf, UPLOADS } from '../../test/uploads.js';
+
+/** The two that the specification lists as exceptions. */
+const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
+/** A file and a document are what they are. */
+const DOWNLOADS: string[] = ['getUpload', 'getOpenApi'];
+
+const routes: readonly RouteDefinition[] = ROUTES;
+
+/** The routes that answer with a JSON body. */
+const answering = routes.filter(
+  ({ operationId, responses }) =>
+    !DOWNLOADS.includes(operationId) && Object.values(responses).some(({ schema }) => schema !== null),
+);
+
+describe('the body of a success', () => {
+  let server: OAuthServer;
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+  let agent: string;
+  beforeAll(async () => {
+    server = await startProviderServer();
+    uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    agent = `/v1/agents/${home.agents[1]?.id}`;
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await server.close();
+  });
+
+  const say = () => user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
+  async function chosen() {
+    await say();
+    const writer = await createTurnTaker(uswarm.database).writerOf(await createTurnTaker(uswarm.database).claim());
+    await writer.begin();
+    const actions = [{ id: 'a', label: 'A', style: 'primary' as const }];
+    await writer.offer('k', { type: 'action_card', title: 't', description: '', actions });
+    const { id } = await uswarm.database
+      .selectFrom('messages')
+      .select('id')
+      .where('turn_key', '=', 'message:k')
+      .executeTakeFirstOrThrow();
+    return user.post(`${home.workspace}/messages/${id}/action`, { action_id: 'a' }, 200);
+  }
+
+  /** Each route, asked so that it succeeds. */
+  const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
+    getHealth: () => user.get('/v1/health'),
+    listModels: () => user.get('/v1/models'),
+    getLegal: () => user.get('/v1/legal'),
+    setPushToken: () => user.post('/v1/push-token', { push_token: 't' }, 200),
+    createUpload: async () => user.raw({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) }),
+    getProfile: () => user.get('/v1/users/profile'),
+    getUserLegal: () => user.get('/v1/users/legal'),
+    getUsageSummary: () => user.get('/v1/users/usage/summary'),
+    listWorkspaces: () => user.get('/v1/workspaces'),
+    createWorkspace: () => user.post('/v1/workspaces', { name: 'x' }, 201),
+    getWorkspace: () => user.get(home.workspace),
+    updateWorkspace: () => user.patch(home.workspace, { name: 'y' }, 200),
+    getWorkspaceUsage: () => user.get(`${home.workspace}/usage`),
+    listWorkspaceEvents: () => user.get(`${home.workspace}/events`),
+    listAgents: () => user.get(`${home.workspace}/agents`),
+    getAgent: () => user.get(agent),
+    getAgentDetails: () => user.get(`${agent}/details`),
+    getAgentHistory: () => user.get(`${agent}/history`),
+    getAgentSettings: () => user.get(`${agent}/settings`),
+    updateAgentSettings: () => user.patch(`${agent}/settings`, { model: 'opus' }, 200),
+    listAgentTools: () => user.get(`${agent}/tools`),
+    updateAgentTool: () => user.patch(`${agent}/tools/memories`, { enabled: true }, 200),
+    listAgentMemories: () => user.get(`${agent}/memories`),
+    createAgentMemory: () => user.post(`${agent}/memories`, { key: 'k', content: 'c' }, 200),
+    listConversations: () => user.get(`${home.workspace}/conversations`),
+    createConversation: () => user.post(`${home.workspace}/conversations`, { type: 'swarm' }, 201),
+    getConversation: () => user.get(home.conversation),
+    listMessages: () => user.get(home.messages),
+    searchMessages: () => user.get(`${home.messages}/search?q=hi`),
+    sendMessage: say,
+    chooseAction: chosen,
+    listIntegrations: () => user.get('/v1/integrations'),
+    connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),
+  };
+  const keys = async (operation: string) => {
+    const call = calls[operation as OperationId];
+    if (call === undefined) throw new Error(`${operation} is not called yet`);
+    return Object.keys((await call()).body as object).toSorted();
+  };
+
+  it('CONV-005 sits under data, beside which a list of messages has its pagination', async () => {
+    const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
+    for (const { operationId } of wrapped) {
+      const expected = /Messages$|History$/.test(operationId) ? ['data', 'pagination'] : ['data'];
+      expect([operationId, await keys(operationId)]).toEqual([operationId, expected]);
+    }
+  });
+
+  it('CONV-005 of setting the push token, and of connecting an integration, has no such wrapper', async () => {
+    expect(await keys('setPushToken')).toEqual(['success']);
+    expect(await keys('connectIntegration')).toEqual(
+      [
+        'additional_parameters',
+        'authorization_endpoint',
+        'client_id',
+        'redirect_url',
+        'scopes',
+        'token_endpoint',
+      ].toSorted(),
+    );
+  });
+
+  it('is documented as it is', () => {
+    const documented = answering.flatMap(({ operationId, responses }) =>
+      Object.values(responses).flatMap(({ schema }) =>
+        schema instanceof z.ZodObject && !Object.hasOwn(schema.shape, 'data') ? [operationId] : [],
+      ),
+    );
+    expect(documented.toSorted()).toEqual(UNWRAPPED);
+  });
+});

@@ -1,0 +1,108 @@
+import type { EventBus } from '@uswarm/event-bus';
+import { type Clock, parseSigningKey } from '@uswarm/service-kit';
+import type { Router } from 'express';
+import type { Transact } from './database/database.js';
+import { accountHandlers } from './features/account/account.routes.js';
+import { createAccountService } from './features/account/account.service.js';
+import { createAdminRouter } from './features/admin/admin.routes.js';
+import { createAdminService } from './features/admin/admin.service.js';
+import { createRequeue } from './features/admin/requeue.service.js';
+import { type Authenticator, createAuthenticator } from './features/auth/authenticator.js';
+import { createOidcVerifier } from './features/auth/oidc-verifier.js';
+import { createSessionEnds } from './features/auth/session-ends.js';
+import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
+import { deviceHandlers } from './features/devices/devices.routes.js';
+import { createDeviceService } from './features/devices/devices.service.js';
+import type { IntegrationService } from './features/integrations/integrations.service.js';
+import { legalHandlers } from './features/legal/legal.routes.js';
+import { createLegalService } from './features/legal/legal.service.js';
+import type { Plans } from './features/plans/plans.js';
+import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
+import { usageHandlers } from './features/usage/usage.routes.js';
+import { createUsageService } from './features/usage/usage.service.js';
+import { userHandlers } from './features/users/users.routes.js';
+import { createUserService } from './features/users/users.service.js';
+import type { Provision } from './features/workspaces/provision.js';
+import type { Handlers } from './http/handlers.js';
+import type { OrchestratorOptions } from './options.js';
+import type { Stores } from './stores.js';
+
+export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger' | 'bypass'> {
+  bus: Pick<EventBus, 'publishSessionEnd'>;
+  stores: Stores;
+  transaction: Transact;
+  runtimes: RuntimeWishes;
+  provision: Provision;
+  integrations: Pick<IntegrationService, 'revokeAll'>;
+  plans: Plans;
+  clock: Clock;
+  committed: () => void;
+}
+
+export interface People {
+  authenticator: Authenticator;
+  handlers: Handlers;
+  /** Undefined where nobody has a key for it. */
+  adminRouter: Router | undefined;
+}
+
+/** Everything about those who call: accounts, sessions, devices, legal documents, usage, operators. */
+export function createPeople(deps: PeopleDeps): People {
+  const { config, stores, transaction, runtimes, plans, clock, logger } = deps;
+  const sessionEnds = createSessionEnds(deps.bus);
+  const accounts = createAccountService({
+    ...stores,
+    transaction,
+    runtimes,
+    integrations: deps.integrations,
+    sessionEnds,
+    provision: deps.provision,
+    identityHashKey: config.IDENTITY_HASH_KEY,
+  });
+  const devices = createDeviceService({ store: stores.devices, clock, logger });
+  const authenticator = createAuthenticator({
+    verifier: verifierOf(config),
+    signature:
+      config.SIGNATURE_MODE === 'required'
+        ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock)
+        : noSignatureCheck,
+    sessions: stores.sessions,
+    users: { wasDeleted: accounts.wasDeleted, ensure: accounts.signUp },
+    devices,
+    ...(deps.bypass === undefined ? {} : { bypass: deps.bypass }),
+  });
+  const admin = createAdminService({
+    ...stores,
+    transaction,
+    store: stores.admin,
+    plans,
+    sessionEnds,
+    requeue: createRequeue({ ...deps, audit: stores.audit, store: stores.requeue }),
+    clock,
+  });
+  return {
+    authenticator,
+    handlers: {
+      ...accountHandlers(accounts),
+      ...userHandlers(createUserService({ store: stores.users, legal: stores.legal, plans, clock })),
+      ...legalHandlers(createLegalService({ store: stores.legal })),
+      ...deviceHandlers(devices),
+      ...usageHandlers(createUsageService({ store: stores.usage, plans, clock })),
+    },
+    adminRouter:
+      config.ADMIN_API_KEY === undefined ? undefined : createAdminRouter(parseSigningKey(config.ADMIN_API_KEY), admin),
+  };
+}
+
+function verifierOf(config: PeopleDeps['config']) {
+  return createOidcVerifier({
+    issuers: config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri }) => ({
+      id: id ?? issuer,
+      issuer,
+      audience,
+      ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
+    })),
+    cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
+    clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
+  });
+}

@@ -1,0 +1,93 @@
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import type { MessageData } from '@uswarm/contract';
+import { EXAMPLE } from '@uswarm/contract/documents';
+import type { OAuthServer } from '@uswarm/testkit';
+import { createStores } from '../src/stores.js';
+import type { Values } from './api-document.js';
+import { authorized, CALLBACK } from './integrations.js';
+import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
+import { upload } from './uploads.js';
+
+/** What an example of the document names, as a user has it. */
+export interface Belongings {
+  user: TestUser;
+  home: Home;
+  /** By what stands for it in the examples. */
+  values: Values;
+}
+
+/** A new user with one of everything that anybody can own: whatever the document has an example of. */
+export async function ownEverything(
+  uswarm: TestOrchestrator,
+  server: OAuthServer,
+  { connected }: { connected: boolean } = { connected: true },
+): Promise<Belongings> {
+  const user = await uswarm.user();
+  const home = await uswarm.home(user);
+  const agent = home.agents.find(({ slug }) => slug === 'researcher');
+  if (agent === undefined) throw new Error('there is no researcher');
+  const file = await upload(user, { content: 'tea, bread, marmalade\n', name: 'groceries.txt', type: 'text/plain' });
+  const cardId = await offerCard(uswarm, home, agent.id);
+  const text = '@Researcher what is on my list?';
+  const mentions = [{ agent_id: agent.id, agent_name: agent.name, offset: 0, length: 11 }];
+  const { body: sent } = await user.post<{ data: MessageData }>(
+    home.messages,
+    { content: { type: 'text', text }, mentions },
+    201,
+  );
+  const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
+  await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
+  const callback = await authorized(user, server, 'asana');
+  if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
+  return {
+    user,
+    home,
+    values: {
+      [EXAMPLE.workspaceId]: home.workspaceId,
+      [EXAMPLE.agentId]: agent.id,
+      [EXAMPLE.conversationId]: home.conversationId,
+      [EXAMPLE.messageId]: sent.data.id,
+      // It waits for its reply.
+      [EXAMPLE.replyId]: sent.data.id,
+      [EXAMPLE.cardId]: cardId,
+      [EXAMPLE.uploadId]: file.id,
+      [EXAMPLE.localId]: randomUUID(),
+      [EXAMPLE.linkSignature]: new URL(file.url, uswarm.url).searchParams.get('sig') ?? '',
+      [EXAMPLE.authorizationCode]: callback.authorization_code,
+      [EXAMPLE.codeVerifier]: callback.code_verifier,
+      [EXAMPLE.redirectUrl]: callback.redirect_url,
+    },
+  };
+}
+
+/** A card as an agent offers one, that nobody has chosen from. */
+async function offerCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
+  const stores = createStores(database);
+  const id = randomUUIDv7();
+  const { workspaceId, conversationId } = home;
+  await database.transaction().execute(async (tx) => {
+    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
+    await stores.messages.insert(
+      {
+        id,
+        workspaceId,
+        conversationId,
+        seq,
+        role: 'agent',
+        agentId,
+        status: 'delivered',
+        content: {
+          type: 'action_card',
+          title: 'Book the table?',
+          description: 'Tonight at eight, for two.',
+          actions: [
+            { id: 'yes', label: 'Yes', style: 'primary' },
+            { id: 'no', label: 'No', style: 'secondary' },
+          ],
+        },
+      },
+      tx,
+    );
+  });
+  return id;
+}

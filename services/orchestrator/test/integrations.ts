@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { IntegrationCatalog, IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
+import { type OAuthServer, startOAuthServer } from '@uswarm/testkit';
+import type { SealedRow } from '../src/features/integrations/integrations.store.js';
+import { createTokenCipher, TokenKeys, type Tokens } from '../src/features/integrations/token-cipher.js';
+import type { ApiClient } from './api-client.js';
+
+export const CALLBACK = '/v1/integrations/callback';
+export const REDIRECT_URL = 'https://app.example.com/callback';
+export const CLIENT_SECRET = 'secret-of-a-registered-client';
+
+const CLIENTS = {
+  asana: 'client_secret_post',
+  gmail: 'client_secret_post',
+  google_calendar: 'client_secret_post',
+  zoom: 'client_secret_basic',
+} as const;
+
+/** An authorization server that stands for those of some providers. */
+export function startProviderServer(): Promise<OAuthServer> {
+  return startOAuthServer({
+    clients: Object.entries(CLIENTS)
+      .map(([provider, method]) => ({
+        // The two of Google are one client, as they are with Google.
+        client_id: clientIdOf(provider),
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [REDIRECT_URL],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code' as const],
+        token_endpoint_auth_method: method,
+      }))
+      .filter(({ client_id: id }, index, all) => all.findIndex((other) => other.client_id === id) === index),
+  });
+}
+
+function clientIdOf(provider: string): string {
+  return provider === 'google_calendar' ? 'client-gmail' : `client-${provider}`;
+}
+
+export const newTokenKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
+
+/** The settings of an orchestrator whose users connect to that server; `change` is said of every provider. */
+export function integrationEnvironment(
+  server: OAuthServer,
+  change: Record<string, unknown> = {},
+): Record<string, string> {
+  const providers = Object.keys(CLIENTS).map((provider) => [
+    provider,
+    {
+      client_id: clientIdOf(provider),
+      client_secret: CLIENT_SECRET,
+      redirect_urls: [REDIRECT_URL],
+      authorization_endpoint: server.authorizationEndpoint,
+      token_endpoint: server.tokenEndpoint,
+      revocation_endpoint: server.revocationEndpoint,
+      scopes: ['openid', 'offline_access'],
+      additional_parameters: { prompt: 'consent' },
+      ...change,
+    },
+  ]);
+  return {
+    INTEGRATION_PROVIDERS: JSON.stringify(Object.fromEntries(providers)),
+    INTEGRATION_TOKEN_KEYS: newTokenKey('first'),
+  };
+}
+
+export interface CallbackBody {
+  provider: IntegrationProvider;
+  authorization_code: string;
+  code_verifier: string;
+  redirect_url: string;
+}
+
+/** Does what an app does with what connect answers, up to what it brings back. */
+export async function authorized(
+  user: ApiClient,
+  server: OAuthServer,
+  provider: IntegrationProvider,
+): Promise<CallbackBody> {
+  const { body: config } = await user.post<OAuthConfiguration>('/v1/integrations/connect', { provider }, 200);
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const code = await server.authorize({
+    clientId: config.client_id,
+    redirectUrl: config.redirect_url,
+    scopes: config.scopes,
+    parameters: { ...config.additional_parameters, code_challenge: challenge },
+  });
+  return { provider, authorization_code: code, code_verifier: verifier, redirect_url: config.redirect_url };
+}
+
+export async function connect(
+  user: ApiClient,
+  server: OAuthServer,
+  provider: IntegrationProvider,
+): Promise<CallbackBody> {
+  const body = await authorized(user, server, provider);
+  await user.post(CALLBACK, body, 204);
+  return body;
+}
+
+/** The providers that are enabled for the user. */
+export async function enabledOf(user: ApiClient): Promise<IntegrationProvider[]> {
+  const { body } = await user.get<{ data: IntegrationCatalog }>('/v1/integrations');
+  return body.data.items.flatMap(({ provider, enabled }) => (provider !== null && enabled ? [provider] : []));
+}
+
+/** What is in a row, for who has the keys. @throws Error where the settings have none */
+export function tokensIn(row: SealedRow | undefined, environment: Record<string, string>): Tokens {
+  const [first, ...others] = TokenKeys.parse(environment['INTEGRATION_TOKEN_KEYS']);
+  if (first === undefined || row === undefined) throw new Error('there is no row, or no key');
+  return createTokenCipher([first, ...others]).open(row, row);
+}

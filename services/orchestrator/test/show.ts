@@ -1,0 +1,7 @@
+import type { Showing } from '../src/features/messages/message-view.js';
+
+/** Shows things as they are now; links lead nowhere. */
+export const showNow = (): Showing => ({
+  now: new Date(),
+  attachment: (stored) => ({ ...stored, url: `link/${stored.id}` }),
+});

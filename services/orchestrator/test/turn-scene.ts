@@ -1,0 +1,184 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import {
+  AgentActivity,
+  Outcome,
+  type RunTurnRequest,
+  ToolState,
+  type TurnEvent,
+  TurnEventSchema,
+} from '@uswarm/runtime-proto';
+import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
+import type { Database } from '../src/database/database.js';
+import type { LeasedWork } from '../src/work/work.store.js';
+import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
+import type { TurnRow } from '../src/features/turns/turns.store.js';
+
+export const NOW = new Date();
+const WORK: LeasedWork = {
+  kind: 'turn',
+  subjectId: 't',
+  workspaceId: 'w',
+  leaseId: 'l',
+  attempts: 1,
+  failures: 0,
+  takenOver: false,
+};
+const RUNTIME: RuntimeRow = {
+  workspace_id: 'w',
+  user_id: 'u',
+  desired: 'running',
+  phase: 'Ready',
+  reason: '',
+  verified: true,
+  address: 'http://127.0.0.1:1',
+  instance_id: 'i',
+  identified_at: NOW,
+  failures: 0,
+  wanted_at: NOW,
+  updated_at: NOW,
+};
+/** The transaction of stores that store nothing. */
+const NO_DATABASE = {} as Database;
+
+type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
+/** What one call of the runtime gives: its events, and then an end without `done`, or an error. */
+export interface Call {
+  events?: EventInit[];
+  error?: ConnectError;
+  /** Happens once the events are given. */
+  atTheEnd?: () => void;
+}
+
+export const failure = (code: Code): Call => ({ error: new ConnectError('', code) });
+export const chunk = (text: string): EventInit => ({ case: 'chunk', value: { text } });
+export const thinking: EventInit = { case: 'activity', value: { activity: AgentActivity.THINKING } };
+export const done = (text = ''): EventInit => ({ case: 'done', value: { outcome: Outcome.COMPLETED, text } });
+export const ANSWERED: Call = { events: [done('42')] };
+export const used: EventInit = {
+  case: 'usage',
+  value: { step: 1, provider: 'p', model: 'm', promptTokens: 6n, completionTokens: 4n },
+};
+export const tool: EventInit = { case: 'tool', value: { callId: 'c', tool: 't', state: ToolState.RUNNING } };
+export const stopped: EventInit = { case: 'done', value: { outcome: Outcome.STOPPED } };
+
+/** A turn in memory, and a runtime that does what the script says, call by call. */
+export function createScene(
+  script: Call[],
+  more: {
+    turn?: Partial<TurnRow>;
+    runtime?: Partial<RuntimeRow>;
+    clock?: Clock;
+    limited?: () => boolean;
+    /** The runtime has no turn that it could stop. */
+    unstoppable?: boolean;
+  },
+) {
+  const turn: TurnRow = {
+    id: 't',
+    workspace_id: 'w',
+    conversation_id: 'c',
+    agent_id: 'a',
+    user_message_id: 'question',
+    reply_message_id: null,
+    status: 'queued',
+    generation: 1,
+    runtime_instance: null,
+    created_at: NOW,
+    user_id: 'u',
+    stop_requested: false,
+    ...more.turn,
+  };
+  const requests: RunTurnRequest[] = [];
+  const seen = {
+    requests,
+    hurried: 0,
+    ended: undefined as { status: string; errorCode: string | null } | undefined,
+    stops: [] as { turnId: string; generation: number }[],
+    notes: [] as string[],
+  };
+  const messages = new Map<string, { text?: string; status?: string }>();
+  let seq = 0;
+  let instance = 'i';
+
+  async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
+    requests.push(request);
+    const call = script[requests.length - 1];
+    if (call === undefined) throw new Error('the script is over');
+    let number = request.fromEvent;
+    for (const event of call.events ?? []) yield create(TurnEventSchema, { number: (number += 1n), event });
+    call.atTheEnd?.();
+    if (call.error !== undefined) throw call.error;
+  }
+
+  const deps: TurnRunnerDeps = {
+    transaction: (run) => run(NO_DATABASE),
+    work: { holds: async () => true, complete: async () => undefined },
+    turns: {
+      get: async () => ({ ...turn }),
+      start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
+      setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
+      nextGeneration: async (_id, limit) => (turn.generation < limit ? (turn.generation += 1) : undefined),
+      isBusyElsewhere: async () => false,
+      finish: async (_id, status, errorCode) => void (seen.ended = { status, errorCode }),
+      history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
+      runningTools: async () => [],
+      openCards: async () => [],
+      stopRequested: async () => turn.stop_requested,
+      recordUsage: async () => undefined,
+      nextStep: async () => 1,
+    },
+    agents: {
+      members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
+      setActivity: async () => undefined,
+    },
+    equip: async () => ({ model: null, responseLength: 'auto', prompts: [], tools: [], memories: [] }),
+    messages: {
+      insert: async ({ id, content }) => {
+        if (content.type === 'system') seen.notes.push(content.text);
+        else messages.set(id, {});
+      },
+      update: async (id, { content, status }) => {
+        const text = content?.type === 'text' ? { text: content.text } : {};
+        messages.set(id, { ...messages.get(id), ...text, ...(status === undefined ? {} : { status }) });
+      },
+      find: async () => [],
+      findOfTurn: async () => undefined,
+    },
+    events: { append: async () => (seq += 1) },
+    limits: {
+      reached: async () =>
+        more.limited?.() === true
+          ? { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' }
+          : undefined,
+    },
+    runtimes: { get: async () => ({ ...RUNTIME, ...more.runtime }) },
+    client: {
+      identify: async () => ({ instanceId: instance }),
+      runTurn: (_to, request) => runTurn(request),
+      status: async () => ({ busy: false, idleMs: 0 }),
+      stopTurn: async (_to, asked) => {
+        if (more.unstoppable === true) throw new ConnectError('', Code.NotFound);
+        seen.stops.push(asked);
+      },
+      forget: () => undefined,
+      close: () => undefined,
+    },
+    publish: async () => true,
+    hurryRuntime: async () => void (seen.hurried += 1),
+    committed: () => undefined,
+    clock: more.clock ?? systemClock,
+    logger: silentLogger,
+  };
+  return {
+    seen,
+    reply: () => messages.get(turn.reply_message_id ?? ''),
+    question: () => messages.get('question'),
+    asked: () => requests.map(({ generation, fromEvent }) => [generation, Number(fromEvent)]),
+    wantStopped: () => void (turn.stop_requested = true),
+    startAgain: (name: string) => void (instance = name),
+    run: (work: Partial<LeasedWork> = {}, signal: AbortSignal = new AbortController().signal) =>
+      createTurnRunner(deps)({ ...WORK, ...work }, signal),
+  };
+}
