@@ -4,7 +4,8 @@ import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
 import { createConversing } from './conversing.js';
-import { openDatabase, type Transact } from './database/database.js';
+import { openDatabase } from './database/database.js';
+import { createTransact } from './database/transact.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
 import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
@@ -49,7 +50,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
   const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
-  const transaction: Transact = (run) => database.transaction().execute(run);
+  const transaction = createTransact(database);
   const stores = createStores(database);
   // Before anything works in the background: what fails here leaves nothing behind that goes on.
   await publishLegalFiles(config, stores.legal);

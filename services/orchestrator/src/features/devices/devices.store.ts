@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Device } from '@uswarm/service-kit';
 import { sql } from 'kysely';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database } from '../../database/database.js';
+import { createTransact } from '../../database/transact.js';
 
 export interface DeviceRow {
   info: string;
@@ -21,7 +22,7 @@ export interface DeviceStore {
 }
 
 export function createDeviceStore(database: Database): DeviceStore {
-  const transaction: Transact = (run) => database.transaction().execute(run);
+  const transaction = createTransact(database);
 
   return {
     async record(userId, { id, info, version, timezone }, limit) {

@@ -1,6 +1,7 @@
 import type { LegalDocumentName } from '@uswarm/contract';
 import { sql } from 'kysely';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database } from '../../database/database.js';
+import { createTransact } from '../../database/transact.js';
 
 export interface LegalDocument {
   document: LegalDocumentName;
@@ -38,7 +39,7 @@ const ACCEPTED_COLUMN = {
 } as const satisfies Record<LegalDocumentName, string>;
 
 export function createLegalStore(database: Database): LegalStore {
-  const transaction: Transact = (run) => database.transaction().execute(run);
+  const transaction = createTransact(database);
   const newestFirst = (db: Database) =>
     db.selectFrom('legal_documents').orderBy('document').orderBy('published_at', 'desc').orderBy('version', 'desc');
 
