@@ -37,6 +37,7 @@ export async function fillMessages(database: Database, perConversation: number):
   await sql`UPDATE workspaces SET last_seq = ${perConversation}`.execute(database);
 }
 
+const PART = 5_000;
 const CONSONANTS = 'bcdfghjklmnprst';
 
 /**
@@ -44,20 +45,10 @@ const CONSONANTS = 'bcdfghjklmnprst';
  * first are by far the most common. Every ten-thousandth message says `needle`, and one of the oldest `haystack`.
  */
 export async function fillConversation(database: Database, conversationId: string, messages: number): Promise<void> {
-  await sql`
-    WITH words AS MATERIALIZED (
-      SELECT array_agg(substr(${CONSONANTS}, 1 + n % 15, 1) || 'a' || substr(${CONSONANTS}, 1 + n / 15 % 15, 1) || 'o' ||
-        substr(${CONSONANTS}, 1 + n / 225, 1) || 'u' ORDER BY n) AS list FROM generate_series(0, 999) n
-    ), said AS (
-      SELECT n, (SELECT string_agg(list[1 + (power(random(), 3) * 999)::int + 0 * n * w], ' ') FROM generate_series(1, 10) w)
-        || CASE WHEN n % 10000 = 0 THEN ' needle' WHEN n = 5 THEN ' haystack' ELSE '' END AS text
-      FROM words CROSS JOIN generate_series(1, ${messages}) n
-    )
-    INSERT INTO messages (id, workspace_id, conversation_id, agent_id, seq, role, content, status)
-    SELECT gen_random_uuid(), c.workspace_id, c.id, CASE n % 2 WHEN 0 THEN a.id END, n,
-      CASE n % 2 WHEN 0 THEN 'agent' ELSE 'user' END, jsonb_build_object('type', 'text', 'text', text), 'delivered'
-    FROM said CROSS JOIN conversations c JOIN agents a ON a.workspace_id = c.workspace_id AND a.sort_order = 0
-    WHERE c.id = ${conversationId}`.execute(database);
+  // In parts: a statement has a deadline, and the machine may be busy.
+  for (let from = 1; from <= messages; from += PART) {
+    await fillPart(database, conversationId, from, Math.min(messages, from + PART - 1));
+  }
   await sql`
     INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, status)
     SELECT gen_random_uuid(), q.workspace_id, q.conversation_id, r.agent_id, q.id, r.id, 'done'
@@ -66,6 +57,24 @@ export async function fillConversation(database: Database, conversationId: strin
   await sql`
     UPDATE workspaces w SET last_seq = ${messages} FROM conversations c
     WHERE c.id = ${conversationId} AND w.id = c.workspace_id`.execute(database);
+}
+
+/** Messages `from` to `to` of it. */
+async function fillPart(database: Database, conversationId: string, from: number, to: number): Promise<void> {
+  await sql`
+    WITH words AS MATERIALIZED (
+      SELECT array_agg(substr(${CONSONANTS}, 1 + n % 15, 1) || 'a' || substr(${CONSONANTS}, 1 + n / 15 % 15, 1) || 'o' ||
+        substr(${CONSONANTS}, 1 + n / 225, 1) || 'u' ORDER BY n) AS list FROM generate_series(0, 999) n
+    ), said AS (
+      SELECT n, (SELECT string_agg(list[1 + (power(random(), 3) * 999)::int + 0 * n * w], ' ') FROM generate_series(1, 10) w)
+        || CASE WHEN n % 10000 = 0 THEN ' needle' WHEN n = 5 THEN ' haystack' ELSE '' END AS text
+      FROM words CROSS JOIN generate_series(${from}::int, ${to}::int) n
+    )
+    INSERT INTO messages (id, workspace_id, conversation_id, agent_id, seq, role, content, status)
+    SELECT gen_random_uuid(), c.workspace_id, c.id, CASE n % 2 WHEN 0 THEN a.id END, n,
+      CASE n % 2 WHEN 0 THEN 'agent' ELSE 'user' END, jsonb_build_object('type', 'text', 'text', text), 'delivered'
+    FROM said CROSS JOIN conversations c JOIN agents a ON a.workspace_id = c.workspace_id AND a.sort_order = 0
+    WHERE c.id = ${conversationId}`.execute(database);
 }
 
 /** A conversation with each agent, with messages of its own, and what the agent remembers of it. */
