@@ -23,9 +23,9 @@ module.exports = {
     ),
     forbid(
       'services-know-no-cluster-tests',
-      'Charts and end-to-end tests stand above everything else.',
+      'Charts, end-to-end tests and benchmarks stand above everything else.',
       { path: '^(packages|services)/' },
-      { path: '^(charts|e2e)/' },
+      { path: '^(bench|charts|e2e)/' },
     ),
     forbid(
       'testkit-is-for-tests-and-local-mode',
@@ -84,7 +84,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(packages|services)/[^/]+/dist/', '/src/gen/'] },
+    exclude: { path: ['^(packages|services)/[^/]+/dist/', '^bench/dist/', '/src/gen/'] },
     // Workspace packages resolve to their sources, as in the tests.
     enhancedResolveOptions: {
       conditionNames: ['uswarm-source', 'types', 'import', 'node', 'default'],

@@ -15,6 +15,7 @@ const programs = {
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
   chat: { script: 'packages/cli/dist/chat.js', interactive: true },
   ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
+  bench: { script: 'bench/dist/main.js', interactive: false },
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 

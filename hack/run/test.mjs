@@ -40,6 +40,7 @@ function allSteps({ skips, ledger }) {
       'services',
       'charts',
       'e2e',
+      'bench',
     ]),
     tests([], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
     ...ledgerSteps(ledger),

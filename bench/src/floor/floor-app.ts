@@ -1,0 +1,78 @@
+import { randomUUIDv7 } from 'node:crypto';
+import express, { type Express } from 'express';
+import pg from 'pg';
+import type { FloorScript, Place } from '../replay/script.js';
+import { fill, type Filling, newIdsOf, type StatementTemplate } from '../replay/template.js';
+
+const INT8 = 20;
+const BEGIN = /^begin/i;
+const END = /^(commit|rollback)/i;
+
+type Row = Record<string, unknown>;
+
+/**
+ * The least that could do the work: express, a pool, and the statements that the orchestrator was seen to make. It
+ * checks nothing and knows nobody; what it answers are messages as the database has them.
+ */
+export function createFloorApp(script: FloorScript, pool: pg.Pool): Express {
+  const places = new Map(script.places.map((place) => [pathOf(place), place]));
+  const newIds = newIdsOf(script.send);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/{*path}', async (request, response) => {
+    const statements = script.reads[request.originalUrl];
+    if (statements === undefined) return void response.status(404).end();
+    response.json({ data: await replay(pool, statements, {}) });
+  });
+  app.post('/{*path}', express.json(), async (request, response) => {
+    const place = places.get(request.path);
+    if (place === undefined) return void response.status(404).end();
+    const { local_id: localId, content } = request.body as { local_id: string; content: { text: string } };
+    const { userId, subject, workspaceId, conversationId, agentId } = place;
+    const made = Object.fromEntries(newIds.map((name) => [name, randomUUIDv7()]));
+    const own = { userId, subject, workspaceId, conversationId, agentId, localId, text: content.text };
+    const rows = await replay(pool, script.send, { ...own, ...made });
+    response.status(201).json({ data: rows[0] });
+  });
+  return app;
+}
+
+export function pathOf({ workspaceId, conversationId }: Place): string {
+  return `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
+}
+
+/** Each statement on a connection of the pool, those of a transaction on one. @returns the messages that were read last */
+async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], filling: Filling): Promise<Row[]> {
+  let held: pg.PoolClient | undefined;
+  let seq: number | undefined;
+  let messages: Row[] = [];
+  try {
+    for (const { text, values } of statements) {
+      if (BEGIN.test(text)) held = await pool.connect();
+      const result = await (held ?? pool).query<Row>(text, fill(values, filling, seq));
+      if (END.test(text)) {
+        held?.release();
+        held = undefined;
+      }
+      const [row, ...more] = result.rows;
+      if (row !== undefined && 'content' in row) messages = result.rows;
+      if (more.length === 0 && typeof row?.['seq'] === 'number') seq = row['seq'];
+    }
+    return messages;
+  } finally {
+    // Only where a transaction failed: the connection goes, and with it what it did.
+    held?.release(true);
+  }
+}
+
+export function openPool({ databaseUrl, pool: max }: Pick<FloorScript, 'databaseUrl' | 'pool'>): pg.Pool {
+  return new pg.Pool({
+    connectionString: databaseUrl,
+    max,
+    types: {
+      getTypeParser: (oid, format) =>
+        oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
+    },
+  });
+}

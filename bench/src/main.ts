@@ -1,0 +1,45 @@
+import { relative } from 'node:path';
+import { LocalError } from '@uswarm/testkit';
+import { compare } from './report/compare.js';
+import { baselineFile, keepNewest, newestFile, readResult, writeResult } from './report/kept.js';
+import { comparisonTable, resultTables } from './report/tables.js';
+import { run } from './run.js';
+import { BenchError, readCommand, type Settings, USAGE } from './settings.js';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const shown = (file: string): string => relative(process.cwd(), file);
+
+async function measureAll(settings: Settings): Promise<number> {
+  const result = await run(settings, say);
+  say(`\n${resultTables(result)}\n`);
+  if (settings.small) say('A small run: it works, and its numbers mean nothing.');
+  else say(`Kept in ${shown(writeResult(result))}`);
+  return 0;
+}
+
+/** @returns 1 where a ratio got worse by more than is tolerated */
+function compareKept(): number {
+  const [baseline, newest] = [baselineFile(), newestFile()];
+  const comparisons = compare(readResult(baseline), readResult(newest));
+  say(`${shown(newest)} beside ${shown(baseline)}\n\n${comparisonTable(comparisons)}`);
+  return comparisons.some(({ tooMuch }) => tooMuch) ? 1 : 0;
+}
+
+async function main(args: string[]): Promise<number> {
+  const command = readCommand(args);
+  if (command.do === 'run') return measureAll(command.settings);
+  if (command.do === 'compare') return compareKept();
+  if (command.do === 'help') say(USAGE);
+  else say(`The baseline is now ${shown(keepNewest())}`);
+  return 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof BenchError || error instanceof LocalError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,69 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer, type RequestListener } from 'node:http';
+import { listen } from '@uswarm/service-kit';
+import pg from 'pg';
+import type { SeenStatement } from './template.js';
+
+/** Sees which statements a request makes, of an application in this process. */
+export interface Recorder {
+  url: string;
+  /** The statements of all requests since the last call, in their order. */
+  take(): SeenStatement[];
+  close(): Promise<void>;
+}
+
+interface Recording {
+  statements: SeenStatement[];
+}
+
+/**
+ * Serves the application, and notes each statement that it makes while it works on a request. What works in the
+ * background is nobody's request, and is not noted.
+ */
+export async function startRecorder(app: RequestListener): Promise<Recorder> {
+  const requests = new AsyncLocalStorage<Recording>();
+  const restore = watchQueries((statement) => requests.getStore()?.statements.push(statement));
+  let recordings: Recording[] = [];
+  const server = createServer((request, response) => {
+    const recording: Recording = { statements: [] };
+    recordings.push(recording);
+    requests.run(recording, () => app(request, response));
+  });
+  const running = await listen(server, { host: '127.0.0.1', port: 0 });
+  return {
+    url: running.url,
+    take() {
+      const taken = recordings.flatMap(({ statements }) => statements);
+      recordings = [];
+      return taken;
+    },
+    async close() {
+      await running.close();
+      restore();
+    },
+  };
+}
+
+/** Tells of every statement of every connection of this process. @returns what puts an end to it */
+function watchQueries(seen: (statement: SeenStatement) => void): () => void {
+  const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
+  const { query } = prototype;
+  prototype.query = function (this: unknown, ...parameters: unknown[]) {
+    const [text, values] = parameters;
+    const statement: SeenStatement = { text: String(text), values: Array.isArray(values) ? [...values] : [] };
+    const answer = Reflect.apply(query, this, parameters);
+    if (typeof text !== 'string' || !(answer instanceof Promise)) return answer;
+    seen(statement);
+    return answer.then((result: { rows?: unknown[] }) => {
+      const seq = onlySeq(result.rows ?? []);
+      if (seq !== undefined) statement.seq = seq;
+      return result;
+    });
+  };
+  return () => void (prototype.query = query);
+}
+
+function onlySeq(rows: readonly unknown[]): number | undefined {
+  const seq = rows.length === 1 ? (rows[0] as { seq?: unknown }).seq : undefined;
+  return typeof seq === 'number' ? seq : undefined;
+}

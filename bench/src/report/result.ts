@@ -1,0 +1,118 @@
+import { CASES } from '../cases.js';
+import { type Latency, median } from '../load/percentiles.js';
+import type { Measured } from '../load/job.js';
+import type { Settings } from '../settings.js';
+
+export type SideName = 'orchestrator' | 'floor';
+
+/** One measurement, with the processor time of the server beside it, in cores; null where the system does not say. */
+export interface Round extends Measured {
+  serverCores: number | null;
+}
+
+/** The rounds of one case on one side, and the median of each of their numbers. */
+export interface Side {
+  requests: number;
+  perSecond: number;
+  latency: Latency;
+  generatorCores: number;
+  serverCores: number | null;
+  rounds: Round[];
+}
+
+/** By the name of the case. */
+export type Measurements = Record<string, Record<SideName, Side>>;
+
+/** A number of the orchestrator by the same of the floor. */
+export interface Ratio {
+  value: number;
+  better: 'higher' | 'lower';
+}
+
+/** What was promised, and what was seen. */
+export interface Figure {
+  promise: string;
+  measured: string;
+  met: boolean;
+}
+
+/** A run, as it is kept. */
+export interface Result {
+  format: 1;
+  date: string;
+  commit: string;
+  /** There were changes that are in no commit. */
+  changed: boolean;
+  machine: { cpus: number; model: string; memoryGiB: number; system: string; node: string; postgres: string };
+  settings: Settings;
+  measurements: Measurements;
+  ratios: Record<string, Ratio>;
+  figures: Figure[];
+}
+
+export function sideOf(rounds: Round[]): Side {
+  const of = (pick: (round: Round) => number): number => median(rounds.map(pick));
+  const cores = rounds.flatMap(({ serverCores }) => (serverCores === null ? [] : [serverCores]));
+  return {
+    requests: of(({ requests }) => requests),
+    perSecond: of(({ perSecond }) => perSecond),
+    latency: {
+      p50: of(({ latency }) => latency.p50),
+      p95: of(({ latency }) => latency.p95),
+      p99: of(({ latency }) => latency.p99),
+      max: of(({ latency }) => latency.max),
+    },
+    generatorCores: of(({ generatorCores }) => generatorCores),
+    serverCores: cores.length === rounds.length ? median(cores) : null,
+    rounds,
+  };
+}
+
+/** The percentile of latency that a case is judged by. */
+const judgedBy = (name: string): 'p95' | 'p99' => (name.startsWith('search') ? 'p95' : 'p99');
+
+export function ratiosOf(measurements: Measurements): Record<string, Ratio> {
+  const ratios: Record<string, Ratio> = {};
+  for (const { name, pace } of CASES) {
+    const sides = measurements[name];
+    if (sides === undefined) continue;
+    const { orchestrator, floor } = sides;
+    const percentile = judgedBy(name);
+    if (pace.kind === 'closed') {
+      ratios[`${name} requests/s`] = { value: orchestrator.perSecond / floor.perSecond, better: 'higher' };
+    } else {
+      const value = orchestrator.latency[percentile] / floor.latency[percentile];
+      ratios[`${name} ${percentile}`] = { value, better: 'lower' };
+    }
+  }
+  return ratios;
+}
+
+/** A rate was kept where hardly a request is missing. */
+const KEPT = 0.98;
+const THROUGHPUT = 0.6;
+
+const LATENCIES = [
+  { promise: 'history page p99 ≤ 20 ms at 100/s', name: 'history@100', rate: 100, ms: 20 },
+  { promise: 'search p95 ≤ 60 ms at 20/s', name: 'search@20', rate: 20, ms: 60 },
+  { promise: 'send → durable ack p99 ≤ 50 ms at 300/s', name: 'send@300', rate: 300, ms: 50 },
+  { promise: 'aim: send → durable ack p99 ≤ 50 ms at 500/s', name: 'send@500', rate: 500, ms: 50 },
+];
+
+export function figuresOf(measurements: Measurements, ratios: Record<string, Ratio>): Figure[] {
+  const latencies = LATENCIES.flatMap(({ promise, name, rate, ms }) => {
+    const side = measurements[name]?.orchestrator;
+    if (side === undefined) return [];
+    const value = side.latency[judgedBy(name)];
+    const measured = `${value.toFixed(1)} ms at ${side.perSecond.toFixed(0)}/s`;
+    return [{ promise, measured, met: value <= ms && side.perSecond >= rate * KEPT }];
+  });
+  const throughputs = Object.entries(ratios)
+    .filter(([, { better }]) => better === 'higher')
+    .map(([name, { value }]) => ({
+      promise: `${name} ≥ ${THROUGHPUT} of the floor's`,
+      measured: value.toFixed(2),
+      met: value >= THROUGHPUT,
+    }));
+  return [...latencies, ...throughputs];
+}

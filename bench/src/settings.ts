@@ -1,0 +1,111 @@
+import { parseArgs } from 'node:util';
+
+/** How a run is done. Two runs can be compared where all of it is the same. */
+export interface Settings {
+  small: boolean;
+  messages: number;
+  workspaces: number;
+  /** Messages of the long conversation. */
+  conversation: number;
+  /** Of one measurement, after its warm-up. */
+  seconds: number;
+  warmUpSeconds: number;
+  /** Measurements of each case on each side; the median counts. */
+  rounds: number;
+  /** Of the load generator. */
+  connections: number;
+  /** Connections to Postgres, of either side. */
+  pool: number;
+}
+
+export type Command = { do: 'run'; settings: Settings } | { do: 'compare' | 'keep' | 'help' };
+
+/** A mistake of whoever called the program: its message is all that is shown. */
+export class BenchError extends Error {
+  override name = 'BenchError';
+}
+
+export const USAGE = `npm run bench -- [settings]     runs the benchmarks and writes bench/results/<date>-<commit>.json
+npm run bench -- --compare      compares the newest of them with the baseline; exits 1 where a ratio got worse by > 20 %
+npm run bench -- --keep         makes the newest of them the baseline
+  --messages <n>       in all (1000000)          --seconds <n>      of a measurement (10)
+  --workspaces <n>     (240)                     --warm-up <n>      seconds before it (3)
+  --conversation <n>   of the long one (50000)   --rounds <n>       of each measurement (3)
+  --connections <n>    of the generator (32)     --pool <n>         connections to Postgres (20)
+  --small              a few seconds of everything, to see that it works; its numbers mean nothing and are not kept`;
+
+const FULL = {
+  messages: '1000000',
+  workspaces: '240',
+  conversation: '50000',
+  seconds: '10',
+  'warm-up': '3',
+  rounds: '3',
+  connections: '32',
+  pool: '20',
+};
+const SMALL: typeof FULL = {
+  ...FULL,
+  messages: '6000',
+  workspaces: '20',
+  conversation: '2000',
+  seconds: '1',
+  'warm-up': '1',
+  rounds: '1',
+  connections: '8',
+};
+
+/** @throws BenchError with the usage */
+export function readCommand(args: string[]): Command {
+  const values = readArguments(args);
+  if (values.help === true) return { do: 'help' };
+  if (values.compare === true) return { do: 'compare' };
+  if (values.keep === true) return { do: 'keep' };
+  const small = values.small === true;
+  const number = (name: keyof typeof FULL): number => {
+    const value = Number(values[name] ?? (small ? SMALL : FULL)[name]);
+    if (!Number.isInteger(value) || value < 1) throw new BenchError(`--${name} is a whole number from 1.\n\n${USAGE}`);
+    return value;
+  };
+  const settings = {
+    small,
+    messages: number('messages'),
+    workspaces: number('workspaces'),
+    conversation: number('conversation'),
+    seconds: number('seconds'),
+    warmUpSeconds: number('warm-up'),
+    rounds: number('rounds'),
+    connections: number('connections'),
+    pool: number('pool'),
+  };
+  if (settings.messages <= settings.conversation) {
+    throw new BenchError(`--messages counts the long conversation too, so it is more than --conversation.\n\n${USAGE}`);
+  }
+  return { do: 'run', settings };
+}
+
+function readArguments(args: string[]) {
+  const text = { type: 'string' } as const;
+  const toggle = { type: 'boolean' } as const;
+  try {
+    return parseArgs({
+      args,
+      options: {
+        messages: text,
+        workspaces: text,
+        conversation: text,
+        seconds: text,
+        'warm-up': text,
+        rounds: text,
+        connections: text,
+        pool: text,
+        small: toggle,
+        compare: toggle,
+        keep: toggle,
+        help: toggle,
+      },
+    }).values;
+  } catch (error) {
+    throw new BenchError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { BenchError } from '../settings.js';
+import type { Shot } from '../load/job.js';
+import type { Recorder } from '../replay/record.js';
+import { pathOf } from '../floor/floor-app.js';
+import type { FloorScript, Place } from '../replay/script.js';
+import { type StatementTemplate, templateOf, verbatim } from '../replay/template.js';
+
+/** Sends a request to the recorded application. @returns its answer. @throws BenchError where it is refused */
+export type Ask = (shot: Shot, localId?: string) => Promise<unknown>;
+
+/** Pages of the long conversation, the newest first, each asked for as often as every other. */
+const PAGES = 200;
+
+/** From common to not there, of any script, short and long; the newest and the oldest of a conversation. */
+const SEARCHES = ['babobu', 'ab', 'needle', 'haystack', 'ys', 'xyzzy', '北京', 'ab needle'];
+
+interface Reads {
+  history: Shot[];
+  search: Shot[];
+  statements: FloorScript['reads'];
+}
+
+/** Makes every read request once, and has the floor do what was seen. */
+export async function scriptReads(recorder: Recorder, ask: Ask, place: Place): Promise<Reads> {
+  const statements: Record<string, StatementTemplate[]> = {};
+  const seen = async (path: string): Promise<{ shot: Shot; next: string | null }> => {
+    const shot: Shot = { method: 'GET', path, user: place.user };
+    const { pagination } = (await ask(shot)) as { pagination: { next_scroll_id: string | null } };
+    statements[path] = verbatim(recorder.take());
+    return { shot, next: pagination.next_scroll_id };
+  };
+  // What only a first request does is not what is measured.
+  await ask({ method: 'GET', path: pathOf(place), user: place.user });
+  recorder.take();
+
+  const history: Shot[] = [];
+  for (let next: string | null = ''; next !== null && history.length < PAGES;) {
+    const scroll: string = next === '' ? '' : `?scrollId=${encodeURIComponent(next)}`;
+    const page = await seen(`${pathOf(place)}${scroll}`);
+    history.push(page.shot);
+    next = page.next;
+  }
+  const search: Shot[] = [];
+  for (const q of SEARCHES) search.push((await seen(`${pathOf(place)}/search?${new URLSearchParams({ q })}`)).shot);
+  return { history, search, statements };
+}
+
+const SAID = ['What is asked of a friend on a Monday morning', 'Another thing, about the weather in the mountains'];
+
+/**
+ * Sends a message in each of two places. Made of the first, the statements have to be those of the second too, or a
+ * blank was missed and the floor would do something else. @throws BenchError
+ */
+export async function scriptSend(recorder: Recorder, ask: Ask, places: readonly Place[]): Promise<StatementTemplate[]> {
+  const templates: StatementTemplate[][] = [];
+  for (const [n, place] of places.slice(-2).entries()) {
+    const text = SAID[n] ?? '';
+    await ask({ method: 'GET', path: pathOf(place), user: place.user });
+    recorder.take();
+    const localId = randomUUID();
+    await ask({ method: 'POST', path: pathOf(place), user: place.user, text }, localId);
+    const { userId, subject, workspaceId, conversationId, agentId } = place;
+    const own = { userId, subject, workspaceId, conversationId, agentId, localId, text };
+    templates.push(templateOf(recorder.take(), own).map(withoutBytes));
+  }
+  const [first, second] = templates;
+  if (first === undefined || JSON.stringify(first) !== JSON.stringify(second)) {
+    throw new BenchError(
+      `Two messages were stored by different statements:\n${JSON.stringify(first)}\n${JSON.stringify(second)}`,
+    );
+  }
+  return first;
+}
+
+/** Hashes (of the token, of the body) differ from message to message, and any does as well for the floor. */
+function withoutBytes(statement: StatementTemplate): StatementTemplate {
+  const same = Buffer.alloc(32, 7).toString('base64');
+  const values = statement.values.map((value) => (value.is === 'bytes' ? { ...value, base64: same } : value));
+  return { ...statement, values };
+}
