@@ -79,7 +79,6 @@ export const ERRORS = {
   rate_limited: entry(429, 'Too many requests.', true),
   token_limit_reached: entry(429, 'The token limit of the period is reached.'),
 
-  not_implemented: entry(501, 'This route is documented and not implemented yet.'),
   service_unavailable: entry(503, 'A part of the service cannot be reached.', true),
   internal_error: entry(500, 'Something went wrong on our side.', true),
 } as const satisfies Record<string, ErrorEntry>;

@@ -26,7 +26,6 @@ import type { WorkspaceAccess } from './features/workspaces/workspace-access.js'
 import { createWorkspaceChanges } from './features/workspaces/workspace-changes.js';
 import { workspaceHandlers } from './features/workspaces/workspaces.routes.js';
 import { createWorkspaceService, type WorkspaceService } from './features/workspaces/workspaces.service.js';
-import type { Handlers } from './http/handlers.js';
 import type { Stores } from './stores.js';
 
 export interface ConversingDeps {
@@ -48,7 +47,9 @@ export interface ConversingDeps {
 
 /** Workspaces, and everything that is said in them. */
 export interface Conversing {
-  handlers: Handlers;
+  handlers: ReturnType<typeof workspaceHandlers> &
+    ReturnType<typeof conversationHandlers> &
+    ReturnType<typeof messageHandlers>;
   workspaces: WorkspaceService;
   messages: MessageService;
 }

@@ -23,7 +23,6 @@ import { createUsageService } from './features/usage/usage.service.js';
 import { userHandlers } from './features/users/users.routes.js';
 import { createUserService } from './features/users/users.service.js';
 import type { Provision } from './features/workspaces/provision.js';
-import type { Handlers } from './http/handlers.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
 
@@ -41,7 +40,11 @@ export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger
 
 export interface People {
   authenticator: Authenticator;
-  handlers: Handlers;
+  handlers: ReturnType<typeof accountHandlers> &
+    ReturnType<typeof userHandlers> &
+    ReturnType<typeof legalHandlers> &
+    ReturnType<typeof deviceHandlers> &
+    ReturnType<typeof usageHandlers>;
   /** Undefined where nobody has a key for it. */
   adminRouter: Router | undefined;
 }

@@ -38,7 +38,7 @@ function problemOf(seen: SeenResponse): string | undefined {
 
 function documentedCodes(route: RouteDefinition | undefined): readonly ErrorCode[] {
   if (route === undefined) return ['route_not_found', 'rate_limited'];
-  return [...commonErrors(route), ...(route.errors ?? []), 'not_implemented'];
+  return [...commonErrors(route), ...(route.errors ?? [])];
 }
 
 function errorProblem({ status, body }: SeenResponse, codes: readonly ErrorCode[]): string | undefined {

@@ -15,8 +15,7 @@ const DESCRIPTION = `The REST interface of uswarm. The realtime interface is des
 - Answers may gain fields: ignore those that you do not know. Unknown fields of a body are ignored.
 - Most answers are wrapped as \`{data}\`; a mutation with nothing to answer is 204.
 - An error is \`{message, code, extra}\`; every code stands in \`x-error-catalogue\`. \`retryable\` says whether
-  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`; a documented
-  route that is not implemented yet answers 501 \`not_implemented\`.
+  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`.
 - Another user's things answer 404, like things that do not exist.
 - Requests are limited by address, by user and by messages sent. \`RateLimit-Policy\` names the limits with their
   quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says what remains (\`r\`) and in how many seconds all of it

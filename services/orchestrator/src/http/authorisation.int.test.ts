@@ -133,20 +133,13 @@ describe('authorisation', () => {
     return { headers: { 'x-token': token } };
   };
 
-  it('every documented route is handled, and the public ones are those of the contract', async () => {
+  it('the public routes of the document are those of the contract', () => {
     const publicOnes = [...operations.values()].filter(({ isPublic }) => isPublic).map((each) => each.operationId);
     expect(publicOnes.toSorted()).toEqual(
       ROUTES.filter(({ auth }) => auth === 'public')
         .map(({ operationId }) => operationId)
         .toSorted(),
     );
-    const unhandled: string[] = [];
-    for (const operation of operations.values()) {
-      const { user, values } = await own();
-      const answers = await sendAll(operation, user, values);
-      if (answers.some(({ status }) => status === 501)) unhandled.push(operation.operationId);
-    }
-    expect(unhandled).toEqual([]);
   });
 
   describe.each(OPERATIONS)('%s', (operationId) => {

@@ -80,7 +80,7 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     const error = toApiError(thrown);
     response.locals['code'] = error.code;
-    if (error.status >= 500 && error.code !== 'not_implemented') {
+    if (error.status >= 500) {
       logger.error({ err: error.cause ?? thrown, code: error.code }, 'a request failed');
     }
     if (response.headersSent) {

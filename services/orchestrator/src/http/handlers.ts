@@ -20,5 +20,5 @@ type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' ? F
 
 export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 
-/** Handlers by operation; a documented route without one answers 501. */
-export type Handlers = { [Operation in OperationId]?: Handler<Operation> };
+/** The handler of every route of the contract: one that is missing does not compile. */
+export type Handlers = { [Operation in OperationId]: Handler<Operation> };

@@ -29,7 +29,7 @@ type AnyHandler = (input: {
 export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
   const router = Router();
   for (const route of ROUTES) {
-    const handler = (handlers as Partial<Record<OperationId, AnyHandler>>)[route.operationId];
+    const handler = (handlers as unknown as Record<OperationId, AnyHandler>)[route.operationId];
     router[route.method](expressPath(route.path), async (request, response) => {
       const span = { parent: request.headers, attributes: { 'http.route': route.path } };
       await inSpan(route.operationId, span, () => serve(route, handler, authenticate, request, response));
@@ -50,7 +50,7 @@ function undecodable({ method, path }: Request): ApiError {
 
 async function serve(
   route: RouteDefinition,
-  handler: AnyHandler | undefined,
+  handler: AnyHandler,
   authenticate: Authenticate,
   request: Request,
   response: Response,
@@ -58,7 +58,6 @@ async function serve(
   response.locals['route'] = route;
   const actor = route.auth === 'public' ? undefined : await authenticate(request, route.auth);
   if (actor !== undefined && 'userId' in actor) response.locals['userId'] = actor.userId;
-  if (handler === undefined) throw new ApiError('not_implemented');
   const params = readParams(route, request);
   const query = route.query === undefined ? undefined : parseInput(route.query, request.query);
   const headers = route.headers === undefined ? undefined : parseInput(route.headers, request.headers);

@@ -15,5 +15,5 @@ export function coreHandlers({ version, models, online, openApi }: CoreDeps) {
     getHealth: async () => ({ status: 200, body: { data: { online: await online(), version } } }),
     getOpenApi: async () => ({ status: 200, body: await openApi() }),
     listModels: async () => ({ status: 200, body: { data: models } }),
-  } satisfies Handlers;
+  } satisfies Partial<Handlers>;
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
-import type { Handlers } from '../../http/handlers.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { loadIntegrationCatalog } from './catalog.js';
@@ -26,7 +25,7 @@ export interface IntegrationsDeps {
 
 /** Everything about integrations, wired together. */
 export interface Integrations extends Pick<IntegrationService, 'revokeAll' | 'accessToken'> {
-  handlers: Handlers;
+  handlers: ReturnType<typeof integrationHandlers>;
   /** Handlers of work, by kind. */
   upkeep: Record<string, WorkQueueDeps['handle']>;
   close(): Promise<void>;

@@ -21,7 +21,7 @@ export function uploadHandlers(service: UploadService, maxBytes: number) {
     });
   };
 
-  return { createUpload, getUpload } satisfies Handlers;
+  return { createUpload, getUpload } satisfies Partial<Handlers>;
 }
 
 /** A file is saved, never shown: whatever is in it, a browser does not run it in the name of this host. */

@@ -1,7 +1,6 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import { objectSettings, type OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
-import type { Handlers } from '../../http/handlers.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { type Attachments, createAttachments } from './attachments.js';
@@ -24,7 +23,7 @@ export interface UploadsDeps {
 
 /** Everything about uploads, wired together. */
 export interface Uploads {
-  handlers: Handlers;
+  handlers: ReturnType<typeof uploadHandlers>;
   attachments: Attachments;
   /** Handles work of kind `upload`. */
   keep: WorkQueueDeps['handle'];
