@@ -49,10 +49,9 @@ function watchQueries(seen: (statement: SeenStatement) => void): () => void {
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
   const { query } = prototype;
   prototype.query = function (this: unknown, ...parameters: unknown[]) {
-    const [text, values] = parameters;
-    const statement: SeenStatement = { text: String(text), values: Array.isArray(values) ? [...values] : [] };
+    const statement = statementOf(parameters);
     const answer = Reflect.apply(query, this, parameters);
-    if (typeof text !== 'string' || !(answer instanceof Promise)) return answer;
+    if (statement === undefined || !(answer instanceof Promise)) return answer;
     seen(statement);
     return answer.then((result: { rows?: unknown[] }) => {
       const seq = onlySeq(result.rows ?? []);
@@ -61,6 +60,14 @@ function watchQueries(seen: (statement: SeenStatement) => void): () => void {
     });
   };
   return () => void (prototype.query = query);
+}
+
+/** Of `query(text, values?)` and `query({ name, text, values })`. */
+function statementOf([query, given]: unknown[]): SeenStatement | undefined {
+  const { name, text, values }: Partial<pg.QueryConfig> =
+    typeof query === 'object' && query !== null ? query : { text: query as string, values: given as unknown[] };
+  if (typeof text !== 'string') return undefined;
+  return { ...(name === undefined ? {} : { name }), text, values: Array.isArray(values) ? [...values] : [] };
 }
 
 function onlySeq(rows: readonly unknown[]): number | undefined {

@@ -33,6 +33,8 @@ export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATAB
 export const OrchestratorConfig = z.object({
   DATABASE_URL: z.string().min(1),
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
+  /** `off` behind a pooler that gives a session another connection and does not know prepared statements. */
+  DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   /** Where realtime events go; only where the gateway is in the same process can there be none. */
   REALTIME_REDIS_URL: z.string().min(1).optional(),
 

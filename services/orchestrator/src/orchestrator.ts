@@ -49,7 +49,11 @@ export interface Orchestrator {
 export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
-  const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
+  const database = openDatabase({
+    url: config.DATABASE_URL,
+    maxConnections: config.DATABASE_MAX_CONNECTIONS,
+    prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
+  });
   const transaction = createTransact(database);
   const stores = createStores(database);
   // Before anything works in the background: what fails here leaves nothing behind that goes on.

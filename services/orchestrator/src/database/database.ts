@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { preparedName } from './prepared.js';
 import type { Schema } from './schema.js';
 
 /** A connection pool, or a transaction on one of its connections. */
@@ -16,6 +17,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Milliseconds after which a statement that is not answered counts as lost. */
   answerDeadlineMs?: number;
+  /** Whether connections keep statements prepared. Default: true. */
+  prepare?: boolean;
 }
 
 /** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
@@ -37,6 +40,15 @@ class ImpatientClient extends pg.Client {
   }
 }
 
+class PreparingClient extends ImpatientClient {
+  override query(...parameters: unknown[]): never {
+    const [text, values] = parameters;
+    const name =
+      typeof text === 'string' && Array.isArray(values) && values.length > 0 ? preparedName(text) : undefined;
+    return name === undefined ? super.query(...parameters) : super.query({ name, text, values });
+  }
+}
+
 /**
  * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
  * deadline: a request never waits for ever on a lock.
@@ -45,9 +57,10 @@ export function openDatabase({
   url,
   maxConnections = 20,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
+  prepare = true,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    Client: ImpatientClient,
+    Client: prepare ? PreparingClient : ImpatientClient,
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
