@@ -9,6 +9,8 @@ export interface Recorder {
   url: string;
   /** The statements of all requests since the last call, in their order. */
   take(): SeenStatement[];
+  /** One of each text, of all that was seen. */
+  everyStatement(): SeenStatement[];
   close(): Promise<void>;
 }
 
@@ -24,6 +26,7 @@ export async function startRecorder(app: RequestListener): Promise<Recorder> {
   const requests = new AsyncLocalStorage<Recording>();
   const restore = watchQueries((statement) => requests.getStore()?.statements.push(statement));
   let recordings: Recording[] = [];
+  const every = new Map<string, SeenStatement>();
   const server = createServer((request, response) => {
     const recording: Recording = { statements: [] };
     recordings.push(recording);
@@ -34,9 +37,11 @@ export async function startRecorder(app: RequestListener): Promise<Recorder> {
     url: running.url,
     take() {
       const taken = recordings.flatMap(({ statements }) => statements);
+      for (const statement of taken) every.set(statement.text, statement);
       recordings = [];
       return taken;
     },
+    everyStatement: () => [...every.values()],
     async close() {
       await running.close();
       restore();
