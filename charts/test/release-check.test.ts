@@ -95,9 +95,7 @@ describe('helm test', () => {
     const { port } = open.address() as AddressInfo;
     const there = { CLOSED_ADDRESS: `127.0.0.1:${port}` };
     const { code, lines } = await check({}, there);
-    expect(failing(lines)).toEqual([
-      expect.stringContaining('the network refuses what no policy allows: 127.0.0.1:') as string,
-    ]);
+    expect(failing(lines)).toEqual([expect.stringContaining('the network refuses what no policy allows: 127.0.0.1:')]);
     expect(code).toBe(1);
     server?.close();
     await new Promise((resolve) => open.close(resolve));

@@ -159,7 +159,7 @@ describe('every value', () => {
     expect(changes.length - rest.size).toBeGreaterThan(100);
 
     // An evaluation brings these two along, and needs no way to them.
-    const bases = [ALL_ON, external].map((values) => ({ values, outcome: outcome(values) }));
+    const bases = [ALL_ON, external].map((base) => ({ values: base, outcome: outcome(base) }));
     const baseOf = (path: string) => bases[/^networkPolicy\.(database|realtime)\./.test(path) ? 1 : 0]!;
     const before = await outcome(ALL_ON);
     expect(await outcome(ALL_ON)).toBe(before);
