@@ -48,8 +48,14 @@ describe('what helm prints after an installation', () => {
   });
 
   it('warns of what production must not have', async () => {
-    const text = await notes({ ...external, nonProduction: { e2eBypass: true }, signature: { mode: 'off' } });
+    const text = await notes({
+      ...external,
+      nonProduction: { e2eBypass: true },
+      signature: { mode: 'off' },
+      networkPolicy: { enabled: false },
+    });
     expect(text).toContain('NOT FOR PRODUCTION: nonProduction.e2eBypass is set.');
     expect(text).toContain("Requests are not checked for the app's signature");
+    expect(text).toContain('networkPolicy.enabled=false');
   });
 });

@@ -106,6 +106,7 @@ function itemOf(root: Schema, schema: Schema, serial: number): unknown {
 
 function textFor(pattern: string | undefined, serial: number): string {
   if (pattern?.includes('sha256')) return `sha256:${hex(serial)}`;
+  if (pattern?.includes(String.raw`/\d`)) return `10.${serial % 256}.0.0/16`;
   if (pattern?.includes('https?://')) return `https://${word(serial)}.example.com`;
   return word(serial);
 }

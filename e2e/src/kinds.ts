@@ -7,6 +7,7 @@ import type {
   V1Ingress,
   V1LimitRange,
   V1Namespace,
+  V1NetworkPolicy,
   V1PersistentVolumeClaim,
   V1Pod,
   V1ReplicaSet,
@@ -16,6 +17,7 @@ import type {
   V1Secret,
   V1Service,
   V1ServiceAccount,
+  V1ValidatingAdmissionPolicyBinding,
 } from '@kubernetes/client-node';
 import type { UserSwarm } from '@uswarm/contract/userswarm';
 
@@ -38,6 +40,7 @@ export interface Kinds {
   Ingress: Plain<V1Ingress>;
   LimitRange: Plain<V1LimitRange>;
   Namespace: Plain<V1Namespace>;
+  NetworkPolicy: Plain<V1NetworkPolicy>;
   PersistentVolumeClaim: Plain<V1PersistentVolumeClaim>;
   Pod: Plain<V1Pod>;
   ReplicaSet: Plain<V1ReplicaSet>;
@@ -48,6 +51,7 @@ export interface Kinds {
   Service: Plain<V1Service>;
   ServiceAccount: Plain<V1ServiceAccount>;
   UserSwarm: UserSwarm;
+  ValidatingAdmissionPolicyBinding: Plain<V1ValidatingAdmissionPolicyBinding>;
 }
 export type Kind = keyof Kinds;
 
@@ -60,6 +64,7 @@ export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
   Ingress: { prefix: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
   LimitRange: { prefix: '/api/v1', plural: 'limitranges' },
   Namespace: { prefix: '/api/v1', plural: 'namespaces' },
+  NetworkPolicy: { prefix: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
   PersistentVolumeClaim: { prefix: '/api/v1', plural: 'persistentvolumeclaims' },
   Pod: { prefix: '/api/v1', plural: 'pods' },
   ReplicaSet: { prefix: '/apis/apps/v1', plural: 'replicasets' },
@@ -70,6 +75,10 @@ export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
   Service: { prefix: '/api/v1', plural: 'services' },
   ServiceAccount: { prefix: '/api/v1', plural: 'serviceaccounts' },
   UserSwarm: { prefix: '/apis/uswarm.dev/v1alpha1', plural: 'userswarms' },
+  ValidatingAdmissionPolicyBinding: {
+    prefix: '/apis/admissionregistration.k8s.io/v1',
+    plural: 'validatingadmissionpolicybindings',
+  },
 };
 
 export const apiVersionOf = (kind: Kind): string => API_PATHS[kind].prefix.replace(/^\/apis?\//, '');

@@ -44,6 +44,9 @@ export function releaseValues(images: Images): object {
     controller: image('uswarm-controller'),
     searxngClient: image('searxng-client'),
     searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },
+    networkPolicy: {
+      searxng: { egressAllowRules: { inCluster: [{ ...inNamespace(NAMESPACE.search), ports: [8080] }] } },
+    },
     runtime: {
       ...image('agent-runtime'),
       // For the tests that want an image that is allowed and absent, or that is not a runtime at all.
@@ -56,6 +59,10 @@ export function releaseValues(images: Images): object {
     },
   };
 }
+
+const inNamespace = (name: string): object => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+});
 
 const unprivileged = { runAsUser: 65_532, runAsGroup: 65_532, fsGroup: 65_532 };
 
