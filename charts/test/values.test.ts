@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { CHART, external, helm, refusal, repositoryFile } from './rendering.js';
@@ -147,18 +147,6 @@ describe('every value', () => {
     expect(idle.toSorted()).toEqual([]);
     // About a hundred runs of helm.
   }, 180_000);
-
-  it('that a template names is there', async () => {
-    const files = await readdir(`${CHART}/templates`, { recursive: true });
-    const templates = await Promise.all(
-      files
-        .filter((name) => /\.(yaml|tpl|txt)$/.test(name))
-        .map((name) => readFile(`${CHART}/templates/${name}`, 'utf8')),
-    );
-    const named = templates.flatMap((text) => [...text.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!));
-    expect(named.length).toBeGreaterThan(50);
-    expect(named.filter((path) => valueAt(values, path) === undefined)).toEqual([]);
-  });
 });
 
 it('the documents name the oldest Kubernetes that the chart takes', async () => {
