@@ -4,7 +4,6 @@ import {
   container,
   containersOf,
   evaluation,
-  external,
   find,
   type Manifest,
   ofKind,
@@ -194,19 +193,5 @@ describe('roll-outs', () => {
     expect(orchestrator.env).toContainEqual({ name: 'MIGRATE', value: 'false' });
     const secrets = migrations.env!.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.key ?? []);
     expect(secrets).toEqual(['database-url']);
-  });
-
-  it('keep one pod of many, and do not hold up a node because of one that is broken', async () => {
-    const scalable = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient'];
-    const many = await render({ ...external, ...Object.fromEntries(scalable.map((name) => [name, { replicas: 2 }])) });
-    expect(ofKind(manifests, 'PodDisruptionBudget')).toEqual([]);
-    const budgets = ofKind(many, 'PodDisruptionBudget');
-    expect(budgets).toHaveLength(scalable.length);
-    for (const { metadata, spec } of budgets) {
-      expect(spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
-      const deployment = find(many, 'Deployment', metadata.name);
-      expect(spec.selector.matchLabels).toEqual(deployment['spec'].selector.matchLabels);
-      expect(deployment['spec'].template.spec.topologySpreadConstraints).toHaveLength(1);
-    }
   });
 });

@@ -16,9 +16,7 @@
 {{- if not (or .Values.objectStorage.bucket .Values.evaluation.enabled) }}
 {{- fail "Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to." }}
 {{- end }}
-{{- if and (not .Values.objectStorage.bucket) (gt (int .Values.orchestrator.replicas) 1) }}
-{{- fail "Not set: objectStorage.bucket; with orchestrator.replicas above 1 each replica would have files of its own." }}
-{{- end }}
+{{- include "uswarm.validateScaling" . }}
 {{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
 {{- fail (printf "Not set: runtime.modelEnv.existingSecret; name the Secret with model keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
 {{- end }}
@@ -33,9 +31,7 @@
 {{- fail "trustedCA names both existingConfigMap and existingSecret; the certificate authority can come from one only." }}
 {{- end }}
 {{- end }}
-{{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
-{{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
-{{- end }}
+{{- include "uswarm.validateEdge" . }}
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- end }}
@@ -61,7 +57,7 @@
 {{- define "uswarm.validateImages" -}}
 {{- $missing := list }}
 {{- range $name := list "orchestrator" "gateway" "webhook" "controller" "searxngClient" "runtime" }}
-{{- if not (default $.Values.images.registry (get $.Values $name).image.registry) }}
+{{- if not (coalesce $.Values.images.mirror (get $.Values $name).image.registry $.Values.images.registry) }}
 {{- $missing = append $missing (printf "%s.image.registry" $name) }}
 {{- end }}
 {{- end }}

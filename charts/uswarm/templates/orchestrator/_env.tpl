@@ -77,12 +77,8 @@
 {{/* Uploads: how links to them begin, where they are, how many. */}}
 {{- define "uswarm.orchestrator.files" -}}
 {{- $values := .Values }}
-{{- $ingress := "" }}
-{{- with $values.ingress }}
-{{- if .enabled }}{{ $ingress = printf "http%s://%s" (ternary "s" "" (ne .tls.secretName "")) .host }}{{ end }}
-{{- end }}
 - name: PUBLIC_URL
-  value: {{ default $ingress $values.http.publicUrl | quote }}
+  value: {{ include "uswarm.publicUrl" . | quote }}
 - name: UPLOAD_BYTES
   value: {{ int64 $values.orchestrator.uploads.maxBytes | quote }}
 - name: UPLOAD_BYTES_PER_USER

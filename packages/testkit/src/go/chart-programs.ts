@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type GoProgram, goProgram } from './go-program.js';
+
+const purpose = 'the programs that check charts';
+/** Writes the README of a chart from the comments of its values. */
+const HELM_DOCS: GoProgram = {
+  name: 'helm-docs',
+  package: 'github.com/norwoodj/helm-docs/cmd/helm-docs',
+  version: 'v1.14.2',
+  purpose,
+};
+/** Checks manifests by JSON schemas. */
+export const KUBECONFORM: GoProgram = {
+  name: 'kubeconform',
+  package: 'github.com/yannh/kubeconform/cmd/kubeconform',
+  version: 'v0.8.0',
+  purpose,
+};
+/** Says what in manifests is bad practice. */
+export const KUBE_SCORE: GoProgram = {
+  name: 'kube-score',
+  package: 'github.com/zegl/kube-score/cmd/kube-score',
+  version: 'v1.20.0',
+  purpose,
+};
+
+/** The README that a chart's README.md.gotmpl and the comments of its values make. @throws LocalError */
+export async function chartReadme(chart: string): Promise<string> {
+  const args = ['--dry-run', '--chart-search-root', chart, '--sort-values-order', 'file', '--log-level', 'error'];
+  const { stdout } = await promisify(execFile)(await goProgram(HELM_DOCS), args, { timeout: 60_000 });
+  return stdout;
+}
