@@ -5,6 +5,7 @@ export * from './context.js';
 export * from './device.js';
 export * from './http-server.js';
 export * from './logger.js';
+export * from './metrics.js';
 export * from './ops-server.js';
 export * from './parse-json.js';
 export * from './retry.js';

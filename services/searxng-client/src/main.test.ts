@@ -25,7 +25,7 @@ describe('the service', () => {
       expect(result.structuredContent).toMatchObject({ status: 'ok' });
       await client.close();
       const metrics = await (await fetch(`http://127.0.0.1:${ops_port}/metrics`)).text();
-      expect(metrics).toContain('uswarm_searches_total{status="ok",service="searxng-client"} 1');
+      expect(metrics).toContain('uswarm_searches_total{status="ok",component="searxng-client"} 1');
     } finally {
       service.kill('SIGTERM');
     }

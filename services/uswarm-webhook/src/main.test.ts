@@ -47,7 +47,7 @@ describe('the service', () => {
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
       expect((await fetch(`http://127.0.0.1:${ops_port}/readyz`)).status).toBe(200);
       const metrics = await (await fetch(`http://127.0.0.1:${ops_port}/metrics`)).text();
-      expect(metrics).toContain('uswarm_webhook_sync_requests_total{outcome="ok",service="uswarm-webhook"} 1');
+      expect(metrics).toContain('uswarm_webhook_sync_requests_total{outcome="ok",component="uswarm-webhook"} 1');
     } finally {
       service.kill('SIGTERM');
     }

@@ -233,8 +233,8 @@ describe('suspending and a message at once', () => {
   it('the metrics count what was done', async () => {
     await lookNow();
     const text = await metrics.metrics();
-    expect(text).toMatch(/uswarm_runtime_suspensions_total\{service="test"\} [1-9]/);
-    expect(text).toMatch(/uswarm_runtimes\{phase="Suspended",service="test"\} [1-9]/);
-    expect(text).toMatch(/uswarm_runtimes\{phase="Error",service="test"\} 0/);
+    expect(text).toMatch(/uswarm_runtime_suspensions_total\{component="test"\} [1-9]/);
+    expect(text).toMatch(/uswarm_runtimes\{phase="Suspended",component="test"\} [1-9]/);
+    expect(text).toMatch(/uswarm_runtimes\{phase="Error",component="test"\} 0/);
   });
 });
