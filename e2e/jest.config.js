@@ -1,4 +1,4 @@
-// Tests on a real cluster; `npm run e2e` sets the variables that they read. Three projects, run one
+// Tests on a real cluster; `npm run e2e` sets the variables that they read. Projects, run one
 // after the other: whoever brings a controller of their own must be done before the release comes.
 import { dirname } from 'node:path';
 import base from '../jest.config.js';
@@ -24,7 +24,7 @@ export default {
       ...project,
       displayName: 'cluster',
       testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/platform/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/platform/', '<rootDir>/e2e/uninstall/'],
     },
     // Uses the installed release; files run side by side, each with its own objects.
     {
@@ -38,6 +38,12 @@ export default {
       ...platform,
       displayName: 'disruptive',
       testMatch: ['<rootDir>/e2e/platform/**/*.serial.e2e.test.ts'],
+    },
+    // Removes the release and installs it again: last, for what it had stored goes with it.
+    {
+      ...platform,
+      displayName: 'uninstall',
+      testMatch: ['<rootDir>/e2e/uninstall/**/*.e2e.test.ts'],
     },
   ],
   testTimeout: 120_000,

@@ -74,13 +74,14 @@ describe('a second release in the cluster', () => {
   it.each([
     ['another name', role('first', 'backend', 'controller')],
     ['another namespace', role('uswarm', 'elsewhere', 'controller')],
+    ['Metacontroller in place of a controller', role('first', 'backend', 'orchestrator')],
   ])('is refused (%s)', async (_what, found) => {
     roles = [{ apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name: 'view' } }, found];
     await expect(install()).rejects.toThrow(/is in this cluster already; .* one release a cluster/);
   });
 
-  it('is not seen in what is its own, and not in what has no controller', async () => {
-    roles = [role('uswarm', 'backend', 'controller'), role('first', 'backend', 'orchestrator')];
+  it('is not seen in what is its own, and not in other parts', async () => {
+    roles = [role('uswarm', 'backend', 'controller'), role('first', 'backend', 'drain')];
     // It was rendered: what is missing then is a schema to check it by, which this cluster has not.
     await expect(install()).rejects.toThrow('failed to download openapi');
   });

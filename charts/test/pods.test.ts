@@ -30,6 +30,8 @@ const DEPLOYMENTS = [
   'uswarm-webhook',
 ];
 
+const HOOKS = ['uswarm-drain', 'uswarm-drain-finish', 'uswarm-test'];
+
 function eachContainer(check: (container: Container, pod: PodTemplate) => void): void {
   for (const pod of pods) for (const each of containersOf(pod)) check(each, pod);
 }
@@ -41,7 +43,7 @@ describe('what runs', () => {
         .map(({ metadata }) => metadata.name)
         .toSorted(),
     ).toEqual(DEPLOYMENTS);
-    expect(pods.map(({ owner }) => owner).toSorted()).toEqual([...DEPLOYMENTS, 'uswarm-test'].toSorted());
+    expect(pods.map(({ owner }) => owner).toSorted()).toEqual([...DEPLOYMENTS, ...HOOKS].toSorted());
     expect(new Set(manifests.flatMap(({ metadata }) => metadata.namespace ?? []))).toEqual(
       new Set(['backend', 'default', 'userswarms']),
     );
@@ -117,11 +119,14 @@ describe('every pod', () => {
     for (const { owner, spec } of pods) {
       const account = find(manifests, 'ServiceAccount', spec.serviceAccountName, 'backend');
       expect(account['automountServiceAccountToken']).toBe(false);
-      expect(account.metadata.name).toBe(owner);
+      // The two Jobs of a removal share one.
+      expect(account.metadata.name).toBe(owner.replace(/-finish$/, ''));
     }
     const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false);
     expect(withToken.map(({ owner }) => owner).toSorted()).toEqual([
       'uswarm-controller',
+      'uswarm-drain',
+      'uswarm-drain-finish',
       'uswarm-orchestrator',
       'uswarm-test',
     ]);
@@ -137,7 +142,7 @@ describe('every pod', () => {
   });
 
   it('has probes, if it serves', () => {
-    for (const { owner, spec } of pods.filter((pod) => pod.owner !== 'uswarm-test')) {
+    for (const { owner, spec } of pods.filter(({ hook }) => hook === undefined)) {
       const [serving] = spec.containers as Container[];
       const probes = [serving!.startupProbe, serving!.livenessProbe, serving!.readinessProbe];
       const ports = serving!.ports!.map(({ name }) => name);
@@ -165,7 +170,7 @@ describe('every pod', () => {
 
 it('asks for less than one core of a node, all in all', () => {
   const millis = pods
-    .filter(({ owner }) => owner !== 'uswarm-test')
+    .filter(({ hook }) => hook === undefined)
     .map(({ spec }) => {
       const needs = (each: Container): number => Number.parseInt(each.resources.requests['cpu']!, 10);
       const sum = (spec.containers as Container[]).reduce((total, each) => total + needs(each), 0);

@@ -126,6 +126,8 @@ export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[]
 /** Every pod that the release starts: of Deployments, and of hooks. */
 export interface PodTemplate {
   owner: string;
+  /** When helm runs it, if it is no lasting part of the release. */
+  hook: string | undefined;
   labels: Record<string, string>;
   annotations: Record<string, string>;
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -137,7 +139,8 @@ export function podTemplates(manifests: readonly Manifest[]): PodTemplate[] {
     const template = manifest.kind === 'Pod' ? manifest : manifest['spec']?.template;
     if (template?.spec?.containers === undefined) return [];
     const { labels = {}, annotations = {} } = template.metadata;
-    return [{ owner: manifest.metadata.name, labels, annotations, spec: template.spec }];
+    const hook = manifest.metadata.annotations?.['helm.sh/hook'];
+    return [{ owner: manifest.metadata.name, hook, labels, annotations, spec: template.spec }];
   });
 }
 

@@ -1,10 +1,12 @@
 import type {
   CoreV1Event,
+  V1ClusterRole,
   V1ConfigMap,
   V1CustomResourceDefinition,
   V1Deployment,
   V1EndpointSlice,
   V1Ingress,
+  V1Job,
   V1LimitRange,
   V1Namespace,
   V1NetworkPolicy,
@@ -32,12 +34,14 @@ export type Plain<T> = T extends Date
 
 /** What the tests read and write, by kind. */
 export interface Kinds {
+  ClusterRole: Plain<V1ClusterRole>;
   ConfigMap: Plain<V1ConfigMap>;
   CustomResourceDefinition: Plain<V1CustomResourceDefinition>;
   Deployment: Plain<V1Deployment>;
   EndpointSlice: Plain<V1EndpointSlice>;
   Event: Plain<CoreV1Event>;
   Ingress: Plain<V1Ingress>;
+  Job: Plain<V1Job>;
   LimitRange: Plain<V1LimitRange>;
   Namespace: Plain<V1Namespace>;
   NetworkPolicy: Plain<V1NetworkPolicy>;
@@ -56,12 +60,14 @@ export interface Kinds {
 export type Kind = keyof Kinds;
 
 export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
+  ClusterRole: { prefix: '/apis/rbac.authorization.k8s.io/v1', plural: 'clusterroles' },
   ConfigMap: { prefix: '/api/v1', plural: 'configmaps' },
   CustomResourceDefinition: { prefix: '/apis/apiextensions.k8s.io/v1', plural: 'customresourcedefinitions' },
   Deployment: { prefix: '/apis/apps/v1', plural: 'deployments' },
   EndpointSlice: { prefix: '/apis/discovery.k8s.io/v1', plural: 'endpointslices' },
   Event: { prefix: '/api/v1', plural: 'events' },
   Ingress: { prefix: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
+  Job: { prefix: '/apis/batch/v1', plural: 'jobs' },
   LimitRange: { prefix: '/api/v1', plural: 'limitranges' },
   Namespace: { prefix: '/api/v1', plural: 'namespaces' },
   NetworkPolicy: { prefix: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EXTRA_RUNTIME_NAMESPACES, HOST, NAMESPACE, OIDC_ISSUER, RELEASE, SEARCH_UPSTREAM } from './fixtures.js';
 import { imageOf, type Images, type Settings } from './settings.js';
@@ -109,6 +109,23 @@ export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<v
     path.join(settings.artifacts, `helm-${verb}.txt`),
     `${command}\n${stdout}${stderr}\n(${seconds} s until everything was available)\n`,
   );
+}
+
+/** Installs the release anew after a test has removed it. */
+export async function installRelease({ settings, tools }: ReleaseDeps, changes: object = {}): Promise<void> {
+  const values = ['-f', valuesFile(settings), '-f', '-'];
+  await tools.helm(['install', RELEASE, CHART, '-n', NAMESPACE.release, ...values, '--wait', '--timeout', '5m'], {
+    input: JSON.stringify(changes),
+    timeoutMs: 330_000,
+  });
+}
+
+/** @returns what helm said, with the log of the drain. */
+export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promise<string> {
+  const { stdout, stderr } = await tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release], { timeoutMs: 400_000 });
+  const command = `$ helm uninstall ${RELEASE} -n ${NAMESPACE.release}`;
+  await appendFile(path.join(settings.artifacts, 'helm-uninstall.txt'), `${command}\n${stdout}${stderr}\n`);
+  return stdout + stderr;
 }
 
 /** Changes some values of the installed release, and waits until it is rolled out. */

@@ -10,7 +10,8 @@ const LIMIT_MS = 30 * 60_000;
 export const PROJECTS = [
   { project: 'cluster', workers: '--maxWorkers=4' },
   { project: 'platform', workers: '--maxWorkers=8' },
-  { project: 'disruptive', workers: '--runInBand' },
+  { project: 'disruptive', workers: '--runInBand', disruptive: true },
+  { project: 'uninstall', workers: '--runInBand', disruptive: true },
 ];
 
 /**

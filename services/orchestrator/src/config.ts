@@ -1,6 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
-import { flag, json, loadConfig, port, proxyList } from '@uswarm/service-kit';
+import { flag, json, loadConfig, namespacedName, port, proxyList } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
@@ -94,6 +94,8 @@ export const OrchestratorConfig = z.object({
   /** Slug of the model provider, where an agent names none. */
   RUNTIME_DEFAULT_PROVIDER: z.string().max(63).regex(DNS_LABEL).optional(),
   RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
+  /** `<namespace>/<name>` of the ConfigMap that is there while the release is being removed. */
+  DRAIN_FLAG: namespacedName.optional(),
 
   // Of processes, with RUNTIME_DRIVER=process.
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */

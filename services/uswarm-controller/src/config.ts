@@ -2,7 +2,7 @@ import { flag, loadConfig, port } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { HOOK_TIMEOUT_MS, RESYNC_S, WORKERS } from './controller.js';
 
-const namespaces = z
+export const namespaces = z
   .string()
   .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
   .pipe(

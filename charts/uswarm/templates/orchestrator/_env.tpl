@@ -50,6 +50,10 @@
   value: {{ $values.runtime.defaultProvider | quote }}
 - name: RUNTIME_DEFAULT_MODEL
   value: {{ $values.runtime.defaultModel | quote }}
+{{- if $values.drain.enabled }}
+- name: DRAIN_FLAG
+  value: {{ printf "%s/%s" .root.Release.Namespace (include "uswarm.drainFlag" .root) | quote }}
+{{- end }}
 - name: IDLE_SUSPEND_AFTER_S
   value: {{ int $values.runtime.idleSuspendAfterSeconds | quote }}
 {{ include "uswarm.orchestrator.files" .root }}
