@@ -23,6 +23,8 @@ const deployment = (owner: string, metadata: object = {}): KubernetesObject => (
 describe('the writes of a child', () => {
   let live: KubernetesObject | undefined;
   let calls: [string, unknown][];
+  /** Of the next applies. */
+  let answers: (() => KubernetesObject)[];
   let store: ReturnType<typeof createStore>;
 
   const answer = (fields: object = {}): KubernetesObject => {
@@ -38,7 +40,7 @@ describe('the writes of a child', () => {
       },
       apply: async (_resource, object, options) => {
         calls.push([options?.force === true ? 'apply by force' : 'apply', object]);
-        return answer();
+        return (answers.shift() ?? answer)();
       },
       jsonPatch: async (_resource, _name, patch) => {
         calls.push(['jsonPatch', patch]);
@@ -61,6 +63,7 @@ describe('the writes of a child', () => {
   beforeEach(() => {
     live = undefined;
     calls = [];
+    answers = [];
     store = createStore();
   });
 
@@ -109,6 +112,25 @@ describe('the writes of a child', () => {
     expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
   });
 
+  it('what a patch of ours set is handed over to the apply as well, which owns the rest', async () => {
+    const entry = (operation: string, fields: object) => ({
+      manager: 'uswarm-controller',
+      operation,
+      fieldsV1: { 'f:spec': fields },
+    });
+    const managedFields = [
+      entry('Apply', { 'f:a': {}, 'f:b': { 'f:c': {} } }),
+      entry('Update', { 'f:b': { 'f:d': {} } }),
+    ];
+    live = deployment('u1', { uid: 'd1', resourceVersion: '5', managedFields });
+    await writer.update(target(), deployment('u1'), 'd1', never);
+    expect(calls[0]?.[1]).toContainEqual({
+      op: 'replace',
+      path: '/metadata/managedFields',
+      value: [entry('Apply', { 'f:a': {}, 'f:b': { 'f:c': {}, 'f:d': {} } })],
+    });
+  });
+
   it('before the first apply the fields that the create set are handed over to it', async () => {
     const status = { manager: 'uswarm-controller', operation: 'Update', subresource: 'status' };
     const other = { manager: 'kube-controller-manager', operation: 'Update' };
@@ -120,6 +142,54 @@ describe('the writes of a child', () => {
       { op: 'replace', path: '/metadata/resourceVersion', value: '5' },
       { op: 'replace', path: '/metadata/managedFields', value: [other, { ...created, operation: 'Apply' }, status] },
     ]);
+  });
+
+  describe('lists of ours that others put something into', () => {
+    const containers = (...names: string[]): object => ({
+      spec: { template: { spec: { containers: names.map((name) => ({ name })) } } },
+    });
+    const wanted = (): KubernetesObject => ({ ...deployment('u1'), ...containers('ours') });
+    const withStranger = (): KubernetesObject => ({
+      ...deployment('u1', { uid: 'd1', resourceVersion: '9' }),
+      ...containers('ours', 'theirs'),
+    });
+    const eviction = [
+      { op: 'replace', path: '/metadata/resourceVersion', value: '9' },
+      { op: 'add', path: '/spec/template/spec/containers', value: [{ name: 'ours' }] },
+    ];
+
+    it('are made whole again after an apply that left it there', async () => {
+      live = withStranger();
+      answers = [withStranger];
+      await writer.update(target(), wanted(), 'd1', never);
+      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
+      expect(calls[1]?.[1]).toEqual(eviction);
+    });
+
+    it('are made whole again where an apply is refused because of it', async () => {
+      live = withStranger();
+      answers = [() => refuse(422, 'Invalid')];
+      await writer.update(target(), wanted(), 'd1', never);
+      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
+      expect(calls[1]?.[1]).toEqual(eviction);
+    });
+
+    it('are left as they are if the server puts it there again', async () => {
+      live = withStranger();
+      answers = [withStranger, withStranger];
+      await expect(writer.update(target(), wanted(), 'd1', never)).resolves.toEqual(withStranger());
+      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
+    });
+
+    it('have nothing to do with any other refusal', async () => {
+      live = { ...deployment('u1', { uid: 'd1', resourceVersion: '9' }), ...containers('ours') };
+      answers = [() => refuse(422, 'Invalid')];
+      await expect(writer.update(target(), wanted(), 'd1', never)).rejects.toMatchObject({ status: 422 });
+      live = withStranger();
+      answers = [() => refuse(403, 'Forbidden')];
+      await expect(writer.update(target(), wanted(), 'd1', never)).rejects.toMatchObject({ status: 403 });
+      expect(verbs()).toEqual(['apply by force', 'apply by force']);
+    });
   });
 
   it.each([

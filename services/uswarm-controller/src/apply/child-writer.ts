@@ -2,12 +2,14 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import {
   isAlreadyExists,
   isConflict,
+  isInvalid,
   isNotFound,
   type KubeClient,
   type Resource,
   type Store,
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
+import { hasStrangers, listRepairs } from './drift.js';
 import { ApplyError, TryAgain } from './failure.js';
 
 export interface ChildTarget {
@@ -32,7 +34,14 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       throw new TryAgain(`${nameOf(desired)} was replaced or given to another owner`);
     }
     await ownByApply(client, fieldManager, resource, live, signal);
-    const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
+    const apply = (): Promise<KubernetesObject> =>
+      client.apply(resource, withUid(desired, uid), { force: true }, signal);
+    const applied = await apply().catch(unlessListsClash(live, desired));
+    if (applied !== undefined) store.written(applied);
+    if (applied !== undefined && !hasStrangers(applied, desired)) return applied;
+    // What still is there now is what the server itself puts there.
+    await evict(client, resource, applied ?? live, desired, signal);
+    const written = await apply();
     store.written(written);
     return written;
   };
@@ -85,15 +94,51 @@ const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
   metadata: { ...object.metadata, uid },
 });
 
+/** A port that somebody changed is another entry of its list, and the two may not have the same name. */
+function unlessListsClash(live: KubernetesObject, desired: KubernetesObject): (error: unknown) => undefined {
+  return (error) => {
+    if (!isInvalid(error) || listRepairs(live, desired).length === 0) throw error;
+    return undefined;
+  };
+}
+
+/** Takes out of our lists what others put there. */
+async function evict(
+  client: Pick<KubeClient, 'jsonPatch'>,
+  resource: Resource,
+  stored: KubernetesObject,
+  desired: KubernetesObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const unchanged = { op: 'replace', path: '/metadata/resourceVersion', value: stored.metadata.resourceVersion };
+  await patchSeen(client, resource, stored, [unchanged, ...listRepairs(stored, desired)], signal);
+}
+
+/** @throws TryAgain if it is not as it was seen any more. */
+async function patchSeen(
+  client: Pick<KubeClient, 'jsonPatch'>,
+  resource: Resource,
+  seen: KubernetesObject,
+  patch: object[],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.jsonPatch(resource, seen.metadata, patch, signal);
+  } catch (error) {
+    throw isConflict(error) ? new TryAgain(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
+  }
+}
+
 interface ManagedFields {
   manager?: string;
   operation?: string;
   subresource?: string;
+  fieldsV1?: object;
 }
 
 /**
- * What a create set is owned by the operation `Update`, and an apply that leaves such a field out
- * would not remove it. So before the first apply the ownership is renamed.
+ * What a create or a patch of ours set is owned by the operation `Update`, and an apply that leaves
+ * such a field out would not remove it. So before an apply the ownership is handed over to it.
  */
 async function ownByApply(
   client: Pick<KubeClient, 'jsonPatch'>,
@@ -106,21 +151,25 @@ async function ownByApply(
     managedFields?: ManagedFields[];
     resourceVersion?: string;
   };
-  const created = (entry: ManagedFields): boolean =>
-    entry.manager === fieldManager && entry.operation === 'Update' && (entry.subresource ?? '') === '';
-  if (!managedFields.some(created)) return;
-  const renamed = managedFields.map((entry) => (created(entry) ? { ...entry, operation: 'Apply' } : entry));
-  try {
-    await client.jsonPatch(
-      resource,
-      live.metadata,
-      [
-        { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-        { op: 'replace', path: '/metadata/managedFields', value: renamed },
-      ],
-      signal,
-    );
-  } catch (error) {
-    throw isConflict(error) ? new TryAgain(`${nameOf(live)} changed meanwhile`, { cause: error }) : error;
+  const ours = managedFields.filter(({ manager, subresource = '' }) => manager === fieldManager && subresource === '');
+  const first = ours.find(({ operation }) => operation === 'Update');
+  if (first === undefined) return;
+  const owned = { ...first, operation: 'Apply', fieldsV1: ours.map(({ fieldsV1 = {} }) => fieldsV1).reduce(union) };
+  const handedOver = managedFields.flatMap((entry) =>
+    entry === first ? [owned] : ours.includes(entry) ? [] : [entry],
+  );
+  const patch = [
+    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+    { op: 'replace', path: '/metadata/managedFields', value: handedOver },
+  ];
+  await patchSeen(client, resource, live, patch, signal);
+}
+
+/** Sets of fields are objects of objects. */
+function union(left: object, right: object): object {
+  const merged: Record<string, object> = { ...left };
+  for (const [name, below] of Object.entries(right) as [string, object][]) {
+    merged[name] = union(merged[name] ?? {}, below);
   }
+  return merged;
 }

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
 import { canonical } from '../canonical.js';
 import { APPLIED_ANNOTATION, desiredChild, ownerReferenceTo } from './desired.js';
-import { needsWrite, viewAfter } from './drift.js';
+import { hasStrangers, listRepairs, needsWrite, viewAfter } from './drift.js';
 
 const OWNER = ownerReferenceTo({
   apiVersion: 'uswarm.dev/v1alpha1',
@@ -146,6 +146,29 @@ describe('whether a child has to be written', () => {
         expect(needsWrite(child, seen, viewAfter(child, seen))).toBe(false);
       }),
     );
+  });
+});
+
+describe('what others put into the lists that we set', () => {
+  const service = desired({ spec: { ports: [{ port: 1, name: 'a' }], selector: { app: 'x' } } });
+  const withPorts = (...ports: object[]): KubernetesObject =>
+    stored(service, { spec: { ports, selector: { app: 'x' }, ipFamilies: ['IPv4'] } });
+  const ours = { port: 1, name: 'a', protocol: 'TCP' };
+
+  it('is seen by how many there are, at any depth, and only in lists of ours', () => {
+    expect(hasStrangers(withPorts(ours), service)).toBe(false);
+    expect(hasStrangers(withPorts(ours, { port: 2 }), service)).toBe(true);
+    const nested = { list: [{ list: [1] }] };
+    expect(hasStrangers({ list: [{ list: [1] }] }, nested)).toBe(false);
+    expect(hasStrangers({ list: [{ list: [1, 2] }] }, nested)).toBe(true);
+  });
+
+  it('goes with a patch that sets the whole list, and no other one', () => {
+    const patch = [{ op: 'add', path: '/spec/ports', value: [{ port: 1, name: 'a' }] }];
+    expect(listRepairs(withPorts(ours), service)).toEqual([]);
+    expect(listRepairs(withPorts(ours, { port: 2 }), service)).toEqual(patch);
+    expect(listRepairs(withPorts({ port: 2, name: 'a' }), service)).toEqual(patch);
+    expect(listRepairs({ 'a/b~c': [1] }, { 'a/b~c': [] })).toEqual([{ op: 'add', path: '/a~1b~0c', value: [] }]);
   });
 });
 

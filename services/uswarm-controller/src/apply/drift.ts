@@ -47,5 +47,26 @@ function covers(value: unknown, shape: unknown): boolean {
   return isObject(value) && Object.keys(shape).every((name) => covers(value[name], shape[name]));
 }
 
+/** Whether there is more in a list than we set: what others put there, an apply leaves alone. */
+export function hasStrangers(value: unknown, shape: unknown): boolean {
+  if (Array.isArray(shape)) {
+    if (!Array.isArray(value)) return false;
+    return value.length > shape.length || shape.some((item, at) => hasStrangers(value[at], item));
+  }
+  return (
+    isObject(shape) && isObject(value) && Object.keys(shape).some((name) => hasStrangers(value[name], shape[name]))
+  );
+}
+
+/** JSON patch operations that make every list that we set whole again, where something in it is not as we set it. */
+export function listRepairs(value: unknown, shape: unknown, path = ''): { op: 'add'; path: string; value: unknown }[] {
+  if (Array.isArray(shape)) return covers(value, shape) ? [] : [{ op: 'add', path, value: shape }];
+  if (!isObject(shape) || !isObject(value)) return [];
+  return Object.keys(shape).flatMap((name) => {
+    const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1');
+    return listRepairs(value[name], shape[name], `${path}/${escaped}`);
+  });
+}
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
