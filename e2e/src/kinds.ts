@@ -5,6 +5,7 @@ import type {
   V1Deployment,
   V1EndpointSlice,
   V1Ingress,
+  V1Lease,
   V1LimitRange,
   V1Namespace,
   V1PersistentVolumeClaim,
@@ -36,6 +37,7 @@ export interface Kinds {
   EndpointSlice: Plain<V1EndpointSlice>;
   Event: Plain<CoreV1Event>;
   Ingress: Plain<V1Ingress>;
+  Lease: Plain<V1Lease>;
   LimitRange: Plain<V1LimitRange>;
   Namespace: Plain<V1Namespace>;
   PersistentVolumeClaim: Plain<V1PersistentVolumeClaim>;
@@ -58,6 +60,7 @@ export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
   EndpointSlice: { prefix: '/apis/discovery.k8s.io/v1', plural: 'endpointslices' },
   Event: { prefix: '/api/v1', plural: 'events' },
   Ingress: { prefix: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
+  Lease: { prefix: '/apis/coordination.k8s.io/v1', plural: 'leases' },
   LimitRange: { prefix: '/api/v1', plural: 'limitranges' },
   Namespace: { prefix: '/api/v1', plural: 'namespaces' },
   PersistentVolumeClaim: { prefix: '/api/v1', plural: 'persistentvolumeclaims' },

@@ -41,7 +41,5 @@ export const isGone = (error: unknown): boolean => has(error, 410);
 export const isAlreadyExists = (error: unknown): boolean => has(error, 409, 'AlreadyExists');
 /** Somebody else wrote in between; also an object that was replaced by another of its name. */
 export const isConflict = (error: unknown): boolean => has(error, 409, 'Conflict');
-/** The object would not be one that the server takes. */
-export const isInvalid = (error: unknown): boolean => has(error, 422);
 /** We may not; the credentials or the grants have to change before it can go on. */
 export const isDenied = (error: unknown): boolean => has(error, 401) || has(error, 403);

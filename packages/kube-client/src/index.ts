@@ -1,7 +1,7 @@
 export type { KubeConfig } from '@kubernetes/client-node';
 export { type ApplyOptions, createKubeClient, type KubeClient } from './client.js';
 export { createCredentials, type Credentials } from './credentials.js';
-export { isAlreadyExists, isConflict, isInvalid, isNotFound, isRefusal, KubeError } from './errors.js';
+export { isAlreadyExists, isConflict, isNotFound, isRefusal, KubeError } from './errors.js';
 export { DEFAULT_TIMING, type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
 export { loadKubeConfig } from './kube-config.js';
 export { apiVersionOf, type ObjectName, type Resource } from './resource.js';

@@ -23,8 +23,6 @@ const deployment = (owner: string, metadata: object = {}): KubernetesObject => (
 describe('the writes of a child', () => {
   let live: KubernetesObject | undefined;
   let calls: [string, unknown][];
-  /** Of the next applies. */
-  let answers: (() => KubernetesObject)[];
   let store: ReturnType<typeof createStore>;
 
   const answer = (fields: object = {}): KubernetesObject => {
@@ -40,7 +38,7 @@ describe('the writes of a child', () => {
       },
       apply: async (_resource, object, options) => {
         calls.push([options?.force === true ? 'apply by force' : 'apply', object]);
-        return (answers.shift() ?? answer)();
+        return answer();
       },
       jsonPatch: async (_resource, _name, patch) => {
         calls.push(['jsonPatch', patch]);
@@ -63,7 +61,6 @@ describe('the writes of a child', () => {
   beforeEach(() => {
     live = undefined;
     calls = [];
-    answers = [];
     store = createStore();
   });
 
@@ -144,52 +141,20 @@ describe('the writes of a child', () => {
     ]);
   });
 
-  describe('lists of ours that others put something into', () => {
-    const containers = (...names: string[]): object => ({
-      spec: { template: { spec: { containers: names.map((name) => ({ name })) } } },
-    });
-    const wanted = (): KubernetesObject => ({ ...deployment('u1'), ...containers('ours') });
-    const withStranger = (): KubernetesObject => ({
-      ...deployment('u1', { uid: 'd1', resourceVersion: '9' }),
-      ...containers('ours', 'theirs'),
-    });
-    const eviction = [
+  it('what others put into the spec goes, before ours is applied', async () => {
+    const fieldsV1 = { 'f:spec': { 'f:paused': {}, 'f:list': { 'k:{"name":"theirs"}': {} } } };
+    const spec = { paused: true, list: [{ name: 'ours' }, { name: 'theirs' }] };
+    live = {
+      ...deployment('u1', { uid: 'd1', resourceVersion: '9', managedFields: [{ manager: 'kubectl', fieldsV1 }] }),
+      spec,
+    };
+    await writer.update(target(), { ...deployment('u1'), spec: { list: [{ name: 'ours' }] } }, 'd1', never);
+    expect(verbs()).toEqual(['jsonPatch', 'apply by force']);
+    expect(calls[0]?.[1]).toEqual([
       { op: 'replace', path: '/metadata/resourceVersion', value: '9' },
-      { op: 'add', path: '/spec/template/spec/containers', value: [{ name: 'ours' }] },
-    ];
-
-    it('are made whole again after an apply that left it there', async () => {
-      live = withStranger();
-      answers = [withStranger];
-      await writer.update(target(), wanted(), 'd1', never);
-      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
-      expect(calls[1]?.[1]).toEqual(eviction);
-    });
-
-    it('are made whole again where an apply is refused because of it', async () => {
-      live = withStranger();
-      answers = [() => refuse(422, 'Invalid')];
-      await writer.update(target(), wanted(), 'd1', never);
-      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
-      expect(calls[1]?.[1]).toEqual(eviction);
-    });
-
-    it('are left as they are if the server puts it there again', async () => {
-      live = withStranger();
-      answers = [withStranger, withStranger];
-      await expect(writer.update(target(), wanted(), 'd1', never)).resolves.toEqual(withStranger());
-      expect(verbs()).toEqual(['apply by force', 'jsonPatch', 'apply by force']);
-    });
-
-    it('have nothing to do with any other refusal', async () => {
-      live = { ...deployment('u1', { uid: 'd1', resourceVersion: '9' }), ...containers('ours') };
-      answers = [() => refuse(422, 'Invalid')];
-      await expect(writer.update(target(), wanted(), 'd1', never)).rejects.toMatchObject({ status: 422 });
-      live = withStranger();
-      answers = [() => refuse(403, 'Forbidden')];
-      await expect(writer.update(target(), wanted(), 'd1', never)).rejects.toMatchObject({ status: 403 });
-      expect(verbs()).toEqual(['apply by force', 'apply by force']);
-    });
+      { op: 'remove', path: '/spec/paused' },
+      { op: 'add', path: '/spec/list', value: [{ name: 'ours' }] },
+    ]);
   });
 
   it.each([

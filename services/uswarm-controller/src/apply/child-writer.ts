@@ -2,15 +2,14 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import {
   isAlreadyExists,
   isConflict,
-  isInvalid,
   isNotFound,
   type KubeClient,
   type Resource,
   type Store,
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
-import { hasStrangers, listRepairs } from './drift.js';
 import { ApplyError, TryAgain } from './failure.js';
+import { evictions, managedFieldsOf } from './strangers.js';
 
 export interface ChildTarget {
   resource: Resource;
@@ -33,15 +32,11 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
     if (live.metadata.uid !== uid || ownerUid(live) !== ownerUid(desired)) {
       throw new TryAgain(`${nameOf(desired)} was replaced or given to another owner`);
     }
-    await ownByApply(client, fieldManager, resource, live, signal);
-    const apply = (): Promise<KubernetesObject> =>
-      client.apply(resource, withUid(desired, uid), { force: true }, signal);
-    const applied = await apply().catch(unlessListsClash(live, desired));
-    if (applied !== undefined) store.written(applied);
-    if (applied !== undefined && !hasStrangers(applied, desired)) return applied;
-    // What still is there now is what the server itself puts there.
-    await evict(client, resource, applied ?? live, desired, signal);
-    const written = await apply();
+    const owned = await ownByApply(client, fieldManager, resource, live, signal);
+    // First: of a port that somebody changed and ours, which would have the same name, there may be only one.
+    const foreign = evictions(owned, desired, fieldManager);
+    if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
+    const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
     return written;
   };
@@ -94,26 +89,6 @@ const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
   metadata: { ...object.metadata, uid },
 });
 
-/** A port that somebody changed is another entry of its list, and the two may not have the same name. */
-function unlessListsClash(live: KubernetesObject, desired: KubernetesObject): (error: unknown) => undefined {
-  return (error) => {
-    if (!isInvalid(error) || listRepairs(live, desired).length === 0) throw error;
-    return undefined;
-  };
-}
-
-/** Takes out of our lists what others put there. */
-async function evict(
-  client: Pick<KubeClient, 'jsonPatch'>,
-  resource: Resource,
-  stored: KubernetesObject,
-  desired: KubernetesObject,
-  signal: AbortSignal,
-): Promise<void> {
-  const unchanged = { op: 'replace', path: '/metadata/resourceVersion', value: stored.metadata.resourceVersion };
-  await patchSeen(client, resource, stored, [unchanged, ...listRepairs(stored, desired)], signal);
-}
-
 /** @throws TryAgain if it is not as it was seen any more. */
 async function patchSeen(
   client: Pick<KubeClient, 'jsonPatch'>,
@@ -121,19 +96,13 @@ async function patchSeen(
   seen: KubernetesObject,
   patch: object[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<KubernetesObject> {
+  const unchanged = { op: 'replace', path: '/metadata/resourceVersion', value: seen.metadata.resourceVersion };
   try {
-    await client.jsonPatch(resource, seen.metadata, patch, signal);
+    return await client.jsonPatch(resource, seen.metadata, [unchanged, ...patch], signal);
   } catch (error) {
     throw isConflict(error) ? new TryAgain(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
   }
-}
-
-interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
-  fieldsV1?: object;
 }
 
 /**
@@ -146,23 +115,17 @@ async function ownByApply(
   resource: Resource,
   live: KubernetesObject,
   signal: AbortSignal,
-): Promise<void> {
-  const { managedFields = [], resourceVersion } = live.metadata as {
-    managedFields?: ManagedFields[];
-    resourceVersion?: string;
-  };
+): Promise<KubernetesObject> {
+  const managedFields = managedFieldsOf(live);
   const ours = managedFields.filter(({ manager, subresource = '' }) => manager === fieldManager && subresource === '');
   const first = ours.find(({ operation }) => operation === 'Update');
-  if (first === undefined) return;
+  if (first === undefined) return live;
   const owned = { ...first, operation: 'Apply', fieldsV1: ours.map(({ fieldsV1 = {} }) => fieldsV1).reduce(union) };
   const handedOver = managedFields.flatMap((entry) =>
     entry === first ? [owned] : ours.includes(entry) ? [] : [entry],
   );
-  const patch = [
-    { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-    { op: 'replace', path: '/metadata/managedFields', value: handedOver },
-  ];
-  await patchSeen(client, resource, live, patch, signal);
+  const patch = [{ op: 'replace', path: '/metadata/managedFields', value: handedOver }];
+  return patchSeen(client, resource, live, patch, signal);
 }
 
 /** Sets of fields are objects of objects. */

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
 import { canonical } from '../canonical.js';
 import { APPLIED_ANNOTATION, desiredChild, ownerReferenceTo } from './desired.js';
-import { hasStrangers, listRepairs, needsWrite, viewAfter } from './drift.js';
+import { needsWrite, viewAfter } from './drift.js';
 
 const OWNER = ownerReferenceTo({
   apiVersion: 'uswarm.dev/v1alpha1',
@@ -122,6 +122,22 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, other, undefined)).toBe(true);
   });
 
+  it('when somebody adds to the spec, once it is known what the server made of it', () => {
+    const seen = stored(object, { spec: { ...(stored(object)['spec'] as object), paused: true } });
+    expect(needsWrite(object, seen, applied)).toBe(true);
+    expect(needsWrite(object, seen, viewAfter(object, seen))).toBe(false);
+  });
+
+  it('not when somebody adds annotations to the pods, as a restart does', () => {
+    const plain = desired({ spec: { template: { metadata: { annotations: { ours: '1' } }, spec: {} } } });
+    const restarted = (annotations: object): KubernetesObject =>
+      stored(plain, { spec: { template: { metadata: { annotations }, spec: {} } } });
+    const before = viewAfter(plain, restarted({ ours: '1' }));
+    expect(needsWrite(plain, restarted({ ours: '1', restartedAt: 'now' }), before)).toBe(false);
+    expect(needsWrite(plain, restarted({ ours: '2' }), before)).toBe(true);
+    expect(needsWrite(plain, restarted({}), before)).toBe(true);
+  });
+
   it('not after a restart, if all that we set is there as we set it', () => {
     const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);
@@ -146,29 +162,6 @@ describe('whether a child has to be written', () => {
         expect(needsWrite(child, seen, viewAfter(child, seen))).toBe(false);
       }),
     );
-  });
-});
-
-describe('what others put into the lists that we set', () => {
-  const service = desired({ spec: { ports: [{ port: 1, name: 'a' }], selector: { app: 'x' } } });
-  const withPorts = (...ports: object[]): KubernetesObject =>
-    stored(service, { spec: { ports, selector: { app: 'x' }, ipFamilies: ['IPv4'] } });
-  const ours = { port: 1, name: 'a', protocol: 'TCP' };
-
-  it('is seen by how many there are, at any depth, and only in lists of ours', () => {
-    expect(hasStrangers(withPorts(ours), service)).toBe(false);
-    expect(hasStrangers(withPorts(ours, { port: 2 }), service)).toBe(true);
-    const nested = { list: [{ list: [1] }] };
-    expect(hasStrangers({ list: [{ list: [1] }] }, nested)).toBe(false);
-    expect(hasStrangers({ list: [{ list: [1, 2] }] }, nested)).toBe(true);
-  });
-
-  it('goes with a patch that sets the whole list, and no other one', () => {
-    const patch = [{ op: 'add', path: '/spec/ports', value: [{ port: 1, name: 'a' }] }];
-    expect(listRepairs(withPorts(ours), service)).toEqual([]);
-    expect(listRepairs(withPorts(ours, { port: 2 }), service)).toEqual(patch);
-    expect(listRepairs(withPorts({ port: 2, name: 'a' }), service)).toEqual(patch);
-    expect(listRepairs({ 'a/b~c': [1] }, { 'a/b~c': [] })).toEqual([{ op: 'add', path: '/a~1b~0c', value: [] }]);
   });
 });
 

@@ -11,12 +11,13 @@ export interface AppliedView {
 /** To be remembered after each write of a child, from what the server answered. */
 export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): AppliedView => ({
   uid: stored.metadata.uid ?? '',
-  view: canonical(project(stored, desired)),
+  view: viewOf(stored, desired),
 });
 
 /**
  * Whether a child has to be written: something else is wanted than was applied last, or somebody
- * changed a field that we set, be it in its metadata alone. Fields that we do not set are not looked at.
+ * changed its spec or a field that we set, be it in its metadata alone. What others add to its metadata
+ * is not looked at; nor, until we have written it once, what they add to its spec.
  *
  * @param applied what `viewAfter` said after our last write; undefined after a restart.
  */
@@ -27,8 +28,18 @@ export function needsWrite(
 ): boolean {
   const wanted = desired.metadata.annotations?.[APPLIED_ANNOTATION];
   if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== wanted) return true;
-  if (applied?.uid === observed.metadata.uid) return canonical(project(observed, desired)) !== applied?.view;
+  if (applied?.uid === observed.metadata.uid) return viewOf(observed, desired) !== applied?.view;
   return !covers(observed, desired);
+}
+
+/** What we set, and the whole spec: there, nobody else has anything to say. */
+function viewOf(stored: KubernetesObject, desired: KubernetesObject): string {
+  const { template, ...spec } = (stored['spec'] ?? {}) as { template?: { metadata?: object } };
+  const wanted = desired['spec'] as { template?: { metadata?: { annotations?: object } } } | undefined;
+  // Somebody restarts a pod by an annotation of it.
+  const annotations = project(template?.metadata, { annotations: wanted?.template?.metadata?.annotations ?? {} });
+  const pods = { ...template, metadata: { ...template?.metadata, ...(annotations as object) } };
+  return canonical({ ...(project(stored, desired) as object), spec: { ...spec, template: pods } });
 }
 
 /** The part of `value` at the paths that `shape` has; of a list also how long it is. */
@@ -45,27 +56,6 @@ function covers(value: unknown, shape: unknown): boolean {
   }
   if (!isObject(shape)) return value === shape;
   return isObject(value) && Object.keys(shape).every((name) => covers(value[name], shape[name]));
-}
-
-/** Whether there is more in a list than we set: what others put there, an apply leaves alone. */
-export function hasStrangers(value: unknown, shape: unknown): boolean {
-  if (Array.isArray(shape)) {
-    if (!Array.isArray(value)) return false;
-    return value.length > shape.length || shape.some((item, at) => hasStrangers(value[at], item));
-  }
-  return (
-    isObject(shape) && isObject(value) && Object.keys(shape).some((name) => hasStrangers(value[name], shape[name]))
-  );
-}
-
-/** JSON patch operations that make every list that we set whole again, where something in it is not as we set it. */
-export function listRepairs(value: unknown, shape: unknown, path = ''): { op: 'add'; path: string; value: unknown }[] {
-  if (Array.isArray(shape)) return covers(value, shape) ? [] : [{ op: 'add', path, value: shape }];
-  if (!isObject(shape) || !isObject(value)) return [];
-  return Object.keys(shape).flatMap((name) => {
-    const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1');
-    return listRepairs(value[name], shape[name], `${path}/${escaped}`);
-  });
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
