@@ -7,6 +7,7 @@ import type {
   V1EndpointSlice,
   V1Ingress,
   V1Job,
+  V1Lease,
   V1LimitRange,
   V1Namespace,
   V1NetworkPolicy,
@@ -42,6 +43,7 @@ export interface Kinds {
   Event: Plain<CoreV1Event>;
   Ingress: Plain<V1Ingress>;
   Job: Plain<V1Job>;
+  Lease: Plain<V1Lease>;
   LimitRange: Plain<V1LimitRange>;
   Namespace: Plain<V1Namespace>;
   NetworkPolicy: Plain<V1NetworkPolicy>;
@@ -68,6 +70,7 @@ export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
   Event: { prefix: '/api/v1', plural: 'events' },
   Ingress: { prefix: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
   Job: { prefix: '/apis/batch/v1', plural: 'jobs' },
+  Lease: { prefix: '/apis/coordination.k8s.io/v1', plural: 'leases' },
   LimitRange: { prefix: '/api/v1', plural: 'limitranges' },
   Namespace: { prefix: '/api/v1', plural: 'namespaces' },
   NetworkPolicy: { prefix: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },

@@ -81,6 +81,8 @@ describe('the controller with the webhook', () => {
   const phase = (name?: string): unknown => status(name)['phase'];
   const children = (): (KubernetesObject | undefined)[] =>
     [ACCOUNTS, SERVICES, DEPLOYMENTS].map((collection) => api.get(collection, CHILD));
+  const reasonOf = (type: string): string | undefined =>
+    ((status()['conditions'] ?? []) as { type: string; reason: string }[]).find((entry) => entry.type === type)?.reason;
   const allMade = (): boolean => children().every((child) => child !== undefined);
   /** As the Deployment's own controller does once the pod answers. */
   const becomeAvailable = (): void => {
@@ -146,6 +148,14 @@ describe('the controller with the webhook', () => {
 
     api.remove(ACCOUNTS, CHILD);
     await eventually(allMade);
+    await rest();
+
+    const { ownerReferences, ...unowned } = service.metadata;
+    expect(ownerReferences).toHaveLength(1);
+    api.put(SERVICES, { ...api.get(SERVICES, CHILD)!, metadata: { ...unowned } });
+    await eventually(() => reasonOf('Synced') === 'NameConflict');
+    api.remove(SERVICES, CHILD);
+    await eventually(() => allMade() && reasonOf('Synced') === 'Synced');
     await rest();
     const [written, before] = [api.writes().length, asked.length];
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
@@ -257,6 +267,7 @@ describe('the controller with the webhook', () => {
     for (const line of [
       'uswarm_controller_leader 1',
       'uswarm_controller_queue_depth',
+      'uswarm_controller_longest_unsynced_seconds',
       'uswarm_controller_sync_duration_seconds_count{outcome="synced"}',
       'uswarm_controller_hook_duration_seconds_count{outcome="ok"}',
       'uswarm_controller_time_to_ready_seconds_count{from="create"} 1',

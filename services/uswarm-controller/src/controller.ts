@@ -25,7 +25,7 @@ import { createWorkQueue, type WorkQueue } from './queue/work-queue.js';
 import { createTimeToReady } from './status/time-to-ready.js';
 import { describeController } from './sync/request.js';
 import { syncUserSwarm } from './sync/sync.js';
-import { createWorkers } from './sync/workers.js';
+import { createWorkers, type Workers } from './sync/workers.js';
 
 export interface ControllerOptions {
   kubeConfig: KubeConfig;
@@ -76,6 +76,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     queueDepth: () => queue.depth(),
     leading: () => leading,
     phases: () => countPhases(caches.parents.list()),
+    longestUnsyncedS: () => work.longestUnsyncedS(),
   });
   const client = createKubeClient({ credentials, fieldManager: CONTROLLER_MANAGER, onWrite: metrics.wrote });
   const hook = createHook({
@@ -143,8 +144,11 @@ function watchAll(
       if (parent !== undefined) wanted(keyOf(parent));
     },
     onChild: ({ before, after }) => {
-      const { ownerReferences = [] } = (after ?? before)?.metadata ?? {};
-      for (const { kind, name } of ownerReferences) if (kind === resource.kind) wanted(name);
+      // Also whose it was: somebody may have taken the owner off.
+      const owners = [before, after].flatMap((child) => child?.metadata.ownerReferences ?? []);
+      for (const name of new Set(owners.filter(({ kind }) => kind === resource.kind).map((owner) => owner.name))) {
+        wanted(name);
+      }
     },
     onPod: ({ before, after }) => {
       const name = (after ?? before)?.metadata.labels?.[LABEL.instance];
@@ -161,7 +165,7 @@ function syncWith(
   options: ControllerOptions,
   resource: Resource,
   { client, hook, caches, queue, metrics }: Parts & { hook: Hook; caches: Caches; queue: WorkQueue },
-): { run(signal: AbortSignal): Promise<void>; close(): Promise<void> } {
+): Workers & { close(): Promise<void> } {
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);
   const events = createEventRecorder({
@@ -212,7 +216,7 @@ function syncWith(
     clock,
     logger,
   });
-  return { run: (signal) => workers.run(signal), close: () => events.close() };
+  return { ...workers, close: () => events.close() };
 }
 
 function compete(

@@ -8,6 +8,7 @@ export interface MetricSources {
   /** How many UserSwarms are in each phase. */
   phases(): ReadonlyMap<string, number>;
   leading(): boolean;
+  longestUnsyncedS(): number;
 }
 
 export interface ControllerMetrics {
@@ -69,7 +70,8 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   };
 }
 
-function registerGauges(registry: Registry, { queueDepth, phases, leading }: MetricSources): void {
+function registerGauges(registry: Registry, sources: MetricSources): void {
+  const { queueDepth, phases, leading, longestUnsyncedS } = sources;
   const gauge = (name: string, help: string, read: () => number): void => {
     const metric: Gauge = new Gauge({
       name: `uswarm_controller_${name}`,
@@ -79,6 +81,11 @@ function registerGauges(registry: Registry, { queueDepth, phases, leading }: Met
     });
   };
   gauge('queue_depth', 'UserSwarms that wait for a worker.', queueDepth);
+  gauge(
+    'longest_unsynced_seconds',
+    'Seconds since the sync of the UserSwarm whose last one is the longest ago; at most the resync period while all is well.',
+    longestUnsyncedS,
+  );
   gauge('leader', '1 if this process leads, else 0.', () => (leading() ? 1 : 0));
   const byPhase: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms',

@@ -4,7 +4,7 @@ import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { eventually } from '../../../../packages/kube-client/test/eventually.js';
 import { createWorkQueue, type WorkQueue } from '../queue/work-queue.js';
 import type { Memory, SyncResult } from './sync.js';
-import { createWorkers } from './workers.js';
+import { createWorkers, type Workers } from './workers.js';
 
 const swarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } };
 
@@ -15,6 +15,7 @@ describe('the workers', () => {
   let memories: Memory[];
   let stopping: AbortController;
   let running: Promise<void>;
+  let workers: Workers;
 
   beforeEach(() => {
     queue = createWorkQueue({ backoff: { initialMs: 1_000, maxMs: 1_000 } });
@@ -22,7 +23,7 @@ describe('the workers', () => {
     gone = [];
     memories = [];
     stopping = new AbortController();
-    const workers = createWorkers({
+    workers = createWorkers({
       queue,
       workers: 2,
       resyncMs: 600_000,
@@ -67,5 +68,17 @@ describe('the workers', () => {
     stopping.abort();
     await running;
     expect(gone).toEqual(['u1']);
+  });
+
+  it('say how long ago the sync is that is the longest ago, while they work', async () => {
+    expect(workers.longestUnsyncedS()).toBe(0);
+    await work();
+    await eventually(() => workers.longestUnsyncedS() > 0.05);
+    await work();
+    const ago = workers.longestUnsyncedS();
+    await eventually(() => workers.longestUnsyncedS() > ago);
+    stopping.abort();
+    await running;
+    expect(workers.longestUnsyncedS()).toBe(0);
   });
 });
