@@ -17,6 +17,8 @@ const Environment = z.object({
   E2E_EDGE_PORT: port.default(30_080),
   /** Folder for everything that explains a failure. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
+  /** What the API server writes down, where it can be read on this machine. */
+  E2E_AUDIT_LOG: z.string().optional(),
   /** Tests that take parts of the platform down may run. */
   E2E_DISRUPTIVE: flag.default(false),
 });
@@ -27,6 +29,7 @@ export interface Settings {
   images: Images;
   edgePort: number;
   artifacts: string;
+  auditLog: string | undefined;
   disruptive: boolean;
 }
 
@@ -39,6 +42,7 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     images: Images.parse(JSON.parse(readFileSync(config.E2E_IMAGES_FILE, 'utf8'))),
     edgePort: config.E2E_EDGE_PORT,
     artifacts: path.resolve(config.E2E_ARTIFACTS),
+    auditLog: config.E2E_AUDIT_LOG,
     disruptive: config.E2E_DISRUPTIVE,
   };
 }
