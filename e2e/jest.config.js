@@ -24,8 +24,10 @@ export default {
       ...project,
       displayName: 'cluster',
       testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/platform/', '<rootDir>/e2e/uninstall/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/(platform|scale|uninstall)/'],
     },
+    // The same, with so much to do for the cluster that nothing else may be measured beside it.
+    { ...project, displayName: 'scale', testMatch: ['<rootDir>/e2e/scale/**/*.e2e.test.ts'] },
     // Uses the installed release; files run side by side, each with its own objects.
     {
       ...platform,
