@@ -2,3 +2,4 @@ export * from './names.js';
 export * from './conditions.js';
 export * from './resource.js';
 export * from './hook.js';
+export * from './rollout.js';
