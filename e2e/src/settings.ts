@@ -19,8 +19,6 @@ const Environment = z.object({
   E2E_AUDIT_LOG: z.string().min(1).optional(),
   /** Folder for everything that explains a failure. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
-  /** What the API server writes down, where it can be read on this machine. */
-  E2E_AUDIT_LOG: z.string().optional(),
   /** Tests that take parts of the platform down may run. */
   E2E_DISRUPTIVE: flag.default(false),
 });
@@ -32,7 +30,6 @@ export interface Settings {
   edgePort: number;
   auditLog: string | undefined;
   artifacts: string;
-  auditLog: string | undefined;
   disruptive: boolean;
 }
 
@@ -46,7 +43,6 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     edgePort: config.E2E_EDGE_PORT,
     auditLog: config.E2E_AUDIT_LOG,
     artifacts: path.resolve(config.E2E_ARTIFACTS),
-    auditLog: config.E2E_AUDIT_LOG,
     disruptive: config.E2E_DISRUPTIVE,
   };
 }
