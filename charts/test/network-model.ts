@@ -54,10 +54,7 @@ export const networkPod = (template: PodTemplate, namespace: string): NetworkPod
   ),
 });
 
-export function matches(
-  { matchLabels = {}, matchExpressions = [] }: Selector,
-  labels: Record<string, string>,
-): boolean {
+function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
     matchExpressions.every(({ key, operator, values }) => {
