@@ -1,4 +1,4 @@
-import { json, loadConfig, parseSigningKey, port, type SigningKey } from '@uswarm/service-kit';
+import { json, loadConfig, parseSigningKey, port, secretText, type SigningKey } from '@uswarm/service-kit';
 import { z } from 'zod';
 import type { RenderSettings } from '../render/settings.js';
 import { callPublicKey } from './call-public-key.js';
@@ -17,7 +17,7 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
-  SYNC_TOKEN: z.string().refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
+  SYNC_TOKEN: secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
