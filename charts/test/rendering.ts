@@ -90,7 +90,7 @@ export async function render(values: object, options: RenderOptions = {}): Promi
   return parseManifests(await helm(['template'], values, options));
 }
 
-function parseManifests(text: string): Manifest[] {
+export function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
     const manifest = document.toJS() as Manifest | null;

@@ -1,6 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
-import { flag, json, loadConfig, namespacedName, port, proxyList } from '@uswarm/service-kit';
+import { flag, json, loadConfig, namespacedName, port, proxyList, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
@@ -65,15 +65,15 @@ export const OrchestratorConfig = z.object({
   OIDC_CLOCK_TOLERANCE_S: z.coerce.number().int().min(0).max(300).default(5),
 
   SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
-  SIGNATURE_SECRET: z.string().min(16).optional(),
+  SIGNATURE_SECRET: secretText(16).optional(),
 
   /** `<id>:<secret>`, as the gateways have it. */
-  INTERNAL_API_KEY: z.string().min(32),
+  INTERNAL_API_KEY: secretText(32),
   /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
-  ADMIN_API_KEY: z.string().min(32).optional(),
-  CURSOR_KEY: z.string().min(32),
+  ADMIN_API_KEY: secretText(32).optional(),
+  CURSOR_KEY: secretText(32),
   /** Keys the hash that is all that stays of a deleted account. */
-  IDENTITY_HASH_KEY: z.string().min(32),
+  IDENTITY_HASH_KEY: secretText(32),
   /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
   CALL_PRIVATE_KEY: z
     .string()
@@ -99,7 +99,7 @@ export const OrchestratorConfig = z.object({
 
   // Of processes, with RUNTIME_DRIVER=process.
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */
-  SVC_MCP_SIGNING_KEY: z.string().min(32).optional(),
+  SVC_MCP_SIGNING_KEY: secretText(32).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),

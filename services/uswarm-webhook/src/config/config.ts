@@ -1,4 +1,13 @@
-import { flag, json, loadConfig, parseSigningKey, port, type SigningKey, signMcpToken } from '@uswarm/service-kit';
+import {
+  flag,
+  json,
+  loadConfig,
+  parseSigningKey,
+  port,
+  secretText,
+  type SigningKey,
+  signMcpToken,
+} from '@uswarm/service-kit';
 import { z } from 'zod';
 import { platformRevision, SAMPLE_WORKSPACE } from '../render/platform-revision.js';
 import type { RenderSettings, TemplateSettings } from '../render/settings.js';
@@ -18,7 +27,7 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
-  SYNC_TOKEN: z.string().refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
+  SYNC_TOKEN: secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
