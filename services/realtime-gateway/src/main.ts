@@ -6,6 +6,7 @@ import {
   listen,
   loadConfig,
   parseSigningKey,
+  readGauge,
   runService,
   startOpsServer,
 } from '@uswarm/service-kit';
@@ -30,6 +31,8 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
     onInvalid: () => metrics.invalidEnvelopes.inc(),
   });
   stack.defer('event bus', () => bus.close());
+  const connected = '1 while both connections to Redis stand, else 0.';
+  readGauge(registry, 'uswarm_event_bus_up', connected, () => (bus.healthy() ? 1 : 0));
   const ops = await startOpsServer({
     metrics: registry,
     ready: () => !stopping && bus.healthy(),
@@ -40,6 +43,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
   const orchestrator = createOrchestratorClient({
     url: config.INTERNAL_API_URL,
     key: parseSigningKey(config.INTERNAL_API_KEY),
+    metrics,
   });
   stack.defer('orchestrator client', () => orchestrator.close());
 

@@ -1,5 +1,7 @@
+import type { Registry } from '@uswarm/service-kit';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { measurePool } from './pool-metrics.js';
 import type { Schema } from './schema.js';
 
 /** A connection pool, or a transaction on one of its connections. */
@@ -16,6 +18,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Milliseconds after which a statement that is not answered counts as lost. */
   answerDeadlineMs?: number;
+  /** Where the pool is counted, if anywhere. */
+  metrics?: Registry;
 }
 
 /** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
@@ -45,6 +49,7 @@ export function openDatabase({
   url,
   maxConnections = 20,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
+  metrics,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     Client: ImpatientClient,
@@ -62,6 +67,7 @@ export function openDatabase({
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
+  if (metrics !== undefined) measurePool(metrics, pool);
   // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
   // would end the process: the pool's own while it is idle, the client's between two statements.
   pool.on('error', () => undefined);
