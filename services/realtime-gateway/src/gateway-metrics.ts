@@ -1,5 +1,6 @@
 import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS } from '@uswarm/contract';
-import { knownCounter, knownLabel, type Registry } from '@uswarm/service-kit';
+import type { EventBus } from '@uswarm/event-bus';
+import { knownCounter, knownLabel, readGauge, type Registry } from '@uswarm/service-kit';
 import { type Counter, Gauge, Histogram } from 'prom-client';
 
 /** `refused`: by a rule, as the client can know; `failed`: by a fault of ours. */
@@ -117,6 +118,12 @@ function counters(registry: Registry) {
       {},
     ),
   };
+}
+
+/** Not among the others: in local mode the orchestrator says it of the bus that both have. */
+export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>): void {
+  const help = '1 while both connections to Redis stand, else 0.';
+  readGauge(registry, 'uswarm_event_bus_up', help, () => (bus.healthy() ? 1 : 0));
 }
 
 const REASONS: ReadonlySet<string> = new Set(DISCONNECTS);

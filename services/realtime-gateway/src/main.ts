@@ -6,13 +6,12 @@ import {
   listen,
   loadConfig,
   parseSigningKey,
-  readGauge,
   runService,
   startOpsServer,
 } from '@uswarm/service-kit';
 import { GatewayConfig } from './config.js';
 import { createGateway } from './gateway.js';
-import { createGatewayMetrics } from './gateway-metrics.js';
+import { createGatewayMetrics, registerBus } from './gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 
 const service = 'realtime-gateway';
@@ -31,8 +30,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
     onInvalid: () => metrics.invalidEnvelopes.inc(),
   });
   stack.defer('event bus', () => bus.close());
-  const connected = '1 while both connections to Redis stand, else 0.';
-  readGauge(registry, 'uswarm_event_bus_up', connected, () => (bus.healthy() ? 1 : 0));
+  registerBus(registry, bus);
   const ops = await startOpsServer({
     metrics: registry,
     ready: () => !stopping && bus.healthy(),

@@ -65,14 +65,12 @@ async function failure(call: Promise<unknown>): Promise<ApiError> {
 describe('the orchestrator client', () => {
   it.each([
     ['ok', 200, { message_id: MESSAGE }],
-    ['refused', 404, { message: 'No.', code: 'workspace_not_found' }],
-    ['failed', 503, { message: 'Later.', code: 'service_unavailable' }],
+    ['refused', 404, { message: 'No.', code: 'workspace_not_found', extra: { request_id: 'r' } }],
+    ['failed', 503, { message: 'Later.', code: 'service_unavailable', extra: { request_id: 'r' } }],
   ])('measures answers that are %s', async (outcome, status, body) => {
     const { client, measured } = await against(json(status, body));
     await client.send(USER, message, 'r').catch(() => undefined);
-    expect(await measured()).toContain(
-      `uswarm_gateway_orchestrator_seconds_count{call="send",outcome="${outcome}"} 1\n`,
-    );
+    expect(await measured()).toContain(`uswarm_gateway_orchestrator_seconds_count{call="send",outcome="${outcome}"} 1`);
   });
 
   it('asks who credentials belong to, in its own name and for the address of the client', async () => {
