@@ -7,6 +7,7 @@ export * from './hook-conformance/index.js';
 export * from './install-lock.js';
 export * from './kube-tools.js';
 export * from './local-error.js';
+export * from './metric-table.js';
 export * from './parts.js';
 export * from './private-file.js';
 export * from './processes.js';

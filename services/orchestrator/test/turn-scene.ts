@@ -126,7 +126,7 @@ export function createScene(
       runningTools: async () => [],
       openCards: async () => [],
       stopRequested: async () => turn.stop_requested,
-      recordUsage: async () => undefined,
+      recordUsage: async () => true,
       nextStep: async () => 1,
     },
     agents: {

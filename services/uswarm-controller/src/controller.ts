@@ -26,6 +26,7 @@ import { createTimeToReady } from './status/time-to-ready.js';
 import { describeController } from './sync/request.js';
 import { syncUserSwarm } from './sync/sync.js';
 import { createWorkers, type Workers } from './sync/workers.js';
+import { registerUserSwarms } from './userswarm-metrics.js';
 
 export interface ControllerOptions {
   kubeConfig: KubeConfig;
@@ -90,6 +91,11 @@ export async function createController(options: ControllerOptions): Promise<Cont
     if (leading) queue.add(key);
   };
   const caches = watchAll(options, resource, { client, watch: createWatch(credentials), wanted, metrics });
+  registerUserSwarms(registry, {
+    list: () => caches.parents.list(),
+    synced: () => caches.synced(),
+    clock: options.clock ?? systemClock,
+  });
   const work = syncWith(options, resource, { client, hook, caches, queue, metrics });
 
   const stopping = new AbortController();

@@ -1,6 +1,7 @@
+import { PHASES, SYNC_FAILURES } from '@uswarm/contract/userswarm';
 import type { InformerFault, Resource } from '@uswarm/kube-client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { HookOutcome } from './hook/hook-client.js';
+import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-client.js';
 
 /** What the figures are read from at each scrape. */
 export interface MetricSources {
@@ -50,6 +51,8 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   const failures = counter('sync_failures_total', 'Syncs that failed, by the reason of the Synced condition.', [
     'reason',
   ]);
+  for (const reason of SYNC_FAILURES) failures.inc({ reason }, 0);
+  for (const outcome of HOOK_OUTCOMES) hooks.zero({ outcome });
   const watches = counter('watches_total', 'Watches started.', ['resource']);
   const watchFaults = counter('watch_failures_total', 'Lists and watches that failed, by the fault.', [
     'resource',
@@ -93,7 +96,7 @@ function registerGauges(registry: Registry, sources: MetricSources): void {
     labelNames: ['phase'],
     registers: [registry],
     collect() {
-      byPhase.reset();
+      for (const phase of ['Pending', ...PHASES]) byPhase.set({ phase }, 0);
       for (const [phase, count] of phases()) byPhase.set({ phase }, count);
     },
   });

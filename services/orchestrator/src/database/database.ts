@@ -1,6 +1,8 @@
+import type { Registry } from '@uswarm/service-kit';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { preparedName } from './prepared.js';
+import { measurePool } from './pool-metrics.js';
 import type { Schema } from './schema.js';
 
 /** A connection pool, or a transaction on one of its connections. */
@@ -19,6 +21,8 @@ export interface DatabaseOptions {
   answerDeadlineMs?: number;
   /** Whether connections keep statements prepared. Default: true. */
   prepare?: boolean;
+  /** Where the pool is counted, if anywhere. */
+  metrics?: Registry;
 }
 
 /** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
@@ -58,6 +62,7 @@ export function openDatabase({
   maxConnections = 20,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
   prepare = true,
+  metrics,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     Client: prepare ? PreparingClient : ImpatientClient,
@@ -75,6 +80,7 @@ export function openDatabase({
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
+  if (metrics !== undefined) measurePool(metrics, pool);
   // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
   // would end the process: the pool's own while it is idle, the client's between two statements.
   pool.on('error', () => undefined);

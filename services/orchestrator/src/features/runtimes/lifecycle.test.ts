@@ -137,6 +137,7 @@ describe('while the platform cannot be reached', () => {
     world.platform.reachable = false;
     await world.look();
     expect(world.row).toMatchObject({ phase: 'Ready', reason: '', address: ADDRESS, failures: 0 });
+    expect(world.seen.ensureFailures).toEqual(['unreachable']);
   });
 
   it('one that is to wake stays as it was, and is tried again soon', async () => {

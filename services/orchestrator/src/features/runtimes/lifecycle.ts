@@ -65,7 +65,9 @@ export function createLifecycle(deps: LifecycleDeps) {
     } catch (error) {
       if (signal.aborted && error === signal.reason) throw error;
       logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be brought to what is wanted');
-      if (error instanceof PlatformUnreachable) return assumed(row);
+      const isAway = error instanceof PlatformUnreachable;
+      metrics.ensureFailed(isAway ? 'unreachable' : 'refused');
+      if (isAway) return assumed(row);
       return { phase: 'Progressing', reason: 'StartFailed', address: null, current: true };
     }
   }

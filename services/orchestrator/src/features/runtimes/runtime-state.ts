@@ -6,7 +6,7 @@ import type { RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 /** It runs, and says nothing. */
 export const NOT_ANSWERING = 'NotAnswering';
 /** Somebody else has suspended it, and it stays so until they let it go. */
-const HELD = 'Held';
+export const HELD = 'Held';
 /** What was seen is older than what is wanted now. */
 const OUTDATED = 'Starting';
 

@@ -73,8 +73,8 @@ export interface TurnStore {
   openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that an earlier generation left running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
-  /** Once per (turn, step); a repetition changes nothing. */
-  recordUsage(entry: UsageEntry, db: Database): Promise<void>;
+  /** Once per (turn, step); a repetition changes nothing. @returns whether it is new */
+  recordUsage(entry: UsageEntry, db: Database): Promise<boolean>;
   /** One more than the last step recorded; 1 where there is none. */
   nextStep(turnId: string): Promise<number>;
 }
@@ -223,7 +223,7 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async recordUsage(entry, db) {
-      await db
+      const result = await db
         .insertInto('usage_entries')
         .values({
           turn_id: entry.turnId,
@@ -236,7 +236,8 @@ export function createTurnStore(database: Database): TurnStore {
           completion_tokens: entry.completionTokens,
         })
         .onConflict((conflict) => conflict.columns(['turn_id', 'step']).doNothing())
-        .execute();
+        .executeTakeFirst();
+      return result.numInsertedOrUpdatedRows === 1n;
     },
 
     async nextStep(turnId) {
