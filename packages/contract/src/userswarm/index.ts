@@ -1,4 +1,5 @@
 export * from './names.js';
 export * from './conditions.js';
+export * from './advice.js';
 export * from './resource.js';
 export * from './hook.js';
