@@ -4,10 +4,7 @@ import { COMPOSITE_CONTROLLER } from '../resources.js';
 import { FINALIZER, removeFinalizers } from '../sync/finalizer.js';
 
 /** What keeps a UserSwarm until its children are gone: our own finalizer, and Metacontroller's in our place. */
-export const OUR_FINALIZERS: readonly string[] = [
-  FINALIZER,
-  `metacontroller.io/compositecontroller-${COMPOSITE_CONTROLLER}`,
-];
+const OUR_FINALIZERS: readonly string[] = [FINALIZER, `metacontroller.io/compositecontroller-${COMPOSITE_CONTROLLER}`];
 
 const PAGE = 500;
 /** Requests under way at once. */
