@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { childName } from '@uswarm/contract/userswarm';
+import { childName, userSwarmName } from '@uswarm/contract/userswarm';
 import {
   type AuditedRequest,
   type AuditLog,
@@ -8,6 +8,7 @@ import {
   EXTRA_RUNTIME_NAMESPACES,
   type Forwarded,
   forwardPort,
+  loadSettings,
   NAMESPACE,
   openAuditLog,
   openSession,
@@ -17,14 +18,16 @@ import {
   SHOWN_WITHIN_MS,
   sumOf,
 } from '../src/index.js';
-import { changeRelease } from '../test/changed-release.js';
-import { newcomers } from '../test/newcomers.js';
+import type { Mobile } from '../../services/local/test/mobile.js';
+import { signUp } from '../test/mobile-outside.js';
 
 /** As the release has it. spec: supporting §8 */
 const RESYNC_S = 30;
 const PERIODS = 3;
 /** Milliseconds without a write after which everything that was set off is over. */
 const QUIET_MS = 6_000;
+/** Milliseconds between two questions: a runtime that is asked that often does not fall asleep. */
+const TALK_MS = 8_000;
 
 /** Those of the platform and of runtimes; a kubelet writes in its own name. */
 const NAMESPACES_OF_OURS = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
@@ -39,29 +42,30 @@ const isLeaseRenewal = ({ name, namespace, resource, user, verb }: AuditedReques
   namespace === NAMESPACE.release &&
   name === `${RELEASE}-controller`;
 
-const { E2E_AUDIT_LOG } = process.env;
+const { auditLog } = loadSettings();
 
 // Only the audit log knows of writes that change nothing.
-(E2E_AUDIT_LOG ? describe : describe.skip)('UserSwarms at rest', () => {
+(auditLog === undefined ? describe.skip : describe)('UserSwarms at rest', () => {
   let session: Session;
   let audit: AuditLog;
   let operations: Forwarded;
+  let talker: Mobile;
   let names: string[];
   let observed: string;
+  let talk: { stop(): Promise<unknown[]> };
 
   beforeAll(async () => {
     session = await openSession();
-    audit = openAuditLog(E2E_AUDIT_LOG!);
-    // Nobody falls asleep meanwhile.
-    await changeRelease(session, { runtime: { idleSuspendAfterSeconds: 3_600 } });
-    const [person] = await newcomers(session, 1);
-    const ready = [...(await person!.settle(3)), await session.create()];
-    const suspended = await session.create({ suspend: true });
-    await Promise.all([...ready.map((name) => session.ready(name)), session.shows(suspended, 'Suspended')]);
-    names = [...ready, suspended];
-    observed = ready[0]!;
+    audit = openAuditLog(auditLog!);
+    talker = await signUp(session);
+    observed = userSwarmName(talker.workspaceId);
+    const [ready, suspended] = await Promise.all([session.create(), session.create({ suspend: true })]);
+    names = [observed, ready, suspended];
+    await Promise.all([session.ready(observed), session.ready(ready), session.shows(suspended, 'Suspended')]);
     operations = await forwardPort(session.tools, NAMESPACE.release, `deployment/${RELEASE}-controller`, 8081);
     session.onClose(() => operations.close());
+    talk = talkOn();
+    session.onClose(() => talk.stop());
     await eventually('nobody writes any more', { withinMs: 90_000, everyMs: 1_000 }, async () => {
       const mark = await audit.mark();
       await sleep(QUIET_MS);
@@ -71,6 +75,26 @@ const { E2E_AUDIT_LOG } = process.env;
     });
   }, 400_000);
   afterAll(() => session?.close(), 300_000);
+
+  /** What is said and answered is no change of what runs. */
+  function talkOn(): typeof talk {
+    const stopping = new AbortController();
+    const outcomes: unknown[] = [];
+    const talking = (async () => {
+      while (!stopping.signal.aborted) {
+        const { done } = await talker.ask('Please repeat: still here').catch((error: unknown) => ({ done: error }));
+        outcomes.push((done as { payload?: { status: string } }).payload?.status ?? done);
+        await sleep(TALK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    })();
+    return {
+      async stop() {
+        stopping.abort();
+        await talking;
+        return outcomes;
+      },
+    };
+  }
 
   const ourWrites = async (mark: number): Promise<AuditedRequest[]> => (await audit.writesSince(mark)).filter(isOurs);
   const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${operations.port}/metrics`)).text();
@@ -127,6 +151,7 @@ const { E2E_AUDIT_LOG } = process.env;
       sumOf(before, metric('api_writes_total'), { resource: 'userswarms' }),
     );
     expect(await versions()).toEqual(versionsBefore);
+    expect(new Set(await talk.stop())).toEqual(new Set(['delivered']));
   }, 240_000);
 
   it('are not forgotten: what somebody changes then is repaired', async () => {

@@ -28,12 +28,17 @@ afterAll(() => session?.close(), 150_000);
 const place = (swarm = name) => ({ name: childName(swarm), namespace: NAMESPACE.runtime });
 const read = (kind: ChildKind, swarm?: string): Promise<Child> => session.api.get(kind, place(swarm));
 
-/** Everything of a child that somebody may have wished: not what servers count and note. */
+/** Everything of a child that somebody may have wished: not what servers choose, count and note. */
 function wishesIn(child: Child): object {
   const { metadata, status: _status, ...rest } = child as Kinds['Deployment'];
   const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata?.annotations ?? {};
   const { labels, ownerReferences } = metadata ?? {};
-  return { ...rest, labels, annotations, ownerReferences };
+  const {
+    clusterIP: _address,
+    clusterIPs: _addresses,
+    ...spec
+  } = (rest.spec ?? {}) as Kinds['Service']['spec'] & object;
+  return { ...rest, spec, labels, annotations, ownerReferences };
 }
 
 /** What somebody does with kubectl. @returns the child as it was right after. */
@@ -71,7 +76,7 @@ describe('somebody changes a child', () => {
     ['Deployment', 'a variable of its pods', () => edit('Deployment', ['set', 'env'], ['USWARM_USER_ID=mallory'])],
     ['Deployment', 'one more variable', () => edit('Deployment', ['set', 'env'], ['NODE_OPTIONS=--inspect'])],
     ['Deployment', 'a variable less', () => edit('Deployment', ['set', 'env'], ['SVC_MCP_ENDPOINT-'])],
-    ['Deployment', 'the number of its pods', () => edit('Deployment', ['scale'], ['--replicas=3'])],
+    ['Deployment', 'the number of its pods', change('Deployment', { op: 'replace', path: '/spec/replicas', value: 3 })],
     ['Deployment', 'a label', label('Deployment', 'app.kubernetes.io/managed-by=somebody')],
     ['Deployment', 'the label that it is watched by', label('Deployment', 'controller-uid-')],
     [
