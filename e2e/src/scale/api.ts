@@ -1,5 +1,5 @@
 import { createCredentials } from '@uswarm/kube-client';
-import type { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 
 /** The API server over a few lasting connections: who measures it should cost it little. */
@@ -17,8 +17,9 @@ export interface Listed {
   status?: { phase?: string };
 }
 
-export async function createScaleApi(config: KubeConfig): Promise<ScaleApi> {
-  const credentials = await createCredentials(config);
+/** @param user whom to ask as, by impersonation */
+export async function createScaleApi(config: KubeConfig, user?: string): Promise<ScaleApi> {
+  const credentials = await createCredentials(user === undefined ? config : impersonating(config, user));
   const call: ScaleApi['call'] = async (method, path, body) => {
     const { statusCode, body: answer } = await request(credentials.server + path, {
       dispatcher: credentials.dispatcher,
@@ -46,6 +47,13 @@ export async function createScaleApi(config: KubeConfig): Promise<ScaleApi> {
     list: async (path) => ((await call('GET', path)) as { items: Listed[] }).items,
     close: () => credentials.close(),
   };
+}
+
+export function impersonating(config: KubeConfig, user: string): KubeConfig {
+  const other = new KubeConfig();
+  other.loadFromString(config.exportConfig());
+  other.users = other.users.map((known) => ({ ...known, impersonateUser: user }));
+  return other;
 }
 
 /** Does it for all of them, some at a time. */

@@ -3,6 +3,7 @@ import { createController } from '@uswarm/controller';
 import { createLogger, createMetrics, loadConfig, port, runService, startOpsServer } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { loadKubeConfig } from '../kube-api.js';
+import { impersonating } from './api.js';
 
 // The controller as a process of its own, for UserSwarms of another group and as a user of its own: so it
 // can work beside a release, and all that it asks of the API server can be told from what others ask.
@@ -25,10 +26,9 @@ const logger = createLogger({ service });
 await runService({ logger }, async (stack) => {
   const config = loadConfig(Environment, process.env);
   const registry = createMetrics(service);
-  const kubeConfig = loadKubeConfig({ kubeconfig: config.SCALE_KUBECONFIG, context: config.SCALE_CONTEXT });
-  kubeConfig.users = kubeConfig.users.map((known) => ({ ...known, impersonateUser: config.SCALE_USER }));
+  const target = loadKubeConfig({ kubeconfig: config.SCALE_KUBECONFIG, context: config.SCALE_CONTEXT });
   const controller = await createController({
-    kubeConfig,
+    kubeConfig: impersonating(target, config.SCALE_USER),
     hook: { url: config.SYNC_URL, token: config.SYNC_TOKEN },
     runtimeNamespaces: [config.SCALE_NAMESPACE],
     resource: { ...USERSWARMS, group: config.SCALE_GROUP },

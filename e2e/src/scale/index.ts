@@ -1,2 +1,2 @@
-export { measureScale, type ScaleOptions } from './measure.js';
+export { measureScale } from './measure.js';
 export type { ScaleReport } from './report.js';

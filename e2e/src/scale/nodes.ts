@@ -1,6 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { chmod, writeFile } from 'node:fs/promises';
 import { eventually } from '../eventually.js';
 import { kwok } from './kwok.js';
 import { startProcess } from './processes.js';
@@ -29,9 +30,10 @@ interface NodesDeps {
 export async function simulateNodes({ api, config, id, folder }: NodesDeps): Promise<SimulatedNodes> {
   const { program, stages } = await kwok();
   const label = 'e2e.uswarm.dev/simulated';
-  const kubeconfig = path.join(folder, 'kwok.kubeconfig');
+  // Not among the artefacts: it is the key to the cluster.
+  const secrets = await mkdtemp(path.join(tmpdir(), 'uswarm-kwok-'));
+  const kubeconfig = path.join(secrets, 'kubeconfig');
   await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
-  await chmod(kubeconfig, 0o600);
   const process = startProcess({
     command: program,
     args: [
@@ -68,6 +70,7 @@ export async function simulateNodes({ api, config, id, folder }: NodesDeps): Pro
       await forAll(names, NODE_COUNT, (name) => api.call('DELETE', `${NODES}/${name}`));
       for (const name of names) await removePods(api, name);
       await process.stop();
+      await rm(secrets, { recursive: true });
     },
   };
 }

@@ -53,6 +53,7 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
   };
   try {
     const paths = await prepareCluster(api, names, closing);
+    await untilOwning(config, names);
     const nodes = await simulateNodes({ api, config, id, folder });
     closing.push(() => nodes.remove());
     const { webhook, syncUrl } = await startWebhook(names.namespace, nodes, folder);
@@ -141,6 +142,23 @@ async function prepareCluster(
     replicaSets: within('/apis/apps/v1', 'replicasets'),
     pods: within('/api/v1', 'pods'),
   };
+}
+
+/**
+ * Until UserSwarms may own something: the plugin that guards owner references learns of a kind late. Asked as the
+ * controller: whoever may do everything is not looked at.
+ */
+async function untilOwning(config: KubeConfig, { group, namespace, user }: Names): Promise<void> {
+  const api = await createScaleApi(config, user);
+  const name = 'workspace-owner';
+  const owner = { apiVersion: `${group}/v1alpha1`, kind: 'UserSwarm', name, uid: name, blockOwnerDeletion: true };
+  const account = { metadata: { name: 'owned', ownerReferences: [owner] } };
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts?dryRun=All`;
+  try {
+    await eventually('admission knows the kind', { withinMs: 60_000 }, () => api.call('POST', accounts, account));
+  } finally {
+    await api.close();
+  }
 }
 
 /** As the chart gives them to the controller, in whatever namespace. */

@@ -160,6 +160,8 @@ describe('the controller with the webhook', () => {
     const [written, before] = [api.writes().length, asked.length];
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
     becomeAvailable();
+    const { metadata, ...parent } = api.get(SWARMS, NAME)!;
+    api.put(SWARMS, { ...parent, metadata: { ...metadata, labels: { looked: 'at' } } });
     await eventually(() => asked.length > before);
     await rest();
     expect(api.writes().slice(written)).toEqual([]);

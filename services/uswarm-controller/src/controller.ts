@@ -15,13 +15,14 @@ import {
 import { type Backoff, type Clock, type Logger, Registry, systemClock } from '@uswarm/service-kit';
 import { createChildWriter } from './apply/child-writer.js';
 import { createEventRecorder } from './events/event-recorder.js';
-import { childEvent, statusEvents } from './events/occasions.js';
+import { childEvent, isNews, statusEvents } from './events/occasions.js';
 import { createHook, type Hook } from './hook/hook-client.js';
 import { type Caches, startCaches } from './caches/caches.js';
 import { campaign, type CampaignTiming, LEASE_DURATION_S } from './leader/campaign.js';
 import { createLease } from './leader/lease.js';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.js';
 import { createWorkQueue, type WorkQueue } from './queue/work-queue.js';
+import type { Status } from './status/merge.js';
 import { createTimeToReady } from './status/time-to-ready.js';
 import { describeController } from './sync/request.js';
 import { syncUserSwarm } from './sync/sync.js';
@@ -194,7 +195,7 @@ function syncWith(
     onChild: (parent, step) => {
       const event = childEvent(step);
       logger.info({ userswarm: parent.metadata.name, event: event.reason }, event.message);
-      events.record(parent, event);
+      if (isNews(step, parent['status'] as Status | undefined)) events.record(parent, event);
     },
     onStatus: (parent, before, after) => {
       timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));

@@ -1,7 +1,15 @@
 import type { FailureReason, SyncFailure } from './conditions.js';
 
 /** Every reason that a condition `Ready` or `Synced` can have. */
-export type Reason = 'Available' | 'Suspended' | 'Deleting' | 'Starting' | 'NotYetSynced' | FailureReason | SyncFailure;
+export type Reason =
+  | 'Available'
+  | 'Suspended'
+  | 'Deleting'
+  | 'Starting'
+  | 'Queued'
+  | 'NotYetSynced'
+  | FailureReason
+  | SyncFailure;
 
 export interface Advice {
   cause: string;
@@ -26,6 +34,10 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
   Starting: {
     cause: 'The pod is being created or starts.',
     advice: 'Nothing; after 300 s it becomes `StartDeadlineExceeded`.',
+  },
+  Queued: {
+    cause: 'As many runtimes start as may start at once (`start.maxConcurrent`).',
+    advice: 'Nothing: first come, first served.',
   },
   InvalidSpec: {
     cause: 'The spec got past the API server and is wrong nevertheless.',

@@ -29,7 +29,8 @@ export function progressOf(input: ProgressInput): Progress {
     podProblem(request, namespace, observed.deployment, image) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
       reason: 'Starting',
-      message: observed.deployment === undefined ? 'The runtime is being created.' : 'The runtime is starting.',
+      // The same before and after its children are made: another sentence would be another write.
+      message: 'The runtime is starting.',
     }
   );
 }
