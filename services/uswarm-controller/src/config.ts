@@ -1,6 +1,6 @@
 import { flag, loadConfig, port, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { HOOK_TIMEOUT_MS, RESYNC_S, WORKERS } from './controller.js';
+import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, STARTS_AT_ONCE, WORKERS } from './options.js';
 
 export const namespaces = z
   .string()
@@ -16,6 +16,11 @@ const schema = z.object({
   RUNTIME_NAMESPACES: namespaces,
   RESYNC_S: z.coerce.number().int().min(1).default(RESYNC_S),
   WORKERS: z.coerce.number().int().min(1).max(256).default(WORKERS),
+  ROLLOUT_MAX_CONCURRENT: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxConcurrent),
+  ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
+  ROLLOUT_MAX_FAILURES: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxFailures),
+  /** Runtimes that start at once; 0 for no limit. */
+  START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(STARTS_AT_ONCE),
   LEADER_ELECTION: flag.default(true),
   LEASE_NAMESPACE: z.string().optional(),
   LEASE_NAME: z.string().default('uswarm-controller'),

@@ -9,7 +9,8 @@ import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
 import { loadControllerConfig } from './config.js';
-import { type Controller, type ControllerOptions, createController } from './controller.js';
+import { type Controller, createController } from './controller.js';
+import type { ControllerOptions } from './options.js';
 import { FINALIZER } from './sync/finalizer.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';

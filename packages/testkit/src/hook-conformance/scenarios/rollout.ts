@@ -1,5 +1,5 @@
 import { ROLLOUT, START, START_QUEUED } from '@uswarm/contract/userswarm';
-import { asUserSwarm, refOf } from '../objects.js';
+import { asUserSwarm } from '../objects.js';
 import type { World } from '../world.js';
 import { podsOf, reaches, removed, same, type Scenario, swarmRef, userSwarm } from './scenario.js';
 
@@ -75,9 +75,9 @@ export const rolloutScenarios: readonly Scenario[] = [
       await world.waitFor(swarmRef(name), 'up to date', (object) => !('pendingRevision' in status(object ?? {})));
       await world.apply(plain(world, name, { suspend: false }));
       await isReplaced(world, name, pods);
-      const [pod] = await podsOf(world, name);
+      const replaced = await podNames(world, name);
       await world.release?.('first');
-      if ((await world.get(refOf(pod!))) === undefined) throw new Error('the pod did not stay');
+      same('the pods', replaced, await podNames(world, name));
       await world.apply(plain(world, name, { suspend: true }));
       await reaches(world, name, 'Suspended');
       await removed(world, name);
