@@ -77,8 +77,9 @@ describe('docs/userswarm.md', () => {
   });
 
   it('says of each reason what uswarmctl explain says of it, and of no other', () => {
-    const width = (row: string[]): boolean => row[1]?.startsWith('`') === true || row.length === 3;
-    const listed = rows.filter(width).map((row) => [firstOf(row), { cause: row.at(-2), advice: row.at(-1) }]);
+    const isReason = (row: string[]): boolean =>
+      /^[A-Z]/.test(firstOf(row)) && (row[1]?.startsWith('`') === true || row.length === 3);
+    const listed = rows.filter(isReason).map((row) => [firstOf(row), { cause: row.at(-2), advice: row.at(-1) }]);
     expect(Object.fromEntries(listed)).toEqual(REASON_ADVICE);
     expect(Object.keys(REASON_ADVICE)).toEqual(
       expect.arrayContaining([...Object.keys(FAILURE_REASONS), ...SYNC_FAILURES]),
