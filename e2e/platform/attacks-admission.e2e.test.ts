@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NAMESPACE, openSession, type Session, type SpecInput } from '../src/index.js';
+import { NAMESPACE, openSession, RELEASE, type Session, type SpecInput } from '../src/index.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -51,6 +51,9 @@ describe('a pod in the runtime namespace', () => {
   });
 });
 
+// As docs/operations.md shows it.
+const DENIED = `ValidatingAdmissionPolicy '${RELEASE}-policy' with binding '${RELEASE}-policy' denied request: PolicyDenied:`;
+
 describe('a UserSwarm that names what it may not', () => {
   // policy-denied.serial.e2e.test.ts shows that each is stored where the rule is lifted.
   it.each<[string, SpecInput, string]>([
@@ -83,7 +86,7 @@ describe('a UserSwarm that names what it may not', () => {
     const name = session.newName();
     await expect(session.api.create('UserSwarm', session.manifest(spec, name))).rejects.toMatchObject({
       status: 403,
-      message: expect.stringContaining(`denied request: PolicyDenied: ${why}`),
+      message: expect.stringContaining(`"${name}" is forbidden: ${DENIED} ${why}`),
     });
     expect(await session.api.find('UserSwarm', { name })).toBeUndefined();
   });
