@@ -113,10 +113,13 @@ describe('values.schema.json', () => {
 
 // Everything that can be on is on, so that each value has something to act on.
 const ALL_ON = parse(await readFile(`${CHART}/ci/everything-values.yaml`, 'utf8')) as object;
-// Here the replicas are not those of the values.
+/** Where all that is on leaves a value nothing to act on: what it is tried with in its place. */
 const autoscaling = { enabled: true };
-const SCALED = merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling } });
-const IN_SCALED = /\.autoscaling\.(?!enabled)/;
+const INSTEAD: [RegExp, object][] = [
+  [/\.autoscaling\.(?!enabled)/, merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling } })],
+  // An evaluation brings these two along, and needs no way to them.
+  [/^networkPolicy\.(database|realtime)\./, external],
+];
 
 describe('every value', () => {
   /** What helm prints, or why it refuses; without what is generated anew each time. */
@@ -143,17 +146,12 @@ describe('every value', () => {
     const rest = new Set(changes.filter(({ marker }) => marker === undefined || !together.includes(marker)));
     expect(changes.length - rest.size).toBeGreaterThan(100);
 
-    const bases = [ALL_ON, SCALED, external].map((base) => ({ values: base, outcome: outcome(base) }));
-    const baseOf = (path: string) => {
-      if (IN_SCALED.test(path)) return bases[1]!;
-      // An evaluation brings these two along, and needs no way to them.
-      return bases[/^networkPolicy\.(database|realtime)\./.test(path) ? 2 : 0]!;
-    };
-    expect(await outcome(ALL_ON)).toBe(await bases[0]!.outcome);
+    const bases = [...INSTEAD.map(([, base]) => base), ALL_ON].map((base) => ({ base, before: outcome(base) }));
+    expect(await outcome(ALL_ON)).toBe(await bases.at(-1)!.before);
     const idle: string[] = [];
     const tryOut = async ({ path, values: other }: Change): Promise<void> => {
-      const base = baseOf(path);
-      if ((await outcome(merge(base.values, other))) === (await base.outcome)) idle.push(path);
+      const { base, before } = bases.at(INSTEAD.findIndex(([pattern]) => pattern.test(path)))!;
+      if ((await outcome(merge(base, other))) === (await before)) idle.push(path);
     };
     const queue = rest.values();
     await Promise.all(

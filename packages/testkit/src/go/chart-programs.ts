@@ -25,6 +25,14 @@ export const KUBE_SCORE: GoProgram = {
   purpose,
 };
 
+/** Among others an OCI registry in memory. */
+export const CRANE: GoProgram = {
+  name: 'crane',
+  package: 'github.com/google/go-containerregistry/cmd/crane',
+  version: 'v0.22.1',
+  purpose,
+};
+
 /** The README that a chart's README.md.gotmpl and the comments of its values make. @throws LocalError */
 export async function chartReadme(chart: string): Promise<string> {
   const args = ['--dry-run', '--chart-search-root', chart, '--sort-values-order', 'file', '--log-level', 'error'];
