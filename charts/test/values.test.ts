@@ -110,6 +110,7 @@ const ALL_ON = merge(evaluation, {
     integrations: { existingSecret: 'apps' },
   },
   objectStorage: { bucket: 'files', endpoint: 'https://s3' },
+  metrics: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboards: { enabled: true } },
   ingress: { enabled: true, host: 'a.example.com', className: 'nginx', tls: { secretName: 'tls' } },
   runtime: {
     stores: {
