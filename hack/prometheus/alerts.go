@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -72,7 +74,7 @@ func play(alerts []rulefmt.Rule, asked scenario) ([]firing, error) {
 // As a rule group does it: one look a minute, and an alert fires once it was active at each look for as long as `for`.
 func watch(alert rulefmt.Rule, query template.QueryFunc, minutes int) ([]firing, error) {
 	activeSince := map[uint64]time.Time{}
-	fired := []firing{}
+	fired := map[uint64]firing{}
 	for minute := 0; minute <= minutes; minute++ {
 		now := time.UnixMilli(0).Add(time.Duration(minute) * interval)
 		found, err := query(context.Background(), alert.Expr, now)
@@ -80,7 +82,6 @@ func watch(alert rulefmt.Rule, query template.QueryFunc, minutes int) ([]firing,
 			return nil, err
 		}
 		active := map[uint64]time.Time{}
-		fired = fired[:0]
 		for _, sample := range found {
 			id := sample.Metric.DropMetricName().Hash()
 			active[id] = now
@@ -90,15 +91,13 @@ func watch(alert rulefmt.Rule, query template.QueryFunc, minutes int) ([]firing,
 			if now.Sub(active[id]) < time.Duration(alert.For) {
 				continue
 			}
-			told, err := describe(alert, sample, query, now)
-			if err != nil {
+			if fired[id], err = describe(alert, sample, query, now); err != nil {
 				return nil, err
 			}
-			fired = append(fired, told)
 		}
 		activeSince = active
 	}
-	return fired, nil
+	return slices.Collect(maps.Values(fired)), nil
 }
 
 func describe(alert rulefmt.Rule, sample promql.Sample, query template.QueryFunc, now time.Time) (firing, error) {

@@ -20,7 +20,7 @@ type request struct {
 type answer struct {
 	Expressions []expression `json:"expressions"`
 	RuleErrors  []string     `json:"ruleErrors"`
-	// The alerts that fire at the end of each scenario.
+	// The alerts that fired in each scenario, at whatever minute.
 	Scenarios [][]firing `json:"scenarios"`
 }
 

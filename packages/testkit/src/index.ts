@@ -10,6 +10,7 @@ export * from './local-error.js';
 export * from './metric-table.js';
 export * from './parts.js';
 export * from './private-file.js';
+export * from './prometheus.js';
 export * from './processes.js';
 export * from './python.js';
 export * from './schemathesis.js';

@@ -6,21 +6,21 @@ const purpose = 'the programs that check charts';
 /** Writes the README of a chart from the comments of its values. */
 const HELM_DOCS: GoProgram = {
   name: 'helm-docs',
-  package: 'github.com/norwoodj/helm-docs/cmd/helm-docs',
+  from: { package: 'github.com/norwoodj/helm-docs/cmd/helm-docs' },
   version: 'v1.14.2',
   purpose,
 };
 /** Checks manifests by JSON schemas. */
 export const KUBECONFORM: GoProgram = {
   name: 'kubeconform',
-  package: 'github.com/yannh/kubeconform/cmd/kubeconform',
+  from: { package: 'github.com/yannh/kubeconform/cmd/kubeconform' },
   version: 'v0.8.0',
   purpose,
 };
 /** Says what in manifests is bad practice. */
 export const KUBE_SCORE: GoProgram = {
   name: 'kube-score',
-  package: 'github.com/zegl/kube-score/cmd/kube-score',
+  from: { package: 'github.com/zegl/kube-score/cmd/kube-score' },
   version: 'v1.20.0',
   purpose,
 };
@@ -28,7 +28,7 @@ export const KUBE_SCORE: GoProgram = {
 /** Among others an OCI registry in memory. */
 export const CRANE: GoProgram = {
   name: 'crane',
-  package: 'github.com/google/go-containerregistry/cmd/crane',
+  from: { package: 'github.com/google/go-containerregistry/cmd/crane' },
   version: 'v0.22.1',
   purpose,
 };

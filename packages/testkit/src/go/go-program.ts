@@ -9,10 +9,10 @@ import { GO_DEADLINE_MS, goCacheFolder, missingGo, withGo } from './go.js';
 /** A program that is only to be had as the source of a Go module. */
 export interface GoProgram {
   name: string;
-  /** Import path of its package. */
-  package: string;
   /** Of the module that it is in. */
   version: string;
+  /** Import path of its package, or the folder of a module of ours. */
+  from: { package: string } | { folder: string };
   /** What it is for: "build … with". */
   purpose: string;
 }
@@ -45,9 +45,11 @@ export async function goProgram(program: GoProgram): Promise<string> {
   return file;
 }
 
-function build({ name, package: path, version }: GoProgram, file: string): Promise<void> {
+function build({ name, version, from }: GoProgram, file: string): Promise<void> {
   return withGo(`${file}.`, async (go, folder) => {
-    await go(['install', '-trimpath', '-ldflags', '-s -w', `${path}@${version}`]);
+    const install = ['install', '-trimpath', '-ldflags', '-s -w'];
+    if ('folder' in from) await go([...install, '.'], from.folder);
+    else await go([...install, `${from.package}@${version}`]);
     const built = join(folder, 'bin', name);
     await chmod(built, 0o755);
     await rename(built, file);

@@ -23,8 +23,8 @@ export function missingGo(purpose: string): MissingPart | undefined {
   };
 }
 
-/** Runs Go with these arguments; what it prints. @throws LocalError with the last line that it said */
-export type Go = (args: readonly string[]) => Promise<string>;
+/** Runs Go with these arguments, in a folder; what it prints. @throws LocalError with the last line that it said */
+export type Go = (args: readonly string[], cwd?: string) => Promise<string>;
 
 /** Everything that Go fetches and makes on the way lies in a folder of its own, which goes again. */
 export async function withGo<T>(prefix: string, task: (go: Go, folder: string) => Promise<T>): Promise<T> {
@@ -32,8 +32,8 @@ export async function withGo<T>(prefix: string, task: (go: Go, folder: string) =
   const [GOPATH, GOCACHE, GOBIN] = [join(folder, 'path'), join(folder, 'cache'), join(folder, 'bin')];
   const env = { GOPATH, GOCACHE, GOBIN, GOFLAGS: '-modcacherw -buildvcs=false', CGO_ENABLED: '0' };
   try {
-    // Not inside of any module: its go.mod would have a say.
-    return await task((args) => run(args, { ...process.env, ...env }, folder), folder);
+    // Unless told otherwise not inside of any module: its go.mod would have a say.
+    return await task((args, cwd = folder) => run(args, { ...process.env, ...env }, cwd), folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -4,7 +4,7 @@ import type { MissingPart } from '../missing-part.js';
 /** npm and PyPI have no S3 server that is kept up and has multipart uploads. */
 const VERSITYGW: GoProgram = {
   name: 'versitygw',
-  package: 'github.com/versity/versitygw/cmd/versitygw',
+  from: { package: 'github.com/versity/versitygw/cmd/versitygw' },
   version: 'v1.8.0',
   purpose: 'an S3 server',
 };
