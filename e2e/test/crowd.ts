@@ -22,8 +22,6 @@ export interface Crowd {
   send(person: Person, text: string): Promise<number>;
   /** The newest of the conversation. */
   messages(person: Person): Promise<ListedMessage[]>;
-  /** After an installation: what requests are signed with is another one. */
-  newCredentials(): void;
 }
 
 type Json = Record<string, never>;
@@ -33,7 +31,7 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
   onClose(() => issuer.close());
   const outside: Outside = await fromOutside(api, settings);
   onClose(() => outside.close());
-  let credentials = new Map<string, () => Record<string, string>>();
+  const credentials = new Map<string, () => Record<string, string>>();
 
   const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {
     const sign = credentials.get(token) ?? (await credentialsOf(api, token));
@@ -79,25 +77,19 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
       const [, { data }] = await call(person.token, 'GET', messages(person));
       return (data ?? []) as ListedMessage[];
     },
-    newCredentials() {
-      credentials = new Map();
-    },
   };
 }
 
 /** Repeats `work` until it is told to stop; what fails, as all does in the end, is tried again. */
-export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): Promise<void> } {
-  let stopped = false;
-  const running = (async () => {
-    while (!stopped) {
+export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  void (async () => {
+    while (!signal.aborted) {
       await work().catch(() => undefined);
-      await sleep(everyMs);
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   })();
-  return {
-    stop() {
-      stopped = true;
-      return running;
-    },
-  };
+  // A request to what is gone may hang at the edge for a minute; nobody waits for it.
+  return { stop: () => stopping.abort() };
 }

@@ -178,7 +178,7 @@ function createProgress(say: (line: string) => void) {
         say(`Kept, as labelled ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
       }
       const line = `${counted(going.length)} to go.`;
-      if (line !== told) say(line);
+      if (line !== told && going.length > 0) say(line);
       told = line;
       return gone > before;
     },
