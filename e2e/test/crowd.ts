@@ -20,6 +20,8 @@ export interface Crowd {
   signUp(): Promise<Person>;
   /** @returns the status of the answer. */
   send(person: Person, text: string): Promise<number>;
+  /** Deletes the account. */
+  leave(person: Person): Promise<unknown>;
   /** The newest of the conversation. */
   messages(person: Person): Promise<ListedMessage[]>;
 }
@@ -73,6 +75,7 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
       const [status] = await call(person.token, 'POST', messages(person), content);
       return status;
     },
+    leave: ({ token }) => call(token, 'DELETE', '/v1/auth/delete'),
     async messages(person) {
       const [, { data }] = await call(person.token, 'GET', messages(person));
       return (data ?? []) as ListedMessage[];

@@ -7,6 +7,7 @@ import {
   installRelease,
   NAMESPACE,
   openSession,
+  RELEASE,
   type Session,
   uninstallRelease,
   upgradeRelease,
@@ -232,5 +233,33 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     await edge();
     const name = await session.create();
     expect((await session.ready(name)).status?.phase).toBe('Ready');
+  }, 480_000);
+});
+
+describe('a removal that fails', () => {
+  it('can be taken back: the flag goes, and workspaces get their runtimes again', async () => {
+    const crowd = await gatherCrowd(session);
+    const person = await crowd.signUp();
+    const { swarm } = person;
+    const before = await session.ready(swarm);
+    const { helm } = session.tools;
+    const release = [RELEASE, '-n', NAMESPACE.release];
+    // It does not wait for the drain, which goes on.
+    const { code } = await helm(['uninstall', ...release, '--timeout', '1s'], { mayFail: true });
+    expect(code).not.toBe(0);
+    await session.gone(swarm, 60_000);
+    const { stdout } = await helm(['history', ...release, '-o', 'json']);
+    const revisions = JSON.parse(stdout) as { revision: number; status: string }[];
+    const { revision, status } = revisions.at(-1)!;
+    expect(status).toBe('uninstalling');
+    await helm(['rollback', RELEASE, String(revision), ...release.slice(1), '--wait', '--timeout', '3m'], {
+      timeoutMs: 200_000,
+    });
+    expect(await session.api.find('ConfigMap', FLAG)).toBeUndefined();
+    const again = await session.ready(swarm);
+    expect(again.metadata.uid).not.toBe(before.metadata.uid);
+    await edge();
+    await crowd.leave(person);
+    await session.gone(swarm, 90_000);
   }, 480_000);
 });
