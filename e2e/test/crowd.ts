@@ -20,10 +20,10 @@ export interface Crowd {
   signUp(): Promise<Person>;
   /** @returns the status of the answer. */
   send(person: Person, text: string): Promise<number>;
+  /** Deletes the account. */
+  leave(person: Person): Promise<unknown>;
   /** The newest of the conversation. */
   messages(person: Person): Promise<ListedMessage[]>;
-  /** After an installation: what requests are signed with is another one. */
-  newCredentials(): void;
 }
 
 type Json = Record<string, never>;
@@ -33,7 +33,7 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
   onClose(() => issuer.close());
   const outside: Outside = await fromOutside(api, settings);
   onClose(() => outside.close());
-  let credentials = new Map<string, () => Record<string, string>>();
+  const credentials = new Map<string, () => Record<string, string>>();
 
   const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {
     const sign = credentials.get(token) ?? (await credentialsOf(api, token));
@@ -75,29 +75,24 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
       const [status] = await call(person.token, 'POST', messages(person), content);
       return status;
     },
+    leave: ({ token }) => call(token, 'DELETE', '/v1/auth/delete'),
     async messages(person) {
       const [, { data }] = await call(person.token, 'GET', messages(person));
       return (data ?? []) as ListedMessage[];
-    },
-    newCredentials() {
-      credentials = new Map();
     },
   };
 }
 
 /** Repeats `work` until it is told to stop; what fails, as all does in the end, is tried again. */
-export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): Promise<void> } {
-  let stopped = false;
-  const running = (async () => {
-    while (!stopped) {
+export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  void (async () => {
+    while (!signal.aborted) {
       await work().catch(() => undefined);
-      await sleep(everyMs);
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   })();
-  return {
-    stop() {
-      stopped = true;
-      return running;
-    },
-  };
+  // A request to what is gone may hang at the edge for a minute; nobody waits for it.
+  return { stop: () => stopping.abort() };
 }

@@ -1,10 +1,22 @@
-import { fixtureObjects, imageOf, NAMESPACE, namespaceObject, type Session } from '../src/index.js';
+import { fixtureObjects, GENERATED_SECRET, imageOf, NAMESPACE, namespaceObject, type Session } from '../src/index.js';
 
 const DATABASE = 'e2e-database';
 const SECRET = { name: DATABASE, namespace: NAMESPACE.release };
 const PORT = 5432;
 
-/** Values of a release whose database outlives it, in a namespace of its own. */
+const KEYS = { name: 'e2e-keys', namespace: NAMESPACE.release };
+
+/** `secrets` of a release whose keys outlive it: those that it has generated, in a Secret of their own. */
+export async function ownKeys({ api, onClose }: Session): Promise<object> {
+  const { data } = await api.get('Secret', GENERATED_SECRET);
+  await api.delete('Secret', KEYS);
+  await api.create('Secret', { metadata: KEYS, data });
+  onClose(() => api.delete('Secret', KEYS));
+  const names = ['internalApi', 'cursor', 'identityHash', 'signature', 'callKey', 'mcpSigning', 'sync', 'searxng'];
+  return Object.fromEntries(names.map((name) => [name, { existingSecret: KEYS.name }]));
+}
+
+/** `secrets` of a release whose database outlives it, in a namespace of its own. */
 export async function outsideDatabase({ api, onClose, settings, tools }: Session): Promise<object> {
   const password = crypto.randomUUID();
   const apply = (items: object[]): Promise<unknown> =>
@@ -30,5 +42,5 @@ export async function outsideDatabase({ api, onClose, settings, tools }: Session
   await tools.kubectl(['rollout', 'status', '-n', DATABASE, 'deployment/postgres', '--timeout=60s'], {
     timeoutMs: 90_000,
   });
-  return { secrets: { database: { existingSecret: SECRET.name } } };
+  return { database: { existingSecret: SECRET.name } };
 }

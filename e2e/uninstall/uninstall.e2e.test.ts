@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { KEEP_LABEL } from '@uswarm/contract/userswarm';
+import { KEEP_LABEL, LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
 import {
   deployEdge,
   eventually,
@@ -7,17 +7,20 @@ import {
   installRelease,
   NAMESPACE,
   openSession,
+  RELEASE,
   type Session,
   uninstallRelease,
   upgradeRelease,
 } from '../src/index.js';
 import { type Crowd, gatherCrowd, keepBusy, type Person } from '../test/crowd.js';
-import { outsideDatabase } from '../test/outside-database.js';
+import { outsideDatabase, ownKeys } from '../test/outside-database.js';
 
 const PEOPLE = 8;
 /** People who come while everything goes; each has a runtime after the next installation. */
 const LATE_PEOPLE = 6;
 const READY_MS = 240_000;
+/** Between two of them in milliseconds: some come before the first runtime goes, some after. */
+const LATE_EVERY_MS = 1_500;
 /** None falls asleep while the test looks at others. */
 const AWAKE = { runtime: { idleSuspendAfterSeconds: 0 } };
 const FLAG = { name: 'uswarm-drain', namespace: NAMESPACE.release };
@@ -52,7 +55,7 @@ const seenNames = new Set<string>();
 async function leftovers(): Promise<string[]> {
   const { api } = session;
   const { release, runtime } = NAMESPACE;
-  const labelSelector = 'app.kubernetes.io/part-of=uswarm';
+  const labelSelector = `${LABEL.partOf}=uswarm,${LABEL.component}!=${RUNTIME_COMPONENT}`;
   const found = await Promise.all([
     api.list('ClusterRole', { labelSelector }),
     ...([release, runtime, 'default'] as const).flatMap((namespace) => [
@@ -80,7 +83,7 @@ describe('a release in use, whose database is outside of it', () => {
   let goneAt: number;
 
   beforeAll(async () => {
-    values = { ...AWAKE, ...(await outsideDatabase(session)) };
+    values = { ...AWAKE, secrets: { ...(await ownKeys(session)), ...(await outsideDatabase(session)) } };
     await upgradeRelease(session, values);
     await edge();
     crowd = await gatherCrowd(session);
@@ -93,11 +96,15 @@ describe('a release in use, whose database is outside of it', () => {
     keptPod = await podOf(kept);
     await crowd.send(people[0]!, 'before');
   }, 480_000);
+  afterAll(async () => {
+    await session.api.delete('UserSwarm', { name: kept });
+    await session.gone(kept, 120_000);
+  }, 130_000);
 
   it('goes, while people sign up and write, and ends', async () => {
     const signUps = keepBusy(async () => {
       if (late.length < LATE_PEOPLE && (await session.api.find('ConfigMap', FLAG))) late.push(await crowd.signUp());
-    }, 300);
+    }, LATE_EVERY_MS);
     let turn = 0;
     const writing = keepBusy(async () => {
       turn += 1;
@@ -110,7 +117,8 @@ describe('a release in use, whose database is outside of it', () => {
     });
     said = await uninstallRelease(session);
     goneAt = Date.now();
-    await Promise.all([signUps.stop(), writing.stop()]);
+    signUps.stop();
+    writing.stop();
     // It was in use indeed, after the first runtime had gone.
     expect(late.filter(({ signedUpAt }) => signedUpAt > drainedAt).length).toBeGreaterThan(0);
     expect(written.length).toBeGreaterThan(0);
@@ -155,7 +163,6 @@ describe('a release in use, whose database is outside of it', () => {
   it('comes again over what was kept: every workspace has its runtime, also of those who came last', async () => {
     expect(goneAt).toBeGreaterThan(drainedAt);
     await installRelease(session, values);
-    crowd.newCredentials();
     await edge();
     const names = [...people, ...late].map(({ swarm }) => swarm);
     await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
@@ -226,5 +233,33 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     await edge();
     const name = await session.create();
     expect((await session.ready(name)).status?.phase).toBe('Ready');
+  }, 480_000);
+});
+
+describe('a removal that fails', () => {
+  it('can be taken back: the flag goes, and workspaces get their runtimes again', async () => {
+    const crowd = await gatherCrowd(session);
+    const person = await crowd.signUp();
+    const { swarm } = person;
+    const before = await session.ready(swarm);
+    const { helm } = session.tools;
+    const release = [RELEASE, '-n', NAMESPACE.release];
+    // It does not wait for the drain, which goes on.
+    const { code } = await helm(['uninstall', ...release, '--timeout', '1s'], { mayFail: true });
+    expect(code).not.toBe(0);
+    await session.gone(swarm, 60_000);
+    const { stdout } = await helm(['history', ...release, '-o', 'json']);
+    const revisions = JSON.parse(stdout) as { revision: number; status: string }[];
+    const { revision, status } = revisions.at(-1)!;
+    expect(status).toBe('uninstalling');
+    await helm(['rollback', RELEASE, String(revision), ...release.slice(1), '--wait', '--timeout', '3m'], {
+      timeoutMs: 200_000,
+    });
+    expect(await session.api.find('ConfigMap', FLAG)).toBeUndefined();
+    const again = await session.ready(swarm);
+    expect(again.metadata.uid).not.toBe(before.metadata.uid);
+    await edge();
+    await crowd.leave(person);
+    await session.gone(swarm, 90_000);
   }, 480_000);
 });

@@ -1,4 +1,4 @@
-import { createCredentials, createKubeClient, loadKubeConfig } from '@uswarm/kube-client';
+import { createCredentials, createKubeClient, KubeError, loadKubeConfig } from '@uswarm/kube-client';
 import { ConfigError, systemClock } from '@uswarm/service-kit';
 import { loadDrainConfig } from './drain/config.js';
 import { drain, DrainError } from './drain/drain.js';
@@ -31,7 +31,7 @@ try {
   await credentials.close();
 } catch (error) {
   const cause = stopping.signal.aborted ? stopping.signal.reason : error;
-  if (!(cause instanceof DrainError || cause instanceof ConfigError)) throw cause;
+  if (!(cause instanceof DrainError || cause instanceof ConfigError || cause instanceof KubeError)) throw cause;
   say(`Not removed: ${cause.message}`);
   process.exitCode = 1;
 }

@@ -265,6 +265,17 @@ it('without the flag of helm uninstall nothing is deleted', async () => {
   expect(writes()).toEqual([]);
 });
 
+it('that is lowered stops it, as somebody keeps uswarm after all', async () => {
+  for (const name of ['a', 'b']) addSwarm(name);
+  const running = run();
+  await eventually(() => server.writes().length === 2);
+  server.remove(FLAGS, flag.name);
+  await expect(running).rejects.toThrow(/there is no ConfigMap/);
+  addSwarm('c');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(server.get(SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
+});
+
 describe('the end of a removal', () => {
   const end = (): Promise<void> =>
     finish({ client: client(), timeoutMs: 1_000, everyMs: 5, say: (line) => said.push(line) }, stopping.signal);

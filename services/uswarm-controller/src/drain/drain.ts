@@ -55,7 +55,7 @@ interface Look {
 
 /**
  * Deletes every UserSwarm that nobody wants kept, and waits until they are gone. Each look begins with what
- * is there, so one that was killed goes on where it was.
+ * is there, so one that was killed goes on where it was. It stops when the flag is lowered: somebody keeps uswarm.
  *
  * @throws DrainError without the flag, or with UserSwarms left that could not be deleted
  */
@@ -70,6 +70,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
   let helping = false;
   for (;;) {
     try {
+      await getFlag(deps, signal);
       const { going, kept } = await look(client, signal);
       if (progress.seen(going, kept)) lastGone = elapsed();
       emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
@@ -86,6 +87,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
       failure = undefined;
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof DrainError) throw error;
       const { message } = error as Error;
       if (message !== failure) say(`It goes on after a failure: ${message}`);
       failure = message;
@@ -102,18 +104,26 @@ async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
 }
 
 /** Milliseconds. The flag is made anew for each removal, so its age is that of the whole drain. */
-async function timeLeft({ client, flag, timeoutMs, clock }: DrainDeps, signal: AbortSignal): Promise<number> {
-  const ask = (): Promise<KubernetesObject> => client.get(CONFIG_MAPS, flag, signal);
+async function timeLeft(deps: DrainDeps, signal: AbortSignal): Promise<number> {
+  const { timeoutMs, clock } = deps;
+  const retryable = (error: unknown): boolean => !(error instanceof DrainError);
+  const { metadata } = await retry(() => getFlag(deps, signal), { ...RETRY, signal, retryable });
+  const age = clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
+  return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - Math.max(0, age || 0));
+}
+
+async function getFlag({ client, flag }: DrainDeps, signal: AbortSignal): Promise<KubernetesObject> {
   try {
-    const { metadata } = await retry(ask, { ...RETRY, signal, retryable: (error) => !isNotFound(error) });
-    const age = clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
-    return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - Math.max(0, age || 0));
+    return await client.get(CONFIG_MAPS, flag, signal);
   } catch (error) {
-    if (!isNotFound(error)) throw new DrainError((error as Error).message, { cause: error });
+    if (!isNotFound(error)) throw error;
     const place = `${flag.namespace}/${flag.name}`;
-    throw new DrainError(`there is no ConfigMap ${place}: helm uninstall makes it, and this runs only then`, {
-      cause: error,
-    });
+    throw new DrainError(
+      `there is no ConfigMap ${place}: helm uninstall makes it, and this runs only while it is there`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -178,7 +188,7 @@ function createProgress(say: (line: string) => void) {
         say(`Kept, as labelled ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
       }
       const line = `${counted(going.length)} to go.`;
-      if (line !== told) say(line);
+      if (line !== told && going.length > 0) say(line);
       told = line;
       return gone > before;
     },
