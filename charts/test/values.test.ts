@@ -105,6 +105,7 @@ const ALL_ON = merge(evaluation, {
   trustedCA: { existingConfigMap: 'ca' },
   secrets: {
     mcpSigning: { previousKey: 'old' },
+    callKey: { previousPrivateKey: 'before' },
     admin: { existingSecret: 'admin' },
     objectStorage: { existingSecret: 'bucket' },
     integrations: { existingSecret: 'apps' },

@@ -5,6 +5,8 @@ import { INTERNAL_PHASES, type InternalPhase } from '../../database/schema.js';
 /** What the lifecycle counts. */
 export interface RuntimeMetrics {
   suspended(): void;
+  /** Suspended for a moment, for a new revision of the platform. */
+  madeWay(): void;
   woken(): void;
   /** `first` after the workspace was made, else after a suspension. */
   ready(start: 'first' | 'wake', seconds: number): void;
@@ -17,6 +19,11 @@ export function createRuntimeMetrics(registry: Registry, countByPhase: CountByPh
   const suspensions = new Counter({
     name: 'uswarm_runtime_suspensions_total',
     help: 'Runtimes suspended because they were idle.',
+    registers,
+  });
+  const rollouts = new Counter({
+    name: 'uswarm_runtime_rollouts_total',
+    help: 'Idle runtimes suspended for a moment, so that a new revision could take their place.',
     registers,
   });
   const wakes = new Counter({
@@ -48,6 +55,7 @@ export function createRuntimeMetrics(registry: Registry, countByPhase: CountByPh
   registry.registerMetric(byPhase);
   return {
     suspended: () => suspensions.inc(),
+    madeWay: () => rollouts.inc(),
     woken: () => wakes.inc(),
     ready: (start, seconds) => timeToReady.observe({ start }, seconds),
   };
