@@ -5,7 +5,7 @@ import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/serv
 import { createWebhookApp } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
-import { SYNC_TOKEN as TOKEN, webhookConfig } from '../test/webhook.js';
+import { SYNC_TOKEN as TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
 import { loadControllerConfig } from './config.js';
 import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';

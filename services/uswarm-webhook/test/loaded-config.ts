@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateCallKeys } from '@uswarm/service-kit';
-import { loadWebhookConfig, type WebhookConfig } from '@uswarm/webhook';
+import { loadWebhookConfig, type WebhookConfig } from '../src/config/config.js';
 
 export const SYNC_TOKEN = 'token-'.repeat(8);
 const { publicKey } = generateCallKeys();
