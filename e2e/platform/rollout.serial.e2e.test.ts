@@ -97,7 +97,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
   let workedWith: NonNullable<Awaited<ReturnType<typeof podOf>>>;
 
   beforeAll(async () => {
-    expect(new Set(await images())).toEqual(new Set([oldImage]));
+    if ((await images()).some((image) => image !== oldImage)) throw new Error('a pod has another image already');
     await send(busy, `Repeat: ${LONG}`);
     await busy.mobile.saw('message.chunk');
     // It has more to do than this one turn.
