@@ -5,6 +5,8 @@ import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
 export const CHART = path.resolve(import.meta.dirname, '../../charts/uswarm');
+/** Of the release before; see e2e/fixtures. */
+export const PREVIOUS_CHART = path.resolve(import.meta.dirname, '../fixtures/previous-chart.tgz');
 
 /** Seconds; short, so that a test sees a runtime fall asleep, and longer than anything between two messages. */
 export const IDLE_SUSPEND_AFTER_S = 25;
@@ -19,7 +21,7 @@ interface ImageValues {
 }
 
 /** `<registry>/<repository>:<tag>` as the chart wants it. */
-function imageValues(reference: string): ImageValues {
+export function imageValues(reference: string): ImageValues {
   const match = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference);
   if (match === null) throw new Error(`"${reference}" is not <registry>/<repository>:<tag>`);
   const [, registry = '', repository = '', tag = ''] = match;
@@ -128,15 +130,21 @@ export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promis
   return stdout + stderr;
 }
 
-/** Changes some values of the installed release, and waits until it is rolled out. */
-export async function upgradeRelease({ settings, tools }: ReleaseDeps, changes: object): Promise<void> {
+/** Changes some values of the installed release, or its chart, and waits until it is rolled out. */
+export async function upgradeRelease(
+  { settings, tools }: ReleaseDeps,
+  changes: object,
+  chart: string = CHART,
+): Promise<void> {
   await tools.helm(
     [
       'upgrade',
       RELEASE,
-      CHART,
+      chart,
       '-n',
       NAMESPACE.release,
+      // An older chart does not know all of our values.
+      ...(chart === CHART ? [] : ['--skip-schema-validation']),
       '-f',
       valuesFile(settings),
       '-f',

@@ -29,6 +29,11 @@ const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000
 /** What a migration is told; an init container starts before its database more often than not. */
 export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATABASE_WAIT_S: databaseWait(120) });
 
+const privateKeyPem = z
+  .string()
+  .min(1)
+  .transform((pem) => pem.replaceAll(String.raw`\n`, '\n'));
+
 /** Everything the orchestrator can be told, by environment. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: z.string().min(1),
@@ -75,10 +80,9 @@ export const OrchestratorConfig = z.object({
   /** Keys the hash that is all that stays of a deleted account. */
   IDENTITY_HASH_KEY: secretText(32),
   /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
-  CALL_PRIVATE_KEY: z
-    .string()
-    .min(1)
-    .transform((pem) => pem.replaceAll(String.raw`\n`, '\n')),
+  CALL_PRIVATE_KEY: privateKeyPem,
+  /** While keys are rotated: the one before, for runtimes that have its public half. */
+  CALL_PRIVATE_KEY_PREVIOUS: privateKeyPem.optional(),
 
   /** Where runtimes run: processes on this machine, or pods that UserSwarms ask for. */
   RUNTIME_DRIVER: z.enum(['process', 'kubernetes']),
@@ -184,6 +188,13 @@ export function idleSuspendAfterMs(
 ): number {
   return (config.IDLE_SUSPEND_AFTER_S ?? IDLE_SUSPEND_AFTER_S[config.RUNTIME_DRIVER]) * 1_000;
 }
+
+/** What calls to runtimes are signed with, the present key first. */
+export const callKeys = ({
+  CALL_PRIVATE_KEY: key,
+  CALL_PRIVATE_KEY_PREVIOUS: previous,
+}: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CALL_PRIVATE_KEY_PREVIOUS'>): string[] =>
+  previous === undefined ? [key] : [key, previous];
 
 /** @throws ConfigError, or Error where settings do not go together */
 export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {

@@ -1,13 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type KubernetesObject, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
-import { generateCallKeys, listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { createWebhookApp } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { SYNC_TOKEN as TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
 import { loadControllerConfig } from './config.js';
 import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';
@@ -20,7 +18,6 @@ const SERVICES = `${IN}/services`;
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 const NAME = 'workspace-a';
 const CHILD = 'agent-runtime-workspace-a';
-const TOKEN = 'token-'.repeat(8);
 /** What the chart gives it, and no more: the rest is as it is by default. */
 const DEFAULTS = loadControllerConfig({
   SYNC_URL: 'http://webhook/sync',
@@ -281,19 +278,3 @@ describe('the controller with the webhook', () => {
     }
   });
 });
-
-async function webhookConfig(): ReturnType<typeof loadWebhookConfig> {
-  const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
-  await writeFile(join(policy, 'runtimeNamespaces'), 'userswarms\n');
-  const config = await loadWebhookConfig({
-    SYNC_TOKEN: TOKEN,
-    POLICY_DIRECTORY: policy,
-    USWARM_CALL_PUBLIC_KEY: generateCallKeys().publicKey,
-    SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
-    SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator:8082',
-    SVC_MCP_ENDPOINT: 'http://search:8080/mcp',
-    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
-  });
-  await rm(policy, { recursive: true });
-  return config;
-}

@@ -9,6 +9,9 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "cursor" "variable" "CURSOR_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "identityHash" "variable" "IDENTITY_HASH_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY" "field" "privateKey") }}
+{{- if $values.secrets.callKey.previousPrivateKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY_PREVIOUS" "field" "previousPrivateKey") }}
+{{- end }}
 - name: SIGNATURE_MODE
   value: {{ $values.signature.mode | quote }}
 {{- if eq $values.signature.mode "required" }}
