@@ -75,6 +75,7 @@ describe('the hooks of a removal', () => {
     );
     // A hook in a namespace that was deleted would fail the removal.
     expect(lasting.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`).toSorted()).toEqual([
+      'NetworkPolicy backend/uswarm-drain',
       'Role backend/uswarm-drain-flag',
       'Role backend/uswarm-orchestrator-drain-flag',
       'Role userswarms/uswarm-drain-children',

@@ -58,7 +58,8 @@ export const EXCEPTIONS: readonly Exception[] = [
       'Two webhooks of different configuration would rewrite every runtime by turns; two Postgres must never have the same files.',
   },
   {
-    check: 'pod-networkpolicy',
-    reason: 'The chart has no NetworkPolicies yet.',
+    check: 'networkpolicy-targets-pod',
+    objects: ['uswarm-default-deny', 'uswarm-agent-runtime'],
+    reason: 'Their pods are those of workspaces, which the controller makes.',
   },
 ];

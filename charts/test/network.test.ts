@@ -41,7 +41,7 @@ describe('network policies', () => {
     const pods = podsOf(manifests);
     expect(pods.length).toBeGreaterThanOrEqual(9);
     for (const pod of [...pods, runtime(), runtime('team-a')]) {
-      const own = pod.namespace === 'backend' ? pod.name : 'uswarm-agent-runtime';
+      const own = pod.namespace === 'backend' ? pod.name.replace(/-finish$/, '') : 'uswarm-agent-runtime';
       const found = selecting(policies, pod);
       expect([pod.name, found.map(({ name }) => name).toSorted()]).toEqual([
         pod.name,
@@ -262,7 +262,7 @@ describe('what leaves the cluster', () => {
     const rendered = await render({ ...external, networkPolicy: { extraEgress: [proxy] } });
     const through = podsOf(rendered).filter((pod) => leaves(policiesOf(rendered), pod, '10.9.9.9', 3128));
     expect(through.map(({ name }) => name).toSorted()).toEqual(
-      ['controller', 'orchestrator', 'realtime-gateway', 'searxng-client', 'webhook']
+      ['controller', 'drain', 'drain-finish', 'orchestrator', 'realtime-gateway', 'searxng-client', 'webhook']
         .map((name) => `uswarm-${name}`)
         .concat('searxng')
         .toSorted(),

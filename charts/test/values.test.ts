@@ -117,6 +117,8 @@ const ALL_ON = parse(await readFile(`${CHART}/ci/everything-values.yaml`, 'utf8'
 const autoscaling = { enabled: true };
 const INSTEAD: [RegExp, object][] = [
   [/\.autoscaling\.(?!enabled)/, merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling } })],
+  // Metacontroller in place of the controller takes everything with it that is to be seen of that.
+  [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
   // An evaluation brings these two along, and needs no way to them.
   [/^networkPolicy\.(database|realtime)\./, external],
 ];
@@ -134,7 +136,7 @@ describe('every value', () => {
   };
 
   /** Their values switch parts off, with all that is to be seen there. */
-  const EXCLUSIVE = /existingSecret$|\.clusterDomain$|^images\.mirror$|\.autoscaling\./;
+  const EXCLUSIVE = /existingSecret$|\.clusterDomain$|^images\.mirror$|\.disabledAlerts$|\.autoscaling\./;
 
   it('changes something', async () => {
     const changes = pathsOf(values).map((path, serial) =>

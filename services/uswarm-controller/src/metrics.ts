@@ -67,6 +67,7 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   const grants = counter('rollout_grants_total', 'Runtimes that got the go-ahead for a new pod; forced: not idle.', [
     'forced',
   ]);
+  for (const forced of ['true', 'false']) grants.inc({ forced }, 0);
   return {
     waited: (seconds) => waits.observe(seconds),
     synced: (outcome, seconds) => syncs.observe({ outcome }, seconds),
