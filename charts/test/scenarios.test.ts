@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeWith, goProgram, KUBE_SCORE, KUBECONFORM } from '@uswarm/testkit';
+import { describeWith, kubeconform, kubeScore } from '@uswarm/testkit';
 import { EXCEPTIONS } from './kube-score-exceptions.js';
 import { writeSchemas } from './kube-schemas.js';
 import { CHART, helm, repositoryFile } from './rendering.js';
@@ -65,7 +65,7 @@ describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () =>
   let program: string;
   let found: Resource[];
   beforeAll(async () => {
-    program = await goProgram(KUBECONFORM);
+    program = await kubeconform();
     const schemas = await mkdtemp(join(folder, 'schemas-'));
     args = ['-strict', '-verbose', '-output', 'json', '-schema-location', await writeSchemas(schemas)];
     found = await check(await Promise.all([...rendered].map(([path, manifests]) => written(path, manifests))));
@@ -122,7 +122,7 @@ describeWith('go', 'what the chart renders, by kube-score', () => {
   const GOOD = 10;
   let complaints: Complaint[];
   beforeAll(async () => {
-    const program = await goProgram(KUBE_SCORE);
+    const program = await kubeScore();
     const optional = OPTIONAL.flatMap((name) => ['--enable-optional-test', name]);
     const args = ['score', '--output-format', 'json', '--kubernetes-version', 'v1.31', ...optional, '-'];
     const score = async ([scenario, manifests]: [string, string]): Promise<Complaint[]> => {

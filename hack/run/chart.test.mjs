@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKey } from 'openpgp';
-import { CRANE, describeWith, freePort, goProgram, kubeTools } from '../../packages/testkit/dist/index.js';
+import { crane, describeWith, freePort, kubeTools } from '../../packages/testkit/dist/index.js';
 import { packChart, parseOptions } from './chart.mjs';
 
 describe('npm run chart', () => {
@@ -31,17 +31,17 @@ describe('npm run chart', () => {
 });
 
 describeWith('go', 'the chart in a registry', () => {
-  let crane;
+  let program;
   let folder;
   let registry;
   let port;
   beforeAll(async () => {
-    crane = await goProgram(CRANE);
+    program = await crane();
   }, 600_000);
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'uswarm-registry-'));
     port = await freePort();
-    registry = spawn(crane, ['registry', 'serve', '--address', `127.0.0.1:${port}`], { stdio: 'ignore' });
+    registry = spawn(program, ['registry', 'serve', '--address', `127.0.0.1:${port}`], { stdio: 'ignore' });
     await answering(`http://127.0.0.1:${port}/v2/`);
   });
   afterEach(async () => {

@@ -2,7 +2,6 @@ export * from './free-port.js';
 export * from './go/chart-programs.js';
 export * from './go/go.js';
 export * from './go/go-module.js';
-export * from './go/go-program.js';
 export * from './hook-conformance/index.js';
 export * from './install-lock.js';
 export * from './kube-tools.js';

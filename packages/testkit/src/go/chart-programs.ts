@@ -11,14 +11,14 @@ const HELM_DOCS: GoProgram = {
   purpose,
 };
 /** Checks manifests by JSON schemas. */
-export const KUBECONFORM: GoProgram = {
+const KUBECONFORM: GoProgram = {
   name: 'kubeconform',
   from: { package: 'github.com/yannh/kubeconform/cmd/kubeconform' },
   version: 'v0.8.0',
   purpose,
 };
 /** Says what in manifests is bad practice. */
-export const KUBE_SCORE: GoProgram = {
+const KUBE_SCORE: GoProgram = {
   name: 'kube-score',
   from: { package: 'github.com/zegl/kube-score/cmd/kube-score' },
   version: 'v1.20.0',
@@ -26,16 +26,23 @@ export const KUBE_SCORE: GoProgram = {
 };
 
 /** Among others an OCI registry in memory. */
-export const CRANE: GoProgram = {
+const CRANE: GoProgram = {
   name: 'crane',
   from: { package: 'github.com/google/go-containerregistry/cmd/crane' },
   version: 'v0.22.1',
   purpose,
 };
 
+const ALL = [KUBECONFORM, HELM_DOCS, CRANE, KUBE_SCORE];
+
+/** Their paths; the first call on a machine builds all of them, in about two minutes. @throws LocalError */
+export const kubeconform = (): Promise<string> => goProgram(KUBECONFORM, ALL);
+export const kubeScore = (): Promise<string> => goProgram(KUBE_SCORE, ALL);
+export const crane = (): Promise<string> => goProgram(CRANE, ALL);
+
 /** The README that a chart's README.md.gotmpl and the comments of its values make. @throws LocalError */
 export async function chartReadme(chart: string): Promise<string> {
   const args = ['--dry-run', '--chart-search-root', chart, '--sort-values-order', 'file', '--log-level', 'error'];
-  const { stdout } = await promisify(execFile)(await goProgram(HELM_DOCS), args, { timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(await goProgram(HELM_DOCS, ALL), args, { timeout: 60_000 });
   return stdout;
 }

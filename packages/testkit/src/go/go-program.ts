@@ -25,33 +25,37 @@ export function missingGoProgram(program: GoProgram): MissingPart | undefined {
 }
 
 /**
- * Path of the program, built once into the user's cache: seconds to minutes. Safe to call from several
+ * Path of the program, built once into the user's cache: seconds to minutes. Those of `together` that are
+ * missing are built with it, since what one compiles the next one needs. Safe to call from several
  * processes at once: one builds, the others wait.
  * @throws LocalError
  */
-export async function goProgram(program: GoProgram): Promise<string> {
+export async function goProgram(program: GoProgram, together: readonly GoProgram[] = [program]): Promise<string> {
   const file = pathOf(program);
   if (existsSync(file)) return file;
   const missing = missingGoProgram(program);
   if (missing !== undefined) throw new MissingPartError(missing);
   await mkdir(goCacheFolder(), { recursive: true });
   await withInstallLock(
-    `${file}.lock`,
+    `${pathOf(together[0] ?? program)}.lock`,
     async () => {
-      if (!existsSync(file)) await build(program, file);
+      if (!existsSync(file)) await build(together.filter((each) => !existsSync(pathOf(each))));
     },
     GO_DEADLINE_MS,
   );
   return file;
 }
 
-function build({ name, version, from }: GoProgram, file: string): Promise<void> {
-  return withGo(`${file}.`, async (go, folder) => {
-    const install = ['install', '-trimpath', '-ldflags', '-s -w'];
-    if ('folder' in from) await go([...install, '.'], from.folder);
-    else await go([...install, `${from.package}@${version}`]);
-    const built = join(folder, 'bin', name);
-    await chmod(built, 0o755);
-    await rename(built, file);
+function build(programs: readonly GoProgram[]): Promise<void> {
+  return withGo(join(goCacheFolder(), 'go.'), async (go, folder) => {
+    for (const program of programs) {
+      const { name, version, from } = program;
+      const install = ['install', '-trimpath', '-ldflags', '-s -w'];
+      if ('folder' in from) await go([...install, '.'], from.folder);
+      else await go([...install, `${from.package}@${version}`]);
+      const built = join(folder, 'bin', name);
+      await chmod(built, 0o755);
+      await rename(built, pathOf(program));
+    }
   });
 }
