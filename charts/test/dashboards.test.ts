@@ -79,8 +79,9 @@ describe('the dashboards', () => {
       expect([name, PANELS.has(type), UNITS.has(fieldConfig?.defaults.unit ?? '')]).toEqual([name, true, true]);
       expect([name, targets.length]).not.toEqual([name, 0]);
       expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
-      if (type === 'timeseries')
-        expect([name, targets.every(({ legendFormat }) => legendFormat !== '')]).toEqual([name, true]);
+      // A figure of its own needs none, and a table has columns.
+      const named = type !== 'timeseries' || targets.every(({ legendFormat }) => legendFormat !== '');
+      expect([name, named]).toEqual([name, true]);
     }
     const titles = panels().map(([name]) => name);
     for (const [name] of panels()) expect(titles.filter((each) => each === name)).toHaveLength(1);
