@@ -8,6 +8,7 @@ const OF_EVERY_PROCESS: Record<string, string> = {
   process_resident_memory_bytes: 'gauge',
   process_start_time_seconds: 'gauge',
   nodejs_eventloop_lag_p99_seconds: 'gauge',
+  nodejs_heap_size_used_bytes: 'gauge',
   nodejs_gc_duration_seconds: 'histogram',
 };
 const OF_COUNTERS = new Set(['rate', 'increase', 'irate']);

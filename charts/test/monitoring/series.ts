@@ -3,9 +3,9 @@ import type { AlertScenario } from '@uswarm/testkit';
 /** Series by their name and labels, each with one value a minute. */
 export type Figures = Record<string, number[]>;
 
-export const MINUTES = 90;
+const MINUTES = 90;
 /** When faults begin. */
-export const FAULT_AT = 50;
+const FAULT_AT = 50;
 
 /** A gauge that is always the same. */
 export const always = (value: number, minutes = MINUTES): number[] => Array<number>(minutes + 1).fill(value);

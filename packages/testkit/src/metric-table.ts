@@ -30,6 +30,47 @@ export function metricsIn(registry: Registry): DocumentedMetric[] {
     .toSorted(byName);
 }
 
+/** Everything of ours in what a service serves, with the labels that its series have just now; in the order of names. */
+export function servedMetrics(text: string): DocumentedMetric[] {
+  const found = new Map<string, DocumentedMetric>();
+  for (const line of text.split('\n')) {
+    const [, what, name = '', rest = ''] = /^# (HELP|TYPE) (\w+) (.*)$/.exec(line) ?? [];
+    const metric = found.get(name) ?? { name, type: '', labels: [], help: '' };
+    if (what === 'HELP') found.set(name, { ...metric, help: rest });
+    if (what === 'TYPE') found.set(name, { ...metric, type: rest });
+    if (what === undefined) addLabels(found, line);
+  }
+  return [...found.values()].filter(({ name }) => !OF_EVERY_PROCESS.test(name)).toSorted(byName);
+}
+
+function addLabels(found: ReadonlyMap<string, DocumentedMetric>, line: string): void {
+  const [, series = '', labels = ''] = /^(\w+)\{(.*)\} /.exec(line) ?? [];
+  const metric = found.get(series) ?? found.get(series.replace(/_(bucket|count|sum)$/, ''));
+  for (const [, label = ''] of labels.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) {
+    const ofFormat = label === 'component' || (label === 'le' && metric?.type === 'histogram');
+    if (metric !== undefined && !ofFormat && !metric.labels.includes(label)) metric.labels.push(label);
+  }
+}
+
+/**
+ * How what is served differs from what is documented: a metric, its kind, its text, or a label that is not its own.
+ * Of those that have no series just now, labels cannot be seen.
+ */
+export function undocumented(component: string, text: string): string[] {
+  const documented = new Map(documentedMetrics(component).map((metric) => [metric.name, metric]));
+  const served = servedMetrics(text);
+  const missing = [...documented.keys()].filter((name) => served.every((metric) => metric.name !== name));
+  return [
+    ...missing.map((name) => `${name} is not served`),
+    ...served.flatMap(({ name, type, help, labels }) => {
+      const metric = documented.get(name);
+      if (metric === undefined) return [`${name} is not documented`];
+      if (metric.type !== type || metric.help !== help) return [`${name} is documented as something else`];
+      return labels.filter((label) => !metric.labels.includes(label)).map((label) => `${name} has the label ${label}`);
+    }),
+  ];
+}
+
 /** What docs/metrics.md says of a component, with what every process has. */
 export function documentedMetrics(component: string): DocumentedMetric[] {
   const sections = readFileSync(DOCUMENT, 'utf8').split(/^## /m);

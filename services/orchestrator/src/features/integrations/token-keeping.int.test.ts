@@ -68,7 +68,7 @@ describe('tokens that are kept', () => {
     closers.push(integrations.close);
     return integrations;
   }
-  const refreshes = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
+  const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
   const keep = ({ upkeep: handlers }: Integrations): void => {
     const upkeep = createUpkeep({ store: stores.work, logger: silentLogger, workers: 8, pollMs: 25, handlers });
@@ -116,7 +116,7 @@ describe('tokens that are kept', () => {
     );
     expect(after).not.toBe(before);
     expect(await server.accepts(after)).toBe(true);
-    expect(await refreshes()).toContain('{provider="asana",outcome="renewed"} 1\n');
+    expect(await counted()).toContain('{provider="asana",outcome="renewed"} 1\n');
     const released = () =>
       db.database
         .selectFrom('work')
@@ -180,7 +180,7 @@ describe('tokens that are kept', () => {
         .where('lease_id', 'is', null)
         .execute();
     expect(await eventually(tried, (rows) => rows.length === 1)).toHaveLength(1);
-    expect(await refreshes()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
+    expect(await counted()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
     server.away(false);
     const after = await eventually(
       () => integrations.accessToken(userId, 'asana'),
@@ -199,7 +199,7 @@ describe('tokens that are kept', () => {
     keep(integrations);
     const connected = () => stores.integrations.connected(userId);
     expect(await eventually(connected, (providers) => providers.length === 0)).toEqual([]);
-    expect(await refreshes()).toContain('{provider="asana",outcome="gone"} 1\n');
+    expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
     await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_not_found' });
   });
 

@@ -1,12 +1,14 @@
 import { type Clock, knownCounter, knownLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
+import type { TurnStatus } from '../../database/schema.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
-import type { FinishedReply } from './turn-writer.js';
+
+type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
 
 /** What is counted of replies, each once its transaction is committed. */
 export interface TurnMetrics {
   begun(turn: Pick<TurnRow, 'created_at'>): void;
-  ended(turn: Pick<TurnRow, 'created_at'>, how: Pick<FinishedReply, 'turnStatus' | 'errorCode'>): void;
+  ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
   used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
   toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
 }
@@ -18,7 +20,7 @@ export interface TurnMetricsDeps {
 }
 
 const OTHER = 'other';
-const STATUSES = ['done', 'failed', 'stopped'] as const satisfies FinishedReply['turnStatus'][];
+const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 /** Codes of ours, and those that our runtime has. */
 const REASONS = [
   'internal_error',
