@@ -132,7 +132,9 @@ const { auditLog } = loadSettings();
     const before = await scrape();
     const versionsBefore = await versions();
     const mark = await audit.mark();
-    await Promise.all([everyOneSynced(PERIODS), sleep(PERIODS * RESYNC_S * 1_000)]);
+    const over = performance.now() + PERIODS * RESYNC_S * 1_000;
+    await everyOneSynced(PERIODS);
+    await sleep(Math.max(0, over - performance.now()));
     const writes = await ourWrites(mark);
     const after = await scrape();
 

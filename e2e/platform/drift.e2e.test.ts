@@ -152,19 +152,6 @@ describe('somebody changes a child', () => {
   }, 120_000);
 });
 
-it('somebody restarts a runtime by an annotation of its pod: that stays', async () => {
-  const [before] = (await session.children(name)).pods;
-  await session.tools.kubectl(['rollout', 'restart', '-n', NAMESPACE.runtime, `deployment/${place().name}`]);
-  await eventually('another pod is ready', { withinMs: READY_WITHIN_MS }, async () => {
-    const [pod, ...others] = (await session.children(name)).pods;
-    const ready = pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    if (others.length > 0 || pod?.metadata?.uid === before?.metadata?.uid || !ready) throw new Error('not yet');
-    return true as const;
-  });
-  const { spec } = (await read('Deployment')) as Kinds['Deployment'];
-  expect(spec?.template.metadata?.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
-}, 120_000);
-
 describe('somebody deletes a child', () => {
   it.each<ChildKind>(['Service', 'ServiceAccount', 'Deployment'])(
     'the %s: another one is made, just like it',
@@ -203,3 +190,18 @@ describe('somebody takes the owner off a child', () => {
     expect((await read('Service', swarm)).metadata?.ownerReferences).toEqual(before.metadata?.ownerReferences);
   }, 90_000);
 });
+
+it('somebody restarts a runtime by an annotation of its pod: that stays', async () => {
+  const swarm = await session.create();
+  await session.ready(swarm);
+  const [before] = (await session.children(swarm)).pods;
+  await session.tools.kubectl(['rollout', 'restart', '-n', NAMESPACE.runtime, `deployment/${place(swarm).name}`]);
+  await eventually('another pod is ready', { withinMs: READY_WITHIN_MS }, async () => {
+    const [pod, ...others] = (await session.children(swarm)).pods;
+    const ready = pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (others.length > 0 || pod?.metadata?.uid === before?.metadata?.uid || !ready) throw new Error('not yet');
+    return true as const;
+  });
+  const { spec } = (await read('Deployment', swarm)) as Kinds['Deployment'];
+  expect(spec?.template.metadata?.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
+}, 150_000);

@@ -11,6 +11,8 @@ const swarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: 
 describe('the workers', () => {
   let queue: WorkQueue;
   let outcome: SyncResult['outcome'];
+  let parent: KubernetesObject | undefined;
+  let during: () => void;
   let gone: string[];
   let memories: Memory[];
   let stopping: AbortController;
@@ -20,6 +22,8 @@ describe('the workers', () => {
   beforeEach(() => {
     queue = createWorkQueue({ backoff: { initialMs: 1_000, maxMs: 1_000 } });
     outcome = 'synced';
+    parent = swarm;
+    during = () => {};
     gone = [];
     memories = [];
     stopping = new AbortController();
@@ -29,9 +33,10 @@ describe('the workers', () => {
       resyncMs: 600_000,
       sync: async (_key, { memory }) => {
         memories.push(memory);
+        during();
         return { outcome };
       },
-      parentOf: () => swarm,
+      parentOf: () => parent,
       onSynced: () => {},
       onGone: (uid) => gone.push(uid),
       clock: systemClock,
@@ -61,6 +66,23 @@ describe('the workers', () => {
     expect(gone).toEqual(['u1']);
     await work();
     expect(memories[3]).not.toBe(memories[0]);
+  });
+
+  it.each<[string, () => void]>([
+    ['ends well', () => (parent = undefined)],
+    [
+      'fails',
+      () => {
+        parent = undefined;
+        throw new Error('no');
+      },
+    ],
+  ])('forget a UserSwarm that goes during a sync that %s: there may be no other one', async (_how, goes) => {
+    during = goes;
+    await work();
+    await eventually(() => gone.length > 0);
+    expect(gone).toEqual(['u1']);
+    expect(workers.longestUnsyncedS()).toBe(0);
   });
 
   it('remember nothing once they stop: what goes from then on, others are told', async () => {

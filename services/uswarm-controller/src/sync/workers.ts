@@ -61,6 +61,8 @@ export function createWorkers(deps: WorkersDeps): Workers {
       schedule(deps, key, { outcome: 'failed' });
     } finally {
       known.since = performance.now();
+      // It went during the sync, and no other one will find that out.
+      if (deps.parentOf(key) === undefined) forget(key);
     }
   };
   const loop = async (signal: AbortSignal): Promise<void> => {
