@@ -33,8 +33,10 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
     expect(report.objects).toEqual(Object.fromEntries(kinds.map((kind) => [kind, SWARMS])));
   });
 
-  it('cost at most 7 writes of objects each, of which none is refused, and 4 syncs', () => {
-    expect(report.perSwarm.writes).toBeLessThanOrEqual(7);
+  it('cost at most 7 writes each, Events among them, of which none is refused, and 4 syncs', () => {
+    const { events, writes } = report.perSwarm;
+    // A few may meet an object that changed just then, and are written again.
+    expect(writes + events).toBeLessThanOrEqual(7 * 1.02);
     expect(report.perSwarm.syncs).toBeLessThanOrEqual(4);
     expect(report.refused ?? 0).toBe(0);
   });

@@ -23,8 +23,10 @@ export interface ScaleOptions extends Target {
 
 /** Seconds: syncs until Ready are those that something was the cause of, none of them a resync. */
 const NO_RESYNC_S = 24 * 3_600;
-const REST = { resyncS: 10, periods: 3 };
-const POLL = 250;
+const REST_PERIODS = 3;
+/** Seconds of a resync period at rest: short, and long enough for a small machine to look at all of them in it. */
+const restResyncS = (swarms: number): number => Math.max(5, Math.ceil(swarms / 50));
+const POLL = 500;
 const withinMs = (swarms: number): number => 180_000 + swarms * 1_500;
 
 /**
@@ -108,16 +110,18 @@ async function measureRest(
 ): Promise<ScaleReport['rest'] & { resting: number | undefined; peak: number | undefined }> {
   await former.stop();
   const mark = await audit?.mark();
-  const controller = await world.startController(REST.resyncS);
+  const resyncS = restResyncS(swarms);
+  const controller = await world.startController(resyncS);
   const wait = { withinMs: withinMs(swarms), everyMs: POLL };
   await eventually('all were looked at once', wait, async () => is(syncsIn(await controller.figures()) >= swarms));
   const before = await controller.figures();
-  await sleep((REST.periods * REST.resyncS + 1) * 1_000);
+  await sleep((REST_PERIODS * resyncS + 1) * 1_000);
   const after = await controller.figures();
   const { now: resting, peak } = controller.memory();
   const audited = mark === undefined ? undefined : await audit?.since(mark);
   return {
-    ...REST,
+    periods: REST_PERIODS,
+    resyncS,
     syncs: syncsIn(after) - syncsIn(before),
     // From its start on, not only since everything was looked at.
     counted: writesIn(after).all,
