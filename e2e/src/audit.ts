@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 
 /** One request as the API server wrote it down: who did what to which object, never with what. */
 export interface AuditedRequest {
+  /** As whom it was sent, where that is somebody else. */
   user: string;
   verb: string;
   /** `userswarms`, `deployments`; a subresource after a slash. */
@@ -19,7 +20,9 @@ export type AuditMark = number;
 
 export interface AuditLog {
   mark(): Promise<AuditMark>;
-  /** The writes that were answered since; refused ones too. */
+  /** The requests that were answered since; refused ones too. */
+  since(mark: AuditMark): AsyncIterable<AuditedRequest>;
+  /** Those of them that write. */
   writesSince(mark: AuditMark): Promise<AuditedRequest[]>;
 }
 
@@ -27,6 +30,7 @@ interface AuditEvent {
   stage: string;
   verb: string;
   user: { username: string };
+  impersonatedUser?: { username: string };
   objectRef?: { resource: string; subresource?: string; namespace?: string; name?: string };
   responseStatus?: { code?: number };
 }
@@ -35,17 +39,20 @@ const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delet
 
 /** Of the file that the API server appends a line to before it ends an answer. */
 export function openAuditLog(file: string): AuditLog {
+  async function* since(mark: AuditMark): AsyncGenerator<AuditedRequest> {
+    const { size } = await stat(file);
+    if (size === mark) return;
+    for await (const line of createInterface({ input: createReadStream(file, { start: mark, end: size - 1 }) })) {
+      const event = parseEvent(line);
+      if (event?.stage === 'ResponseComplete') yield requestOf(event);
+    }
+  }
   return {
     mark: async () => (await stat(file)).size,
+    since,
     async writesSince(mark) {
-      const { size } = await stat(file);
       const writes: AuditedRequest[] = [];
-      if (size === mark) return writes;
-      const lines = createInterface({ input: createReadStream(file, { start: mark, end: size - 1 }) });
-      for await (const line of lines) {
-        const event = parseEvent(line);
-        if (event?.stage === 'ResponseComplete' && WRITES.has(event.verb)) writes.push(requestOf(event));
-      }
+      for await (const request of since(mark)) if (WRITES.has(request.verb)) writes.push(request);
       return writes;
     },
   };
@@ -60,10 +67,10 @@ function parseEvent(line: string): AuditEvent | undefined {
   }
 }
 
-function requestOf({ objectRef, responseStatus, user, verb }: AuditEvent): AuditedRequest {
+function requestOf({ objectRef, responseStatus, user, impersonatedUser = user, verb }: AuditEvent): AuditedRequest {
   const { name, namespace, resource = '', subresource } = objectRef ?? {};
   return {
-    user: user.username,
+    user: impersonatedUser.username,
     verb,
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace,

@@ -1,7 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
-import { parseJson } from '@uswarm/service-kit';
+import { type AuditMark, openAuditLog } from '../audit.js';
 
 /** What one user asked of the API server, as the server itself wrote it down. */
 export interface Requests {
@@ -15,45 +12,27 @@ export interface Requests {
 
 export interface AuditLog {
   /** Where it ends now. */
-  mark(): Promise<number>;
+  mark(): Promise<AuditMark>;
   /** The requests that the controller of this run sent after the mark. */
-  since(mark: number): Promise<Requests>;
+  since(mark: AuditMark): Promise<Requests>;
 }
 
-interface AuditEvent {
-  stage?: string;
-  verb?: string;
-  impersonatedUser?: { username?: string };
-  objectRef?: { resource?: string; subresource?: string };
-  responseStatus?: { code?: number };
-}
-
-const READS: ReadonlySet<unknown> = new Set(['get', 'list']);
+const READS: ReadonlySet<string> = new Set(['get', 'list']);
 
 /** @param user whom the requests were sent as, by impersonation */
 export function readAuditLog(file: string, user: string): AuditLog {
+  const log = openAuditLog(file);
   return {
-    mark: async () => (await stat(file)).size,
+    mark: log.mark,
     async since(start) {
       const requests: Requests = { writes: new Map(), reads: 0, refused: 0 };
-      for await (const line of createInterface({ input: createReadStream(file, { start }) })) {
-        // Most lines are about others.
-        if (line.includes(user)) count(requests, parseJson(line) as AuditEvent | undefined, user);
+      for await (const { resource, status, verb, user: sender } of log.since(start)) {
+        if (sender !== user || verb === 'watch') continue;
+        if (status >= 400) requests.refused += 1;
+        if (READS.has(verb)) requests.reads += 1;
+        else requests.writes.set(resource, (requests.writes.get(resource) ?? 0) + 1);
       }
       return requests;
     },
   };
-}
-
-function count(requests: Requests, event: AuditEvent | undefined, user: string): void {
-  if (event?.stage !== 'ResponseComplete' || event.impersonatedUser?.username !== user) return;
-  const { verb, objectRef: { resource = '', subresource } = {}, responseStatus: { code = 0 } = {} } = event;
-  if (verb === 'watch') return;
-  if (code >= 400) requests.refused += 1;
-  if (READS.has(verb)) {
-    requests.reads += 1;
-    return;
-  }
-  const target = subresource === undefined ? resource : `${resource}/${subresource}`;
-  requests.writes.set(target, (requests.writes.get(target) ?? 0) + 1);
 }
