@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_GROUP, USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
-import { evaluation, find, ofKind, podTemplates, render } from './rendering.js';
+import { evaluation, find, podTemplates, render } from './rendering.js';
 
-// What the policy refuses is tried on a real API server: e2e/admission/.
+// What the policy refuses is tried on a real API server: e2e/platform/admission-policy.e2e.test.ts.
 describe('the admission policy', () => {
   it('can be switched off', async () => {
     const none = await render({ ...evaluation, admissionPolicy: { enabled: false } });
@@ -19,19 +19,30 @@ describe('the admission policy', () => {
 
   it('has a name of the release, and reads the lists that the webhook mounts', async () => {
     const manifests = await render(evaluation, { release: 'other', namespace: 'elsewhere' });
-    const [policy] = ofKind(manifests, 'ValidatingAdmissionPolicy');
-    const [binding] = ofKind(manifests, 'ValidatingAdmissionPolicyBinding');
+    const policy = find(manifests, 'ValidatingAdmissionPolicy', 'other-uswarm-policy');
+    const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-policy');
     const webhook = podTemplates(manifests).find(({ owner }) => owner === 'other-uswarm-webhook')!;
     const mounted = (webhook.spec.volumes as { name: string; configMap?: { name: string } }[]).find(
       ({ name }) => name === 'policy',
     );
-    expect(policy!.metadata.name).toBe('other-uswarm-policy');
-    expect(binding!['spec']).toEqual({
-      policyName: policy!.metadata.name,
+    expect(binding['spec']).toEqual({
+      policyName: policy.metadata.name,
       paramRef: { name: mounted!.configMap!.name, namespace: 'elsewhere', parameterNotFoundAction: 'Deny' },
       validationActions: ['Deny'],
     });
     expect(find(manifests, 'ConfigMap', mounted!.configMap!.name, 'elsewhere')['data']).toBeDefined();
+  });
+
+  it('leaves behind what keeps API servers reading ConfigMaps, which refuses nothing', async () => {
+    const manifests = await render(evaluation);
+    const name = 'uswarm-policy-lists';
+    const { spec } = find(manifests, 'ValidatingAdmissionPolicy', name);
+    expect(spec.paramKind).toEqual(find(manifests, 'ValidatingAdmissionPolicy', 'uswarm-policy')['spec'].paramKind);
+    expect(
+      spec.matchConstraints.resourceRules.flatMap(({ operations }: { operations: string[] }) => operations),
+    ).toEqual(['CONNECT']);
+    const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', name);
+    expect(binding['spec']).toMatchObject({ policyName: name, validationActions: ['Audit'] });
   });
 
   it('always has the default image and the shared model keys in its lists', async () => {

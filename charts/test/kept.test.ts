@@ -56,6 +56,8 @@ it('what is kept is all that helm says and the guide lists', async () => {
     `CustomResourceDefinition ${CRD}`,
     `Namespace ${DEFAULT_RUNTIME_NAMESPACE}`,
     'Secret uswarm-model-env',
+    'ValidatingAdmissionPolicy uswarm-policy-lists',
+    'ValidatingAdmissionPolicyBinding uswarm-policy-lists',
   ]);
   const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');
   const removing = guide.split('\n## Removing\n')[1]!.split('\n## ')[0]!;

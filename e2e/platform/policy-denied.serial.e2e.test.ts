@@ -8,6 +8,7 @@ import {
   RELEASE,
   type Session,
   type SpecInput,
+  upgradeRelease,
 } from '../src/index.js';
 import { itRefuses } from '../test/spec-refusals.js';
 
@@ -18,11 +19,11 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close(), 300_000);
 
-/** Whether the API server takes a UserSwarm with an image from elsewhere. */
-async function admits(): Promise<boolean> {
-  const attempt = session.manifest({ runtime: { image: IMAGE } });
+/** Whether the API server takes a UserSwarm with this image. */
+async function admits(image = IMAGE): Promise<boolean> {
+  const attempt = session.manifest({ runtime: { image } });
   try {
     await session.api.create('UserSwarm', attempt, { dryRun: true });
     return true;
@@ -88,4 +89,26 @@ describe('with the admission policy lifted', () => {
     await session.patch(name!, { suspend: false, runtime: { image: '' } });
     await session.ready(name!);
   }, 180_000);
+});
+
+describe('an admission policy that was switched off', () => {
+  const elsewhere = 'elsewhere.test/app:1';
+  const becomes = (image: string, taken: boolean): Promise<boolean> =>
+    eventually(`${image}: ${taken ? 'taken' : 'refused'}`, { withinMs: 30_000 }, async () =>
+      (await admits(image)) === taken ? taken : undefined,
+    );
+
+  // API servers that lost their last binding with a ConfigMap go on with the lists of that time, or none.
+  it('is in force again once it is on, with the lists as they are then', async () => {
+    expect(await admits()).toBe(false);
+    session.onClose(() => upgradeRelease(session, {}));
+    await upgradeRelease(session, { admissionPolicy: { enabled: false } });
+    expect(await becomes(IMAGE, true)).toBe(true);
+    const imagePrefixes = ['localhost/uswarm/', 'localhost/uswarm-test/', 'elsewhere.test/'];
+    await upgradeRelease(session, { runtime: { imagePrefixes } });
+    expect(await becomes(IMAGE, false)).toBe(false);
+    expect(await becomes(elsewhere, true)).toBe(true);
+    await upgradeRelease(session, {});
+    expect(await becomes(elsewhere, false)).toBe(false);
+  }, 300_000);
 });

@@ -15,5 +15,6 @@ export * from './secrets.js';
 export * from './session.js';
 export * from './settings.js';
 export * from './setup.js';
+export * from './throwaway-crd.js';
 export * from './tools.js';
 export * from './watch.js';

@@ -18,6 +18,9 @@ namespace {{ .Values.runtime.namespace }} with what is in it: kubectl delete nam
 {{- if and (include "uswarm.modelEnvSecret" .) .Values.evaluation.enabled (not .Values.runtime.modelEnv.existingSecret) }}
 Secret {{ include "uswarm.modelEnvSecret" . }} in namespace {{ .Values.runtime.namespace }}, with model keys
 {{- end }}
+{{- if .Values.admissionPolicy.enabled }}
+ValidatingAdmissionPolicy {{ include "uswarm.fullname" . }}-policy-lists and its binding, which refuse nothing
+{{- end }}
 {{ if .Values.drain.enabled }}UserSwarms labelled uswarm.dev/keep-on-uninstall=true{{ else }}UserSwarms{{ end }}, with their pods; nobody looks after them then
 every Secret that values name, and what is outside of the cluster: database, Valkey, bucket
 {{- end }}

@@ -12,7 +12,7 @@ const settings = testSettings({
   },
 });
 
-// The same table is tried on an API server with the chart's policy: e2e/admission/policy.e2e.test.ts.
+// The same table is tried on an API server with the chart's policy: e2e/platform/admission-policy.e2e.test.ts.
 describe('a UserSwarm that names', () => {
   it.each([...POLICY_CASES])('$title', async ({ spec, denied }) => {
     const request = syncRequest(userSwarm(spec, POLICY_CASE_NAME));
