@@ -102,7 +102,8 @@ describe('runbooks', () => {
     const used = [...runbooks].flatMap(([name, text]) =>
       commandsOf(text).flatMap((line) => {
         const command = /npm run ctl -- ([a-z]+(?: [a-z]+)?)/.exec(line)?.[1];
-        return command === undefined || known.has(command) ? [] : [`${name}: ${command}`];
+        const fits = command === undefined || known.has(command) || known.has(command.split(' ')[0]!);
+        return fits ? [] : [`${name}: ${command}`];
       }),
     );
     expect(used).toEqual([]);

@@ -15,6 +15,8 @@ const Environment = z.object({
   E2E_IMAGES_FILE: z.string().min(1),
   /** On 127.0.0.1, where the edge's node port is mapped to. */
   E2E_EDGE_PORT: port.default(30_080),
+  /** What the API server writes down of its requests; clusters of our own have it. */
+  E2E_AUDIT_LOG: z.string().min(1).optional(),
   /** Folder for everything that explains a failure. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
   /** Tests that take parts of the platform down may run. */
@@ -26,6 +28,7 @@ export interface Settings {
   context: string;
   images: Images;
   edgePort: number;
+  auditLog: string | undefined;
   artifacts: string;
   disruptive: boolean;
 }
@@ -38,6 +41,7 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     context: config.E2E_CONTEXT,
     images: Images.parse(JSON.parse(readFileSync(config.E2E_IMAGES_FILE, 'utf8'))),
     edgePort: config.E2E_EDGE_PORT,
+    auditLog: config.E2E_AUDIT_LOG,
     artifacts: path.resolve(config.E2E_ARTIFACTS),
     disruptive: config.E2E_DISRUPTIVE,
   };

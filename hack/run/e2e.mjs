@@ -6,11 +6,11 @@ import { provideCluster } from './e2e/cluster.mjs';
 import { interruption } from './e2e/commands.mjs';
 import { collectDiagnostics } from './e2e/diagnostics.mjs';
 import { buildImages, prepareImages, readImagesFile, removeOtherImages, writeImagesFile } from './e2e/images.mjs';
+import { artifactsRoot, withClusterLock } from './e2e/places.mjs';
 import { readSettings } from './e2e/settings.mjs';
 import { PROJECTS, runProject, testVariables } from './e2e/tests.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
-import { withLock } from './lock.mjs';
 import { tail } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 import { runSteps, summary } from './steps.mjs';
@@ -20,14 +20,11 @@ const CLUSTER = 'cluster';
 const IMAGES = 'images';
 const LEDGER = 'requirement ledger';
 
-const artifactsRoot = join(repositoryRoot, '.e2e');
-
 /** `npm run e2e`: the tests on a real cluster, see the usage in e2e/settings.mjs. @returns exit code */
 export async function runE2e(args) {
   const settings = readSettings(args);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interruption.abort());
-  const options = { file: join(repositoryRoot, '.cache/e2e.lock'), what: 'runs these tests' };
-  return withLock(() => runOnCluster(settings), options);
+  return withClusterLock(() => runOnCluster(settings));
 }
 
 async function runOnCluster(settings) {
@@ -108,7 +105,7 @@ function projectStep(project, state) {
   const { settings, artifacts, ledger } = state;
   const name = `${project.project} tests`;
   const run = async () => {
-    if (project.project === 'disruptive' && !settings.disruptive) {
+    if (project.disturbs && !settings.disruptive) {
       state.skipped += 1;
       return { ok: true, output: '' };
     }

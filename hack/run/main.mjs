@@ -1,4 +1,5 @@
 import { build } from './build.mjs';
+import { chart } from './chart.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
@@ -7,6 +8,7 @@ import { images } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
+import { runScale } from './scale.mjs';
 import { runTests } from './test.mjs';
 
 // `interactive`: reads the terminal, so it has to stay in the terminal's own group of processes.
@@ -19,7 +21,16 @@ const programs = {
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 
-const tasks = { test: runTests, e2e: runE2e, generate, format: formatSources, images, build: () => 0 };
+const tasks = {
+  test: runTests,
+  e2e: runE2e,
+  scale: runScale,
+  generate,
+  format: formatSources,
+  images,
+  chart,
+  build: () => 0,
+};
 
 // These see to the build themselves (a failing type check is a result of theirs), or need none.
 const withoutBuild = new Set(['test', 'e2e', 'format']);

@@ -160,6 +160,21 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0) },
   ],
   [
+    'the controller hangs',
+    ['UswarmControllerAsleep'],
+    { [`uswarm_controller_longest_unsynced_seconds{${CONTROLLER}}`]: becomes(20, 900) },
+  ],
+  [
+    'a new image does not start',
+    ['UswarmRolloutHalted'],
+    { [`uswarm_controller_rollout_halted{${CONTROLLER}}`]: becomes(0, 1) },
+  ],
+  [
+    'starts do not end',
+    ['UswarmStartsQueued'],
+    { [`uswarm_controller_start_queue_length{${CONTROLLER}}`]: becomes(0, 12) },
+  ],
+  [
     'the webhook is away',
     ['UswarmWebhookUnavailable'],
     { [`uswarm_controller_hook_duration_seconds_count{${CONTROLLER},outcome="unreachable"}`]: rises(0, 60) },

@@ -25,7 +25,16 @@ export async function provideCluster({ settings, tools, folder, say = console.lo
   try {
     const { kind, image, built } = await chooseNode(settings.choice, { docker, tools, folder, say });
     const name = clusterName(repositoryRoot);
-    const ours = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'cluster'), say });
+    const { limitsLifted } = settings;
+    const ours = createKindCluster({
+      kind,
+      image,
+      name,
+      kubectl: tools.kubectl,
+      folder: join(folder, 'cluster'),
+      limitsLifted,
+      say,
+    });
     const kept = settings.keep ? await ours.existing() : undefined;
     if (kept) say(`  using the cluster ${name} that is there`);
     const release = async () => {

@@ -5,14 +5,18 @@ const AUDIT_LOG = '/var/log/uswarm-audit';
 /** The node port that leads from this machine's loopback to the edge. */
 export const EDGE_NODE_PORT = 30_080;
 
+/** By default 20 and 30 for each of the controllers, 50 and 100 for the scheduler. */
+const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
+
 /**
  * The cluster for tests: one node; the admission plugin that guards owner references, since RBAC of
  * the controller must stand up to it; an audit log.
  *
- * @param {{ policyFolder: string, logFolder: string }} audit folders on this machine
+ * @param {{ policyFolder: string, logFolder: string, limitsLifted?: boolean }} options folders on this machine;
+ *   `limitsLifted`: the cluster's own controllers and its scheduler may ask the API server as often as they like
  * @returns {string} kind's configuration; JSON is YAML
  */
-export function kindConfig({ policyFolder, logFolder }) {
+export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
   const apiServer = {
     extraArgs: {
       'enable-admission-plugins': 'NodeRestriction,OwnerReferencesPermissionEnforcement',
@@ -27,11 +31,13 @@ export function kindConfig({ policyFolder, logFolder }) {
       { name: 'audit-log', hostPath: AUDIT_LOG, mountPath: AUDIT_LOG, pathType: 'DirectoryOrCreate' },
     ],
   };
+  const lifted = { controllerManager: { extraArgs: NO_LIMITS }, scheduler: { extraArgs: NO_LIMITS } };
+  const components = { apiServer, ...(limitsLifted && lifted) };
   return JSON.stringify({
     kind: 'Cluster',
     apiVersion: 'kind.x-k8s.io/v1alpha4',
     networking: { apiServerAddress: '127.0.0.1' },
-    kubeadmConfigPatches: [JSON.stringify({ kind: 'ClusterConfiguration', apiServer })],
+    kubeadmConfigPatches: [JSON.stringify({ kind: 'ClusterConfiguration', ...components })],
     nodes: [
       {
         role: 'control-plane',

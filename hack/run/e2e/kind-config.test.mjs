@@ -21,6 +21,15 @@ describe('the cluster for tests', () => {
     expect(apiServer.extraVolumes.map(({ mountPath }) => mountPath)).toEqual([...mounted.keys()]);
   });
 
+  it('leaves the limits of its own controllers alone unless they are to be lifted', () => {
+    const lifted = JSON.parse(kindConfig({ policyFolder: '', logFolder: '', limitsLifted: true }));
+    const patch = JSON.parse(lifted.kubeadmConfigPatches[0]);
+    for (const part of ['controllerManager', 'scheduler']) {
+      expect(Object.keys(patch[part].extraArgs)).toEqual(['kube-api-qps', 'kube-api-burst']);
+    }
+    expect(Object.keys(JSON.parse(config.kubeadmConfigPatches[0]))).toEqual(['kind', 'apiServer']);
+  });
+
   it('opens nothing beyond loopback', () => {
     expect(config.networking.apiServerAddress).toBe('127.0.0.1');
     expect(config.nodes).toHaveLength(1);

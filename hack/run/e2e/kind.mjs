@@ -18,15 +18,16 @@ import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
 /**
  * kind's clusters with what they need in `folder`.
  *
- * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, say?: (line: string) => void }} deps
+ * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, limitsLifted?: boolean,
+ *   say?: (line: string) => void }} deps
  */
-export function createKindCluster({ kind, kubectl, name, image, folder, say = console.log }) {
+export function createKindCluster({ kind, kubectl, name, image, folder, limitsLifted, say = console.log }) {
   const kubeconfig = join(folder, 'kubeconfig');
   const policyFolder = join(folder, 'audit-policy');
   const logFolder = join(folder, 'audit-log');
   const auditLog = join(logFolder, 'audit.log');
   const made = join(folder, 'made.json');
-  const config = kindConfig({ policyFolder, logFolder });
+  const config = kindConfig({ policyFolder, logFolder, limitsLifted });
   const identity = JSON.stringify({ image, config, auditPolicy });
   const env = { ...process.env, KUBECONFIG: kubeconfig };
 

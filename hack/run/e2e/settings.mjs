@@ -5,15 +5,17 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RunError } from '../run-error.mjs';
 
-const USAGE = `npm run e2e -- [--keep] [pattern of test files…]
-  --keep   leaves the cluster there, and uses the one that is there
-The cluster is, as the variables say:
+export const CLUSTER_USAGE = `The cluster is, as the variables say:
   KUBECONFIG and E2E_CONTEXT  a cluster that you have, by the name of its context; tests that take parts of the
                               release down run on it only with E2E_DISRUPTIVE=1; where its images cannot be
                               loaded from Docker, E2E_IMAGES_FILE names them (a file {"<name>": "<image>"})
   E2E_CLUSTER=kind            one made by kind from its public node image
   E2E_CLUSTER=built           one made by kind from a node image built from sources (Linux on x64, root)
   nothing                     the public one where it can be had, else the built one`;
+
+const USAGE = `npm run e2e -- [--keep] [pattern of test files…]
+  --keep   leaves the cluster there, and uses the one that is there
+${CLUSTER_USAGE}`;
 
 const CHOICES = ['auto', 'kind', 'built'];
 
@@ -32,9 +34,7 @@ const CHOICES = ['auto', 'kind', 'built'];
 /** @returns {Settings} @throws RunError with the usage */
 export function readSettings(args, env = process.env) {
   const { keep, patterns } = readArguments(args);
-  const given = givenCluster(env);
-  const choice = env.E2E_CLUSTER || 'auto';
-  if (!CHOICES.includes(choice)) throw new RunError(`E2E_CLUSTER is one of ${CHOICES.join(', ')}.\n\n${USAGE}`);
+  const { given, choice } = readClusterSettings(env, USAGE);
   return {
     keep,
     patterns,
@@ -44,6 +44,13 @@ export function readSettings(args, env = process.env) {
     disruptive: env.E2E_DISRUPTIVE ? env.E2E_DISRUPTIVE === '1' : given === undefined,
     ci: env.CI === 'true',
   };
+}
+
+/** Which cluster the environment means. @throws RunError with the usage */
+export function readClusterSettings(env, usage) {
+  const choice = env.E2E_CLUSTER || 'auto';
+  if (!CHOICES.includes(choice)) throw new RunError(`E2E_CLUSTER is one of ${CHOICES.join(', ')}.\n\n${usage}`);
+  return { given: givenCluster(env), choice };
 }
 
 function readArguments(args) {

@@ -6,11 +6,16 @@ import { runForeground } from '../foreground.mjs';
 /** No project takes longer than this, so that a test that hangs still leaves its diagnostics. */
 const LIMIT_MS = 30 * 60_000;
 
-/** jest's projects in their order. Files of one mostly wait, so that more of them than cores run side by side. */
+/**
+ * jest's projects in their order. Files of one mostly wait, so that more of them than cores run side by side.
+ * What `disturbs` others runs only where that is allowed.
+ */
 export const PROJECTS = [
   { project: 'cluster', workers: '--maxWorkers=4' },
+  { project: 'scale', workers: '--runInBand', disturbs: true },
   { project: 'platform', workers: '--maxWorkers=8' },
-  { project: 'disruptive', workers: '--runInBand' },
+  { project: 'disruptive', workers: '--runInBand', disturbs: true },
+  { project: 'uninstall', workers: '--runInBand', disturbs: true },
 ];
 
 /**

@@ -9,6 +9,7 @@ export * from './metrics.js';
 export * from './ops-server.js';
 export * from './parse-json.js';
 export * from './retry.js';
+export * from './secret-text.js';
 export * from './shutdown.js';
 export * from './tokens.js';
 export * from './tracing.js';

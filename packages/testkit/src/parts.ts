@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs';
+import { missingGo } from './go/go.js';
 import type { MissingPart } from './missing-part.js';
 import { missingPrometheus } from './prometheus.js';
 import { missingPython } from './python.js';
@@ -8,13 +9,14 @@ import { missingValkey } from './servers/valkey-binary.js';
 export type { MissingPart } from './missing-part.js';
 
 /** What some machines cannot run; Postgres and the issuer come with the packages and always can. */
-export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'prometheus';
+export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'go' | 'prometheus';
 
 const checks: Record<Part, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
   searxng: () => missingPython([3, 11]),
   schemathesis: () => missingPython([3, 11]),
   s3: missingS3,
+  go: () => missingGo('build the programs that check charts'),
   prometheus: missingPrometheus,
 };
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type GoProgram, goProgram, missingGoProgram } from './go-program.js';
+import { type GoProgram, goProgram, missingGoProgram } from './go/go-program.js';
 import type { MissingPart } from './missing-part.js';
 
 /** What an expression asks for. */
@@ -51,8 +51,8 @@ const folder = fileURLToPath(new URL('../../../hack/prometheus/', import.meta.ur
 function program(): GoProgram {
   const hash = createHash('sha256');
   for (const file of readdirSync(folder).toSorted()) hash.update(file).update(readFileSync(`${folder}/${file}`));
-  const file = `prometheus-rules-${hash.digest('hex').slice(0, 12)}`;
-  return { what: 'the engine of Prometheus', file, binary: 'prometheus', packages: ['.'], folder };
+  const version = hash.digest('hex').slice(0, 12);
+  return { name: 'prometheus', version, from: { folder }, purpose: 'the engine of Prometheus' };
 }
 
 /** `undefined` when the engine is here or can be built. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@uswarm/service-kit';
-import { idleSuspendAfterMs } from './config.js';
+import { callKeys, idleSuspendAfterMs } from './config.js';
 import type { Transact } from './database/database.js';
 import { createEquipment } from './features/agents/equipment.js';
 import { loadTools } from './features/core/catalog.js';
@@ -59,7 +59,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     metrics: createRelayMetrics(deps.metrics),
     logger,
   });
-  const client = createRuntimeClient(config.CALL_PRIVATE_KEY);
+  const client = createRuntimeClient(callKeys(config));
   const metrics = createRuntimeMetrics(deps.metrics);
   const { driver, close: closeDriver } = await chooseDriver({
     config,

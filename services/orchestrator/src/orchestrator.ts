@@ -53,6 +53,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const database = openDatabase({
     url: config.DATABASE_URL,
     maxConnections: config.DATABASE_MAX_CONNECTIONS,
+    prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
     metrics,
   });
   const transaction = createTransact(database);

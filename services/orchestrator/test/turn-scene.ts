@@ -138,6 +138,7 @@ export function createScene(
       insert: async ({ id, content }) => {
         if (content.type === 'system') seen.notes.push(content.text);
         else messages.set(id, {});
+        return undefined;
       },
       update: async (id, { content, status }) => {
         const text = content?.type === 'text' ? { text: content.text } : {};

@@ -109,7 +109,7 @@ describe('POST /sync', () => {
         },
       },
     ];
-    const url = await start({ settings: testSettings({ stores }) });
+    const url = await start({ settings: { ...testSettings(), stores } });
     const answer = await (await post(url, request)).text();
     expect(JSON.parse(answer)).toMatchObject({
       status: { phase: 'Error' },

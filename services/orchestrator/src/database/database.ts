@@ -1,6 +1,7 @@
 import type { Registry } from '@uswarm/service-kit';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { preparedName } from './prepared.js';
 import { measurePool } from './pool-metrics.js';
 import type { Schema } from './schema.js';
 
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Milliseconds after which a statement that is not answered counts as lost. */
   answerDeadlineMs?: number;
+  /** Whether connections keep statements prepared. Default: true. */
+  prepare?: boolean;
   /** Where the pool is counted, if anywhere. */
   metrics?: Registry;
 }
@@ -41,6 +44,15 @@ class ImpatientClient extends pg.Client {
   }
 }
 
+class PreparingClient extends ImpatientClient {
+  override query(...parameters: unknown[]): never {
+    const [text, values] = parameters;
+    const name =
+      typeof text === 'string' && Array.isArray(values) && values.length > 0 ? preparedName(text) : undefined;
+    return name === undefined ? super.query(...parameters) : super.query({ name, text, values });
+  }
+}
+
 /**
  * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
  * deadline: a request never waits for ever on a lock.
@@ -49,10 +61,11 @@ export function openDatabase({
   url,
   maxConnections = 20,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
+  prepare = true,
   metrics,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    Client: ImpatientClient,
+    Client: prepare ? PreparingClient : ImpatientClient,
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,

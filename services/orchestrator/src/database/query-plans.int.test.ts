@@ -129,7 +129,15 @@ describe('hot statements read no large table from end to end', () => {
       'a message by its local_id',
       (database) => createMessageStore(database).findSent(place.workspaceId, place.userId, 'l7'),
     ],
-    ['the turns that wait', (database) => createTurnStore(database).countActive(place.conversationId, database)],
+    [
+      'a turn where too many wait',
+      (database) =>
+        createTurnStore(database).insert(
+          { id: place.messageId, ...place, userMessageId: place.messageId },
+          0,
+          database,
+        ),
+    ],
     [
       'the history of a turn',
       (database) =>

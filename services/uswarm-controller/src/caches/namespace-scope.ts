@@ -7,6 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
+import { concernsChild, concernsPod } from './concern.js';
 
 /**
  * `absent`: the cluster has no such namespace, so nothing is in it. `denied`: we may not look into
@@ -36,6 +37,7 @@ export interface StartOptions {
 export interface NamespaceScopeDeps {
   name: string;
   start: (options: StartOptions) => Informer;
+  /** Told of what is worth a sync, and no other change. */
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
   /** `state` may have changed. */
@@ -49,9 +51,20 @@ export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
 export function createNamespaceScope({ name, start, onChild, onPod, onState }: NamespaceScopeDeps): NamespaceScope {
-  const childStore = (): Store => createStore({ indexBy: ownerUid, onChange: onChild });
+  const childStore = (): Store =>
+    createStore({
+      indexBy: ownerUid,
+      onChange: (change) => {
+        if (concernsChild(change)) onChild(change);
+      },
+    });
   const children = Object.fromEntries(CHILD_GROUPS.map((group) => [group, childStore()])) as Record<ChildGroup, Store>;
-  const pods = createStore({ indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance], onChange: onPod });
+  const pods = createStore({
+    indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance],
+    onChange: (change) => {
+      if (concernsPod(change)) onPod(change);
+    },
+  });
   let presence: boolean | undefined;
   let informers: Informer[] = [];
   let stopping: Promise<unknown> = Promise.resolve();

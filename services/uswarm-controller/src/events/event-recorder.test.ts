@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { KubeError } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
 import { createEventRecorder, type EventRecorder } from './event-recorder.js';
-import { childEvent, statusEvents } from './occasions.js';
+import { childEvent, isNews, statusEvents } from './occasions.js';
 
 const swarm: KubernetesObject = {
   apiVersion: 'uswarm.dev/v1alpha1',
@@ -146,7 +146,9 @@ describe('what is worth an Event', () => {
   const conflict = { status: 'False', reason: 'NameConflict', message: 'taken' };
 
   it.each([
-    [undefined, status('Progressing'), ['Normal Progressing Progressing: It answers.']],
+    [undefined, status('Progressing'), []],
+    [undefined, held('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
+    [undefined, status('Suspended'), ['Normal Suspended Suspended: It answers.']],
     [status('Progressing'), status('Ready'), ['Normal Ready Progressing → Ready: It answers.']],
     [status('Ready'), status('Error'), ['Warning Error Ready → Error: It answers.']],
     [status('Ready'), status('Ready'), []],
@@ -164,11 +166,20 @@ describe('what is worth an Event', () => {
     expect(told).toEqual(expected);
   });
 
+  const object = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'ns' } };
+  const steps = (['create', 'update', 'delete'] as const).map((verb) => ({
+    verb,
+    group: 'Service.v1' as const,
+    object,
+  }));
+
+  it('of children all but that a new UserSwarm gets them', () => {
+    expect(steps.map((step) => isNews(step, undefined))).toEqual([false, true, true]);
+    expect(steps.map((step) => isNews(step, status('Ready')))).toEqual([true, true, true]);
+  });
+
   it('children that were made, changed and deleted', () => {
-    const object = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'ns' } };
-    const told = (['create', 'update', 'delete'] as const).map((verb) =>
-      childEvent({ verb, group: 'Service.v1', object }),
-    );
+    const told = steps.map(childEvent);
     expect(told.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
       'ChildCreated: Created Service ns/s',
       'ChildUpdated: Updated Service ns/s',

@@ -16,6 +16,13 @@ export function childEvent({ verb, object }: ChildStep): RecordedEvent {
   return { type: 'Normal', reason, message: `${done} ${nameOf(object)}` };
 }
 
+/**
+ * Whether it is worth an Event. That a new UserSwarm gets its children goes without saying: three Events
+ * for each are as many writes as the children are.
+ */
+export const isNews = ({ verb }: ChildStep, status: Status | undefined): boolean =>
+  verb !== 'create' || status !== undefined;
+
 /** What is told of a new status: another phase, another cause in the same phase, and syncs that begin to fail, fail otherwise, or go well again. */
 export function statusEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   return [...phaseEvents(before, after), ...syncEvents(before, after)];
@@ -25,7 +32,9 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
   const [from, to] = [before?.['phase'], after['phase']];
   if (typeof to !== 'string') return [];
   const ready = readyOf(after);
-  if (from === to) return causeEvents(readyOf(before), ready);
+  // To be on the way is what each begins with.
+  const begins = from === undefined && to === 'Progressing';
+  if (from === to || begins) return causeEvents(readyOf(before), ready);
   const why = ready === undefined || ready.message === '' ? '' : `: ${ready.message}`;
   const moved = typeof from === 'string' ? `${from} → ${to}` : to;
   return [{ type: to === 'Error' ? 'Warning' : 'Normal', reason: to, message: `${moved}${why}` }];

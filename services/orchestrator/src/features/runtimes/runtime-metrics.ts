@@ -4,6 +4,8 @@ import { Histogram } from 'prom-client';
 /** What the lifecycle counts. */
 export interface RuntimeMetrics {
   suspended(): void;
+  /** Suspended for a moment, for a new revision of the platform. */
+  madeWay(): void;
   woken(): void;
   /** It could not be brought to what is wanted. */
   ensureFailed(reason: 'unreachable' | 'refused'): void;
@@ -16,6 +18,12 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
     registry,
     'uswarm_runtime_suspensions_total',
     'Runtimes suspended because they were idle.',
+    {},
+  );
+  const rollouts = knownCounter(
+    registry,
+    'uswarm_runtime_rollouts_total',
+    'Idle runtimes suspended for a moment, so that a new revision could take their place.',
     {},
   );
   const wakes = knownCounter(registry, 'uswarm_runtime_wakes_total', 'Suspended runtimes woken by a message.', {});
@@ -35,6 +43,7 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
   for (const start of ['first', 'wake']) timeToReady.zero({ start });
   return {
     suspended: () => suspensions.inc(),
+    madeWay: () => rollouts.inc(),
     woken: () => wakes.inc(),
     ensureFailed: (reason) => failures.inc({ reason }),
     ready: (start, seconds) => timeToReady.observe({ start }, seconds),

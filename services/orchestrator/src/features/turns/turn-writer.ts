@@ -31,7 +31,9 @@ export interface TurnWriterDeps {
     | 'isBusyElsewhere'
   >;
   agents: Pick<AgentStore, 'setActivity'>;
-  messages: Pick<MessageStore, 'insert' | 'update' | 'findOfTurn' | 'find'>;
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
+    insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
+  };
   limits: Pick<UsageLimits, 'reached'>;
   events: Pick<EventStore, 'append'>;
   metrics?: TurnMetrics;

@@ -1,0 +1,66 @@
+import { createCredentials } from '@uswarm/kube-client';
+import { KubeConfig } from '@kubernetes/client-node';
+import { request } from 'undici';
+
+/** The API server over a few lasting connections: who measures it should cost it little. */
+export interface ScaleApi {
+  /** PATCH is a merge patch. @throws Error with what the server said; that something is gone already is none */
+  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Record<string, unknown>>;
+  /** How many objects a collection has; asked for as a number, not as a list. */
+  count(path: string): Promise<number>;
+  list(path: string): Promise<Listed[]>;
+  close(): Promise<void>;
+}
+
+export interface Listed {
+  metadata: { name: string; finalizers?: string[] };
+  status?: { phase?: string };
+}
+
+/** @param user whom to ask as, by impersonation */
+export async function createScaleApi(config: KubeConfig, user?: string): Promise<ScaleApi> {
+  const credentials = await createCredentials(user === undefined ? config : impersonating(config, user));
+  const call: ScaleApi['call'] = async (method, path, body) => {
+    const { statusCode, body: answer } = await request(credentials.server + path, {
+      dispatcher: credentials.dispatcher,
+      method,
+      headers: {
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        ...(await credentials.headers()),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const gone = (method === 'DELETE' || method === 'PATCH') && statusCode === 404;
+    if (statusCode >= 300 && !gone) throw new Error(`${method} ${path}: ${statusCode} ${text.slice(0, 500)}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+  return {
+    call,
+    async count(path) {
+      const { metadata, items } = (await call('GET', `${path}?limit=1`)) as {
+        metadata: { remainingItemCount?: number };
+        items: unknown[];
+      };
+      return items.length + (metadata.remainingItemCount ?? 0);
+    },
+    list: async (path) => ((await call('GET', path)) as { items: Listed[] }).items,
+    close: () => credentials.close(),
+  };
+}
+
+export function impersonating(config: KubeConfig, user: string): KubeConfig {
+  const other = new KubeConfig();
+  other.loadFromString(config.exportConfig());
+  other.users = other.users.map((known) => ({ ...known, impersonateUser: user }));
+  return other;
+}
+
+/** Does it for all of them, some at a time. */
+export async function forAll<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<unknown>) {
+  const waiting = [...items];
+  const take = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, take));
+}

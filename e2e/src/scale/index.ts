@@ -1,0 +1,2 @@
+export { measureScale } from './measure.js';
+export type { ScaleReport } from './report.js';

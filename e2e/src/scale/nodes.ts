@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { eventually } from '../eventually.js';
+import { kwok } from './kwok.js';
+import { startProcess } from './processes.js';
+import { forAll, type ScaleApi } from './api.js';
+
+const NODES = '/api/v1/nodes';
+const NODE_COUNT = 10;
+const READY_WITHIN_MS = 60_000;
+
+/** Nodes that kwok plays: pods on them are Running and Ready at once, and use nothing. */
+export interface SimulatedNodes {
+  count: number;
+  /** What sends a pod there; nothing else tolerates being there. */
+  placement: { nodeSelector: Record<string, string>; tolerations: object[] };
+  remove(): Promise<void>;
+}
+
+interface NodesDeps {
+  api: ScaleApi;
+  config: KubeConfig;
+  /** Tells these nodes from those of another run. */
+  id: string;
+  folder: string;
+}
+
+export async function simulateNodes({ api, config, id, folder }: NodesDeps): Promise<SimulatedNodes> {
+  const { program, stages } = await kwok();
+  const label = 'e2e.uswarm.dev/simulated';
+  // Not among the artefacts: it is the key to the cluster.
+  const secrets = await mkdtemp(path.join(tmpdir(), 'uswarm-kwok-'));
+  const kubeconfig = path.join(secrets, 'kubeconfig');
+  await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
+  const process = startProcess({
+    command: program,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--config=${stages}`,
+      `--manage-nodes-with-label-selector=${label}=${id}`,
+      '--node-lease-duration-seconds=40',
+    ],
+    env: {},
+    logFile: path.join(folder, 'kwok.log'),
+  });
+  const names = Array.from({ length: NODE_COUNT }, (_, at) => `simulated-${id}-${at}`);
+  for (const name of names) {
+    await api.call('POST', NODES, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      // Not labelled with a system: what the cluster wants on every node of Linux has no business on these.
+      metadata: { name, labels: { [label]: id } },
+      spec: { taints: [{ key: label, value: id, effect: 'NoSchedule' }] },
+    });
+  }
+  const ready = async (): Promise<true | undefined> => {
+    const nodes = await api.list(`${NODES}?labelSelector=${encodeURIComponent(`${label}=${id}`)}`);
+    return nodes.every(isReady) && nodes.length === NODE_COUNT ? true : undefined;
+  };
+  await eventually('the simulated nodes are Ready', { withinMs: READY_WITHIN_MS }, ready);
+  return {
+    count: NODE_COUNT,
+    placement: {
+      nodeSelector: { [label]: id },
+      tolerations: [{ key: label, operator: 'Equal', value: id, effect: 'NoSchedule' }],
+    },
+    async remove() {
+      await forAll(names, NODE_COUNT, (name) => api.call('DELETE', `${NODES}/${name}`));
+      for (const name of names) await removePods(api, name);
+      await process.stop();
+      await rm(secrets, { recursive: true });
+    },
+  };
+}
+
+function isReady(node: object): boolean {
+  const { status } = node as { status?: { conditions?: { type: string; status: string }[] } };
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+}
+
+/** What the cluster itself put on every node, tainted or not; a node that is gone ends no pod. */
+async function removePods(api: ScaleApi, node: string): Promise<void> {
+  const pods = await api.list(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
+  for (const { metadata } of pods as { metadata: { name: string; namespace?: string } }[]) {
+    await api.call('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=0`);
+  }
+}

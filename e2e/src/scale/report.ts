@@ -1,0 +1,71 @@
+/** What one run found; times in seconds, memory in bytes, everything "per swarm" an average. */
+export interface ScaleReport {
+  swarms: number;
+  nodes: number;
+  /** Whether the cluster's own controllers may ask the API server as often as they like. */
+  limitsLifted: boolean;
+  processors: number;
+  seconds: {
+    created: number;
+    childrenMade: number;
+    ready: number;
+    gone: number;
+  };
+  /** Of each kind of child, and the pods and ReplicaSets below. */
+  objects: Record<string, number>;
+  perSwarm: {
+    syncs: number;
+    /** Finalizer, children, status. */
+    writes: number;
+    events: number;
+    reads: number | undefined;
+  };
+  /** Of the whole, until all were Ready: by the controller's own count, and by the API server's audit log. */
+  writes: { counted: number; audited: number | undefined; byResource: Record<string, number> };
+  refused: number | undefined;
+  /** Over some resync periods, by a controller that was started anew and remembers nothing. */
+  rest: { periods: number; resyncS: number; syncs: number; counted: number; audited: number | undefined };
+  processes: Record<'controller' | 'webhook', ProcessReport>;
+}
+
+export interface ProcessReport {
+  peak: number | undefined;
+  resting: number | undefined;
+  /** Seconds of a processor until all were Ready. */
+  cpu: number;
+}
+
+const seconds = (value: number): string => `${value.toFixed(1)} s`;
+const each = (value: number | undefined): string => (value === undefined ? '–' : value.toFixed(2));
+const mebibytes = (bytes: number | undefined): string =>
+  bytes === undefined ? '–' : `${Math.round(bytes / 1_048_576)} MiB`;
+
+/** As Markdown, for people and for the documentation. */
+export function scaleTable(report: ScaleReport): string {
+  const { swarms, nodes, limitsLifted, processors, perSwarm, processes, rest, writes } = report;
+  const limits = limitsLifted ? 'lifted' : 'default, 20 a second each';
+  const audited = (count: number | undefined): string => (count === undefined ? 'no audit log' : `${count}`);
+  const rows: [string, string][] = [
+    ["client limits of the cluster's own controllers", limits],
+    ['created', seconds(report.seconds.created)],
+    ['all children made', seconds(report.seconds.childrenMade)],
+    ['all Ready', seconds(report.seconds.ready)],
+    ['all gone after deletion', seconds(report.seconds.gone)],
+    ['syncs, each', each(perSwarm.syncs)],
+    ['writes of finalizer, children and status, each', each(perSwarm.writes)],
+    ['Events, each', each(perSwarm.events)],
+    ['reads, each', each(perSwarm.reads)],
+    ['writes in all: controller, audit log', `${writes.counted}, ${audited(writes.audited)}`],
+    ...(['controller', 'webhook'] as const).map((name): [string, string] => {
+      const { peak, resting, cpu } = processes[name];
+      return [`${name}: memory at most, at rest; CPU`, `${mebibytes(peak)}, ${mebibytes(resting)}; ${seconds(cpu)}`];
+    }),
+    [`syncs at rest, ${rest.periods} periods of ${rest.resyncS} s`, `${rest.syncs}`],
+    ['writes at rest: controller, audit log', `${rest.counted}, ${audited(rest.audited)}`],
+  ];
+  return [
+    `| ${swarms} UserSwarms on ${nodes} simulated nodes, ${processors} processors | |`,
+    '| --- | --- |',
+    ...rows.map(([what, value]) => `| ${what} | ${value} |`),
+  ].join('\n');
+}

@@ -1,0 +1,11 @@
+import { join } from 'node:path';
+import { repositoryRoot } from '../environment.mjs';
+import { withLock } from '../lock.mjs';
+
+/** Where runs leave what they found. */
+export const artifactsRoot = join(repositoryRoot, '.e2e');
+
+/** A checkout has one cluster: whoever uses it is alone. */
+export function withClusterLock(work) {
+  return withLock(work, { file: join(repositoryRoot, '.cache/e2e.lock'), what: 'uses the cluster' });
+}

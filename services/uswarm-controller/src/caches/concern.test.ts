@@ -1,0 +1,149 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { concernsChild, concernsPod } from './concern.js';
+
+type Concerns = (change: { before?: KubernetesObject; after?: KubernetesObject }) => boolean;
+type State = KubernetesObject | undefined;
+
+/** For each step from one state to the next, whether it concerns anybody. */
+const steps = (concerns: Concerns, ...states: readonly State[]): boolean[] =>
+  states.slice(1).map((after, at) => {
+    const before = states[at];
+    return concerns({ ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
+  });
+
+const deployment = (status?: object, metadata: object = {}, spec: object = {}): KubernetesObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'd', namespace: 'ns', uid: 'u', generation: 1, labels: { a: 'b' }, ...metadata },
+  spec: { replicas: 1, ...spec },
+  ...(status === undefined ? {} : { status }),
+});
+const condition = (type: string, status: string, reason = type, message = ''): object => ({
+  type,
+  status,
+  reason,
+  message,
+  lastUpdateTime: `${type} ${status} ${reason}`,
+});
+const REVISED = { annotations: { 'deployment.kubernetes.io/revision': '1' } };
+const begun = { observedGeneration: 1, conditions: [condition('Progressing', 'True', 'NewReplicaSetCreated')] };
+const scaled = {
+  observedGeneration: 1,
+  replicas: 1,
+  updatedReplicas: 1,
+  unavailableReplicas: 1,
+  conditions: [condition('Available', 'False'), condition('Progressing', 'True', 'ReplicaSetUpdated')],
+};
+const available = {
+  observedGeneration: 1,
+  replicas: 1,
+  updatedReplicas: 1,
+  readyReplicas: 1,
+  availableReplicas: 1,
+  conditions: [condition('Available', 'True'), condition('Progressing', 'True', 'NewReplicaSetAvailable')],
+};
+
+describe('a child that changes', () => {
+  it('is worth one sync while its Deployment comes up, when it is up', () => {
+    const life = [
+      deployment(),
+      deployment(undefined, REVISED),
+      deployment(begun, REVISED),
+      deployment(scaled, REVISED),
+    ];
+    expect(steps(concernsChild, ...life, deployment(available, REVISED))).toEqual([false, false, false, true]);
+  });
+
+  it('is worth one when it comes, goes, begins to go, or is another one', () => {
+    const going = deployment(available, { deletionTimestamp: 'now' });
+    const life = [undefined, deployment(available), going, undefined];
+    expect(steps(concernsChild, ...life)).toEqual([true, true, true]);
+    expect(steps(concernsChild, deployment(), deployment(undefined, { uid: 'v' }))).toEqual([true]);
+  });
+
+  it.each([
+    ['is not available any more', { ...available, readyReplicas: 0 }],
+    ['is available as it was before the last change only', { ...available, observedGeneration: 0 }],
+    ['may not have its pod', { ...available, conditions: [condition('ReplicaFailure', 'True')] }],
+    ['takes too long', { ...available, conditions: [condition('Progressing', 'False', 'ProgressDeadlineExceeded')] }],
+  ])('is worth one when it %s', (_what, status) => {
+    expect(steps(concernsChild, deployment(available), deployment(status))).toEqual([true]);
+  });
+
+  it('is worth one when what is wrong with it is something else', () => {
+    const failing = (message: string): KubernetesObject =>
+      deployment({ ...scaled, conditions: [condition('ReplicaFailure', 'True', 'FailedCreate', message)] });
+    expect(steps(concernsChild, failing('quota'), failing('quota'), failing('forbidden'))).toEqual([false, true]);
+  });
+
+  it.each([
+    ['label', { labels: { a: 'c' } }, {}],
+    ['annotation', { annotations: { c: 'd' } }, {}],
+    ['owner', { ownerReferences: [] }, {}],
+    ['field', {}, { replicas: 2 }],
+  ])('is worth one when somebody changes a %s', (_what, metadata, spec) => {
+    expect(steps(concernsChild, deployment(available), deployment(available, metadata, spec))).toEqual([true]);
+  });
+
+  it('of another kind is looked at as a whole', () => {
+    const service = (status: object): KubernetesObject => ({ ...deployment(status), kind: 'Service' });
+    expect(steps(concernsChild, service({}), service({}), service({ conditions: [{}] }))).toEqual([false, true]);
+  });
+});
+
+const pod = (status: object, metadata: object = {}): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'ns', ...metadata },
+  status,
+});
+const container = (fields: object): object => ({
+  phase: 'Pending',
+  containerStatuses: [{ name: 'agent-runtime', ready: false, restartCount: 0, ...fields }],
+});
+const waiting = (reason: string, message?: string): object => container({ state: { waiting: { reason, message } } });
+const unschedulable = (message: string): object => ({
+  conditions: [condition('PodScheduled', 'False', 'Unschedulable', message)],
+});
+const running = { state: { running: {} } };
+
+describe('a pod that changes', () => {
+  it('is worth no sync as long as it comes up, runs and goes as it should', () => {
+    const life = [
+      undefined,
+      pod({ phase: 'Pending' }),
+      pod({ phase: 'Pending', conditions: [condition('PodScheduled', 'True')] }),
+      pod(waiting('ContainerCreating')),
+      pod(container(running)),
+      pod({ ...container({ ...running, ready: true }), phase: 'Running' }),
+      pod(container({ state: { terminated: { exitCode: 0 } } }), { deletionTimestamp: 'now' }),
+      undefined,
+    ];
+    expect(steps(concernsPod, ...life).filter(Boolean)).toEqual([]);
+  });
+
+  it.each([
+    ['no node takes it', unschedulable('no room'), unschedulable('no room at all')],
+    ['its image cannot be pulled', waiting('ErrImagePull'), waiting('ImagePullBackOff')],
+    ['it ended', container({ state: { terminated: { exitCode: 1 } } }), container({ restartCount: 1, ...running })],
+    [
+      'it was restarted',
+      container({ restartCount: 1, lastState: { terminated: { reason: 'OOMKilled' } }, ...running }),
+      container({ restartCount: 2, lastState: { terminated: { reason: 'OOMKilled' } }, ...running }),
+    ],
+    ['it failed', { phase: 'Failed', reason: 'Evicted' }, { phase: 'Failed', reason: 'Other' }],
+    [
+      'a container that comes first fails',
+      { initContainerStatuses: [{ name: 'first', state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
+      { initContainerStatuses: [{ name: 'first', restartCount: 3 }] },
+    ],
+  ])('is worth one when %s, when that becomes another cause, and when it is over', (_what, trouble, other) => {
+    const well = pod(container({ ...running, ready: true }));
+    expect(steps(concernsPod, well, pod(trouble), pod(trouble), pod(other), well)).toEqual([true, false, true, true]);
+  });
+
+  it('is worth one when it goes with its cause', () => {
+    expect(steps(concernsPod, pod(waiting('ErrImagePull')), undefined)).toEqual([true]);
+  });
+});

@@ -1,0 +1,99 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import type { Change } from '@uswarm/kube-client';
+import { canonical } from '../canonical.js';
+
+// Much of what changes in a Deployment and its pod while they start as they should is nobody's concern:
+// five of six syncs because of it would find nothing to do. What is left out here shows at the next sync
+// or resync all the same.
+
+/** Whether a child changed in more than how far its own controller has come. */
+export const concernsChild = ({ before, after }: Change): boolean => childConcern(before) !== childConcern(after);
+
+/** Whether a pod shows another cause than before for not being Ready. */
+export const concernsPod = ({ before, after }: Change): boolean => podConcern(before) !== podConcern(after);
+
+/** Written by the Deployment's own controller. */
+const ROLLOUT_ANNOTATION = 'deployment.kubernetes.io/revision';
+
+function childConcern(child: KubernetesObject | undefined): string | undefined {
+  if (child === undefined) return undefined;
+  const { metadata, status, ...fields } = child;
+  const { annotations = {}, deletionTimestamp, finalizers, labels, ownerReferences, uid } = metadata;
+  const { [ROLLOUT_ANNOTATION]: _revision, ...others } = annotations;
+  const kept = { annotations: others, deletionTimestamp, finalizers, labels, ownerReferences, uid };
+  return canonical({ ...fields, metadata: kept, status: child.kind === 'Deployment' ? standing(child) : status });
+}
+
+interface StatusCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+}
+
+interface DeploymentStatus {
+  observedGeneration?: number;
+  updatedReplicas?: number;
+  readyReplicas?: number;
+  conditions?: StatusCondition[];
+}
+
+/** Whether it is available as last written, and what it says that it cannot do. */
+function standing({ metadata, status }: KubernetesObject): object {
+  const {
+    conditions = [],
+    observedGeneration = 0,
+    readyReplicas = 0,
+    updatedReplicas = 0,
+  } = (status ?? {}) as DeploymentStatus;
+  const seen = observedGeneration >= ((metadata as { generation?: number }).generation ?? 0);
+  const failing = conditions.filter(({ type, status: is }) => is === (type === 'ReplicaFailure' ? 'True' : 'False'));
+  return {
+    available: seen && updatedReplicas >= 1 && readyReplicas >= 1,
+    failing: failing
+      .filter(({ type }) => type !== 'Available')
+      .map(({ message, reason, type }) => ({ message, reason, type })),
+  };
+}
+
+interface PodStatus {
+  phase?: string;
+  reason?: string;
+  message?: string;
+  conditions?: StatusCondition[];
+  initContainerStatuses?: ContainerStatus[];
+  containerStatuses?: ContainerStatus[];
+}
+
+interface ContainerStatus {
+  name: string;
+  ready?: boolean;
+  restartCount?: number;
+  state?: { waiting?: { reason?: string; message?: string }; terminated?: object };
+  lastState?: { terminated?: object };
+}
+
+const ON_ITS_WAY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
+
+/** Empty for one that starts, runs or goes as it should, as for one that is not there. */
+function podConcern(pod: KubernetesObject | undefined): string {
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return '';
+  const status = (pod['status'] ?? {}) as PodStatus;
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status;
+  const troubles = [
+    ...conditions
+      .filter(({ type, status: is }) => type === 'PodScheduled' && is === 'False')
+      .map(({ message, reason }) => ({ message, reason })),
+    ...[...initContainerStatuses, ...containerStatuses].flatMap(troubleOf),
+    ...(status.phase === 'Failed' ? [{ reason: status.reason, message: status.message }] : []),
+  ];
+  return troubles.length === 0 ? '' : canonical(troubles);
+}
+
+function troubleOf({ lastState, name, ready = false, restartCount = 0, state = {} }: ContainerStatus): object[] {
+  const { terminated, waiting } = state;
+  const waits = waiting !== undefined && !ON_ITS_WAY.has(waiting.reason ?? '');
+  const ended = terminated ?? lastState?.terminated;
+  if (ready || (!waits && ended === undefined && restartCount === 0)) return [];
+  return [{ name, waiting: waits ? waiting : undefined, ended, restartCount }];
+}
