@@ -68,6 +68,13 @@ describe('the PrometheusRule', () => {
     expect([names.has('UswarmApiErrors'), names.has('UswarmSearchFailing')]).toEqual([false, false]);
   });
 
+  it('has no alert on figures of a controller that is not there', async () => {
+    const values = { ...on({ prometheusRule: { enabled: true } }), controller: { framework: 'metacontroller' } };
+    const { spec } = find(await render(values), 'PrometheusRule', 'uswarm');
+    expect((spec.groups as { name: string }[]).map(({ name }) => name)).not.toContain('uswarm-runtimes');
+    expect(JSON.stringify(spec)).not.toMatch(/uswarm_controller|uswarm_userswarms|uswarm-controller/);
+  });
+
   it('has no group without rules', async () => {
     const settings = { enabled: true, disabledAlerts: ['UswarmSearchFailing', 'UswarmSearchEngineFailing'] };
     const { spec } = find(await render(on({ prometheusRule: settings })), 'PrometheusRule', 'uswarm');

@@ -11,6 +11,7 @@ import {
 import { parseSigningKey, signInternalToken, signMcpToken } from '@uswarm/service-kit';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
+import { eventually } from '../test/eventually.js';
 import { storedRows } from '../test/stored.js';
 import {
   E2E_TOKEN,
@@ -267,5 +268,13 @@ describe('the internal API', () => {
 
   it('other paths are not found', async () => {
     expect(await refusal({ path: '/internal/v1/other', body: {} })).toBe('route_not_found');
+  });
+
+  it('is measured by what is asked', async () => {
+    const body = { workspace_ids: [home.workspaceId] };
+    await call({ path: INTERNAL_PATHS.subscriptions, body });
+    const labels = 'route="internalSubscriptions",method="POST",status="2xx"';
+    const counted = () => uswarm.metrics.getSingleMetricAsString('uswarm_http_request_duration_seconds');
+    expect(await eventually(counted, (text) => text.includes(labels))).toContain(labels);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from '@uswarm/service-kit';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
 import { startCuttableProxy } from '../../test/cuttable-proxy.js';
@@ -40,6 +41,29 @@ describe('connections', () => {
     });
     await expect(transaction).rejects.toThrow();
     expect(await pidOf(database)).toBeGreaterThan(0);
+  });
+
+  it('are counted, and who waits for one', async () => {
+    const registry = new Registry();
+    const measured = openDatabase({ url: testDatabase.url, maxConnections: 2, metrics: registry });
+    const used = (): Promise<string[]> =>
+      registry.metrics().then((text) => text.split('\n').filter((line) => line.startsWith('uswarm')));
+    const release = Promise.withResolvers<void>();
+    const held = [1, 2].map(() => measured.transaction().execute(() => release.promise));
+    const waiting = pidOf(measured);
+    const full = await eventually(used, (lines) => lines.includes('uswarm_database_waiting 1'));
+    expect(full).toEqual([
+      'uswarm_database_connections{state="idle"} 0',
+      'uswarm_database_connections{state="in_use"} 2',
+      'uswarm_database_connections_limit 2',
+      'uswarm_database_waiting 1',
+    ]);
+    release.resolve();
+    await Promise.all([...held, waiting]);
+    expect(await used()).toEqual(
+      expect.arrayContaining(['uswarm_database_connections{state="in_use"} 0', 'uswarm_database_waiting 0']),
+    );
+    await measured.destroy();
   });
 
   it('one that breaks while nobody uses it is replaced', async () => {

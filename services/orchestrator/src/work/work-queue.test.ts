@@ -104,6 +104,27 @@ describe('the work queue', () => {
     expect(ms).toBeLessThanOrEqual(most);
   });
 
+  it('counts how it went, and what it took over', async () => {
+    const store = listStore(['done', 'again', 'broken']);
+    const counted: string[] = [];
+    const metrics = {
+      handled: (kind: string, outcome: string) => void counted.push(`${kind} ${outcome}`),
+      takenOver: (kind: string) => void counted.push(`${kind} taken over`),
+    };
+    const claim = async (_kind: string, limit: number) =>
+      store.due.splice(0, limit).map((id) => ({ ...work(id), takenOver: id === 'again' }));
+    const handle = async ({ subjectId }: LeasedWork): Promise<WorkResult> => {
+      if (subjectId === 'broken') throw new Error('on purpose');
+      return subjectId === 'done' ? { done: true } : { againInMs: 1 };
+    };
+    start(store, handle, { store: { ...store, claim }, metrics });
+    await eventually(
+      () => counted,
+      (all) => all.length >= 4,
+    );
+    expect(counted.toSorted()).toEqual(['k again', 'k done', 'k failed', 'k taken over']);
+  });
+
   it('handles no more at once than it may, and all in the end', async () => {
     const store = listStore(['a', 'b', 'c', 'd', 'e']);
     let running = 0;

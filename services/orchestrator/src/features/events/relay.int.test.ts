@@ -63,8 +63,16 @@ describe('the relay', () => {
 
   it('publishes each event once, in seq order', async () => {
     const heard = await listen(3);
-    start();
+    const ages: number[] = [];
+    start({ metrics: { published: (seconds) => ages.push(seconds), failed: () => undefined } });
     expect(await published()).toBe(0);
+    expect(
+      await eventually(
+        () => ages.length,
+        (count) => count === 3 * PER_WORKSPACE,
+      ),
+    ).toBe(3 * PER_WORKSPACE);
+    for (const age of ages) expect(age).toBeGreaterThan(0);
     expect([...heard.values()]).toEqual([inOrder, inOrder, inOrder]);
   });
 
@@ -117,16 +125,18 @@ describe('the relay', () => {
     const heard = await listen(2);
     let away = true;
     let refusals = 0;
+    let failures = 0;
     const publish: RelayDeps['publish'] = async (envelope) => {
       if (!away) return bus.publish(envelope);
       refusals += 1;
       return false;
     };
-    start({ publish });
+    start({ publish, metrics: { published: () => undefined, failed: () => (failures += 1) } });
     await eventually(
       () => refusals,
       (count) => count >= 2,
     );
+    expect(failures).toBeGreaterThan(0);
     expect(await unpublished()).toBe(2 * PER_WORKSPACE);
     away = false;
     expect(await published()).toBe(0);
