@@ -122,13 +122,9 @@ export const UserSwarmStatus = z
       .max(64)
       .optional()
       .meta({ description: 'The revision of the platform that the pod was made with; absent where there is none.' }),
-    pendingRevision: z
-      .string()
-      .max(64)
-      .optional()
-      .meta({
-        description: 'The revision of the platform that the pod waits for; absent where it has the present one.',
-      }),
+    pendingRevision: z.string().max(64).optional().meta({
+      description: 'The revision of the platform that the pod waits for; absent where it has the present one.',
+    }),
     conditions: z
       .array(Condition)
       .max(16)
