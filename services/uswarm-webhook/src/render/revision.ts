@@ -23,9 +23,10 @@ export const revisionOf = (value: unknown): string =>
  * with a default must not look like a wish of every author.
  */
 export function specRevision({ userId, ...spec }: UserSwarmSpec): string {
-  const { userId: _same, ...defaults } = UserSwarmSpec.parse({ userId });
-  return revisionOf({ userId, ...(deviation({ ...spec, suspend: false }, defaults) as object) });
+  return revisionOf({ userId, ...(deviation({ ...spec, suspend: false }, DEFAULTS) as object) });
 }
+
+const { userId: _anyone, ...DEFAULTS } = UserSwarmSpec.parse({ userId: 'anyone' });
 
 /** The fields of `value`, sorted by name, that are not as in `usual`. */
 function deviation(value: unknown, usual: unknown): unknown {

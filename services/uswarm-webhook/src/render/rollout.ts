@@ -11,7 +11,7 @@ import { podProblem } from '../status/progress.js';
 import { deploymentOf, RUNTIME_CONTAINER } from './deployment.js';
 import { keptTemplate, ownAnnotations } from './kept-children.js';
 import { placeOf } from './place.js';
-import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
+import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
 // When a runtime that runs gets another pod template. docs/adr/0014-runtimes-change-when-idle.md
@@ -80,12 +80,13 @@ function mayChange({ request, spec, wanted, settings }: RolloutInput, deployment
   const { platformRevision, rolloutGate } = settings;
   const { annotations = {} } = deployment.metadata;
   const template = annotations[REVISION];
+  const { [SPEC_REVISION]: spoken = '', [REVISION]: next } = wanted.metadata.annotations ?? {};
   if (!rolloutGate || spec.suspend || isDeleting(request)) return true;
   // Where the platform is the same, a difference is what somebody did to this Deployment.
   if (template === undefined || annotations[PLATFORM_REVISION] === platformRevision) return true;
-  if (template === wanted.metadata.annotations?.[REVISION]) return true;
+  if (template === next) return true;
   // Its author wants it otherwise, and knows.
-  if ((annotations[SPEC_REVISION] ?? specRevision(spec)) !== specRevision(spec)) return true;
+  if ((annotations[SPEC_REVISION] ?? spoken) !== spoken) return true;
   return isForced(request, platformRevision) || hasNothingToLose(request, spec, deployment);
 }
 
@@ -102,7 +103,7 @@ function hasNothingToLose(request: SyncRequest, spec: UserSwarmSpec, deployment:
 
 /** The same template once more. */
 function keep(
-  { request, spec }: RolloutInput,
+  { request, spec, wanted }: RolloutInput,
   deployment: Deployment,
 ): { deployment: KubernetesObject; image: string | undefined } {
   const known = ownAnnotations(deployment);
@@ -110,7 +111,8 @@ function keep(
   const { template } = (deployment.spec ?? {}) as { template?: unknown };
   const kept = recorded ?? keptTemplate(template);
   // A release that had no gate did not write down for which specification it rendered.
-  const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? specRevision(spec) };
+  const spoken = wanted.metadata.annotations?.[SPEC_REVISION] ?? '';
+  const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? spoken };
   return {
     deployment: deploymentOf(placeOf(request.parent, spec), { template: kept, annotations, pods: 1 }),
     image: imageOf(kept),
