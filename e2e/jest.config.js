@@ -1,4 +1,4 @@
-// Tests on a real cluster; `npm run e2e` sets the variables that they read. Four projects, run one
+// Tests on a real cluster; `npm run e2e` sets the variables that they read. Projects, run one
 // after the other: whoever brings a controller of their own must be done before the release comes.
 import { dirname } from 'node:path';
 import base from '../jest.config.js';
@@ -24,7 +24,7 @@ export default {
       ...project,
       displayName: 'cluster',
       testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/platform/', '<rootDir>/e2e/scale/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/(platform|scale|uninstall)/'],
     },
     // The same, with so much to do for the cluster that nothing else may be measured beside it.
     { ...project, displayName: 'scale', testMatch: ['<rootDir>/e2e/scale/**/*.e2e.test.ts'] },
@@ -40,6 +40,12 @@ export default {
       ...platform,
       displayName: 'disruptive',
       testMatch: ['<rootDir>/e2e/platform/**/*.serial.e2e.test.ts'],
+    },
+    // Removes the release and installs it again: last, for what it had stored goes with it.
+    {
+      ...platform,
+      displayName: 'uninstall',
+      testMatch: ['<rootDir>/e2e/uninstall/**/*.e2e.test.ts'],
     },
   ],
   testTimeout: 120_000,

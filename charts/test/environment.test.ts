@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
-import { MigrationConfig, objectSettings, readConfig } from '../../services/orchestrator/src/config.js';
+import { callKeys, MigrationConfig, objectSettings, readConfig } from '../../services/orchestrator/src/config.js';
 import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
 import { loadSearchConfig } from '../../services/searxng-client/src/config.js';
 import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
@@ -24,7 +24,9 @@ import { merge } from './value-paths.js';
 // place, goes through each service's own configuration.
 
 const FULL = merge(evaluation, {
-  secrets: { mcpSigning: { previousKey: 'cursor-key' } },
+  secrets: { mcpSigning: { previousKey: 'cursor-key' }, callKey: { previousPrivateKey: 'call-private-key' } },
+  rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, maxFailures: 1 },
+  start: { maxConcurrent: 0 },
   oidc: {
     issuers: [
       {
@@ -192,6 +194,12 @@ describe('the orchestrator', () => {
     );
   });
 
+  it('signs calls with the key whose public half runtimes get, and knows the one before in a rotation', () => {
+    expect(
+      [minimal, full].map((manifests) => callKeys(readConfig(environment(manifests, 'orchestrator'))).length),
+    ).toEqual([1, 2]);
+  });
+
   it('migrates the database that it uses', () => {
     const { DATABASE_URL: url } = loadConfig(MigrationConfig, environment(minimal, 'orchestrator', 'migrations'));
     expect(url).toBe(readConfig(environment(minimal, 'orchestrator')).DATABASE_URL);
@@ -222,10 +230,11 @@ describe('the webhook', () => {
     expect({ port, database }).toEqual({ port: 8080, database: undefined });
     expect(settings).toMatchObject({
       image: `${REGISTRY}/uswarm/agent-runtime:0.1.0`,
-      orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
+      orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
       mcpEndpoint: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
       stores: [],
+      rolloutGate: true,
       pods: { imagePullPolicy: 'IfNotPresent', resources: { requests: { cpu: '50m', memory: '96Mi' } } },
       policy: { runtimeNamespaces: new Set(['userswarms']), sharedEnvSecrets: new Set(['uswarm-model-env']) },
     });
@@ -279,6 +288,16 @@ it('the controller calls the webhook, shows its token, and watches the allowed n
     LEASE_NAMESPACE: 'backend',
     LEASE_NAME: 'uswarm-controller',
     EVENTS_NAMESPACE: 'default',
+    ROLLOUT_MAX_CONCURRENT: 2,
+    ROLLOUT_DEADLINE_S: 3_600,
+    ROLLOUT_MAX_FAILURES: 1,
+    START_MAX_CONCURRENT: 0,
+  });
+  expect(loadControllerConfig(environment(minimal, 'controller'))).toMatchObject({
+    ROLLOUT_MAX_CONCURRENT: 5,
+    ROLLOUT_DEADLINE_S: 86_400,
+    ROLLOUT_MAX_FAILURES: 3,
+    START_MAX_CONCURRENT: 100,
   });
 });
 

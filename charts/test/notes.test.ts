@@ -47,9 +47,28 @@ describe('what helm prints after an installation', () => {
     expect(await notes(external)).not.toContain(warning);
   });
 
+  it('tells how to see whether a Gateway took the HTTPRoute, and what it cannot do for polling clients', async () => {
+    const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] };
+    const text = await notes({ ...external, httpRoute });
+    expect(text).toContain('curl https://api.example.com/v1/health');
+    expect(text).toContain('kubectl -n backend get httproute uswarm ');
+    expect(text).not.toContain('port-forward');
+    const polling = 'An HTTPRoute cannot keep a polling client at one gateway';
+    expect(text).not.toContain(polling);
+    expect(await notes({ ...external, httpRoute, gateway: { replicas: 2 } })).toContain(polling);
+    const sockets = { replicas: 2, transports: ['websocket'] };
+    expect(await notes({ ...external, httpRoute, gateway: sockets })).not.toContain(polling);
+  });
+
   it('warns of what production must not have', async () => {
-    const text = await notes({ ...external, nonProduction: { e2eBypass: true }, signature: { mode: 'off' } });
+    const text = await notes({
+      ...external,
+      nonProduction: { e2eBypass: true },
+      signature: { mode: 'off' },
+      networkPolicy: { enabled: false },
+    });
     expect(text).toContain('NOT FOR PRODUCTION: nonProduction.e2eBypass is set.');
     expect(text).toContain("Requests are not checked for the app's signature");
+    expect(text).toContain('networkPolicy.enabled=false');
   });
 });

@@ -34,6 +34,8 @@ const CHILDREN = [
   'pods: list watch',
 ];
 
+const DRAINED = ['serviceaccounts: list delete', 'services: list delete', 'deployments.apps: list delete'];
+
 describe('rights', () => {
   it('are exactly these', () => {
     const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')];
@@ -52,6 +54,12 @@ describe('rights', () => {
       'default/uswarm-controller-events': ['events: create patch'],
       'userswarms/uswarm-controller-children': CHILDREN,
       'team-a/uswarm-controller-children': CHILDREN,
+      // Hooks: only there while the release is being removed.
+      '*/uswarm-drain': ['userswarms.uswarm.dev: get list patch delete', 'namespaces[userswarms,team-a]: get'],
+      'backend/uswarm-drain-flag': ['configmaps[uswarm-drain]: get'],
+      'backend/uswarm-orchestrator-drain-flag': ['configmaps[uswarm-drain]: get'],
+      'userswarms/uswarm-drain-children': DRAINED,
+      'team-a/uswarm-drain-children': DRAINED,
     });
   });
 
@@ -67,7 +75,7 @@ describe('rights', () => {
       expect(subjects).toEqual([
         {
           kind: 'ServiceAccount',
-          name: roleRef.name.startsWith('uswarm-orchestrator') ? 'uswarm-orchestrator' : 'uswarm-controller',
+          name: /^uswarm-(orchestrator|controller|drain)/.exec(roleRef.name)![0],
           namespace: 'backend',
         },
       ]);

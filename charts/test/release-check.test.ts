@@ -32,7 +32,10 @@ function json(response: ServerResponse, body: object): void {
 }
 
 /** Runs the program with every part at one server. */
-async function check(changed: Record<string, Answer> = {}): Promise<{ code: number; lines: string[] }> {
+async function check(
+  changed: Record<string, Answer> = {},
+  more: Record<string, string> = {},
+): Promise<{ code: number; lines: string[] }> {
   const all = { ...answers, ...changed };
   const listening = createServer((request, response) => {
     const answer = all[request.url ?? ''];
@@ -48,7 +51,7 @@ async function check(changed: Record<string, Answer> = {}): Promise<{ code: numb
   expect(parts).toEqual(['ORCHESTRATOR_URL', 'GATEWAY_URL', 'WEBHOOK_URL', 'TOOL_URL', 'SEARCH_URL']);
   const urls = parts.map((name) => [name, `${base}/${name.replace('_URL', '').toLowerCase()}`]);
   return new Promise((resolve) => {
-    const environment = { ...Object.fromEntries(urls), SYNC_TOKEN, DEADLINE_MS: '0' };
+    const environment = { ...Object.fromEntries(urls), SYNC_TOKEN, DEADLINE_MS: '0', ...more };
     execFile(process.execPath, args, { env: environment }, (error, stdout) => {
       resolve({ code: Number(error?.code ?? 0), lines: stdout.trim().split('\n') });
     });
@@ -84,6 +87,26 @@ describe('helm test', () => {
     const { code, lines } = await check(changed);
     expect(failing(lines)).toEqual([`FAILED  ${line}`]);
     expect(code).toBe(1);
+  });
+
+  it('sees that nothing enforces the NetworkPolicies', async () => {
+    const open = createServer();
+    await new Promise<void>((resolve) => open.listen(0, '127.0.0.1', resolve));
+    const { port } = open.address() as AddressInfo;
+    const there = { CLOSED_ADDRESS: `127.0.0.1:${port}` };
+    const { code, lines } = await check({}, there);
+    expect(failing(lines)).toEqual([expect.stringContaining('the network refuses what no policy allows: 127.0.0.1:')]);
+    expect(code).toBe(1);
+    server?.close();
+    await new Promise((resolve) => open.close(resolve));
+    expect(failing((await check({}, there)).lines)).toEqual([]);
+  });
+
+  it('looks for that unless the policies are switched off', async () => {
+    const closed = async (values: object): Promise<unknown> =>
+      container(await render(values), 'uswarm-test', 'test').env!.find(({ name }) => name === 'CLOSED_ADDRESS')?.value;
+    expect(await closed(evaluation)).toBe('uswarm-orchestrator.backend.svc.cluster.local:8082');
+    expect(await closed({ ...evaluation, networkPolicy: { enabled: false } })).toBeUndefined();
   });
 
   it('sees a webhook that answers anybody, and one that renders nothing', async () => {

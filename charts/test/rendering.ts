@@ -90,7 +90,7 @@ export async function render(values: object, options: RenderOptions = {}): Promi
   return parseManifests(await helm(['template'], values, options));
 }
 
-function parseManifests(text: string): Manifest[] {
+export function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
     const manifest = document.toJS() as Manifest | null;
@@ -126,6 +126,8 @@ export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[]
 /** Every pod that the release starts: of Deployments, and of hooks. */
 export interface PodTemplate {
   owner: string;
+  /** When helm runs it, if it is no lasting part of the release. */
+  hook: string | undefined;
   labels: Record<string, string>;
   annotations: Record<string, string>;
   // oxlint-disable-next-line typescript/no-explicit-any
@@ -137,7 +139,8 @@ export function podTemplates(manifests: readonly Manifest[]): PodTemplate[] {
     const template = manifest.kind === 'Pod' ? manifest : manifest['spec']?.template;
     if (template?.spec?.containers === undefined) return [];
     const { labels = {}, annotations = {} } = template.metadata;
-    return [{ owner: manifest.metadata.name, labels, annotations, spec: template.spec }];
+    const hook = manifest.metadata.annotations?.['helm.sh/hook'];
+    return [{ owner: manifest.metadata.name, hook, labels, annotations, spec: template.spec }];
   });
 }
 

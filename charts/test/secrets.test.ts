@@ -67,6 +67,16 @@ describe('secrets by reference', () => {
     expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY_PREVIOUS', ...from('old') });
   });
 
+  it('let two call keys be live during a rotation, the one before in the orchestrator alone', async () => {
+    const callKey = { existingSecret: 'call', privateKey: 'new', publicKey: 'new.pub', previousPrivateKey: 'old' };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, callKey } });
+    const env = (name: string) => find(manifests, 'Deployment', name)['spec'].template.spec.containers[0].env;
+    const from = (key: string): object => ({ valueFrom: { secretKeyRef: { name: 'call', key } } });
+    expect(env('uswarm-orchestrator')).toContainEqual({ name: 'CALL_PRIVATE_KEY', ...from('new') });
+    expect(env('uswarm-orchestrator')).toContainEqual({ name: 'CALL_PRIVATE_KEY_PREVIOUS', ...from('old') });
+    expect(env('uswarm-webhook')).toContainEqual({ name: 'USWARM_CALL_PUBLIC_KEY', ...from('new.pub') });
+  });
+
   it('are never literals in what is rendered', async () => {
     const literals = podTemplates(await render(evaluation)).flatMap((pod) =>
       containersOf(pod).flatMap(({ env = [] }) =>

@@ -27,6 +27,20 @@ describe('images', () => {
     });
   });
 
+  it('come all from one mirror, where there is one', async () => {
+    const mirror = 'mirror.example.com/all';
+    const manifests = await render({ ...evaluation, images: { mirror } });
+    const images = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
+    expect(images.filter((image) => !image.startsWith(`${mirror}/`))).toEqual([]);
+    expect(images).toContain(`${mirror}/library/postgres:18.4`);
+    const { env } = container(manifests, 'uswarm-webhook', 'webhook');
+    expect(env!.find(({ name }) => name === 'SVC_AGENT_RUNTIME_IMAGE')!.value).toMatch(
+      `${mirror}/uswarm/agent-runtime:`,
+    );
+    // What a UserSwarm may name is there too.
+    expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].imagePrefixes).toBe(`${mirror}/uswarm/agent-runtime`);
+  });
+
   it('can each be replaced, also by digest', async () => {
     const image = { registry: 'r.example.com', repository: 'a/b', tag: '1', digest, pullPolicy: 'Never' };
     const manifests = await render({
@@ -84,7 +98,7 @@ describe('settings of pods', () => {
         extraEnv: [{ name: 'TZ', value: 'CET' }],
       },
     });
-    for (const { owner, labels, annotations, spec } of podTemplates(manifests)) {
+    for (const { owner, hook, labels, annotations, spec } of podTemplates(manifests)) {
       if (owner === 'uswarm-test') continue;
       const mine = owner === 'uswarm-realtime-gateway';
       expect(labels).toMatchObject({ team: mine ? 'g' : 'a', tier: 'b' });
@@ -95,7 +109,7 @@ describe('settings of pods', () => {
         priorityClassName: 'high',
       });
       expect(spec.containers[0].env).toContainEqual({ name: 'TZ', value: mine ? 'CET' : 'UTC' });
-      if (owner === 'searxng') continue;
+      if (owner === 'searxng' || hook !== undefined) continue;
       expect(spec.containers[0].env).toContainEqual({ name: 'LOG_LEVEL', value: mine ? 'debug' : 'warn' });
     }
   });
@@ -125,7 +139,7 @@ describe('settings of pods', () => {
 it('a private certificate authority reaches every service that calls out', async () => {
   const folder = '/etc/uswarm/trusted-ca';
   // They call the API server, whose authority comes with their token; SearXNG is not of this project.
-  const inside = new Set(['uswarm-controller', 'uswarm-test', 'searxng']);
+  const inside = new Set(['uswarm-controller', 'searxng']);
   const values = [
     { existingConfigMap: 'ca', key: 'root.pem' },
     { existingSecret: 'ca', key: 'root.pem' },
@@ -135,7 +149,7 @@ it('a private certificate authority reaches every service that calls out', async
     const items = [{ key: 'root.pem', path: 'root.pem' }];
     const source =
       'existingSecret' in trustedCA ? { secret: { secretName: 'ca', items } } : { configMap: { name: 'ca', items } };
-    const calling = podTemplates(manifests).filter(({ owner }) => !inside.has(owner));
+    const calling = podTemplates(manifests).filter(({ owner, hook }) => !inside.has(owner) && hook === undefined);
     expect(calling.map(({ owner }) => owner).toSorted()).toEqual(
       ['orchestrator', 'realtime-gateway', 'searxng-client', 'webhook'].map(parts),
     );
@@ -159,8 +173,10 @@ describe('files that people upload', () => {
 
   it('need one as soon as there is a second replica to share them with', async () => {
     const two = { ...evaluation, orchestrator: { replicas: 2 } };
-    expect(await refusal(two)).toMatch(/^Not set: objectStorage\.bucket; with orchestrator\.replicas above 1 .*\.$/m);
+    expect(await refusal(two)).toMatch(/^Not set: objectStorage\.bucket; with orchestrator\.replicas above 1, .*\.$/m);
     await expect(render({ ...two, objectStorage: { bucket: 'files' } })).resolves.not.toEqual([]);
+    const scaled = { ...evaluation, orchestrator: { autoscaling: { enabled: true } } };
+    expect(await refusal(scaled)).toMatch(/^Not set: objectStorage\.bucket; .* orchestrator\.autoscaling, .*\.$/m);
   });
 });
 
@@ -178,45 +194,5 @@ describe('the end-to-end bypass', () => {
       name: 'E2E_TOKEN',
       valueFrom: { secretKeyRef: { name: 'uswarm-evaluation', key: 'e2e-token' } },
     });
-  });
-});
-
-describe('the Ingress', () => {
-  const ingress = { enabled: true, host: 'api.example.com', className: 'nginx', tls: { secretName: 'api-tls' } };
-
-  it('is made on request only, and never for every host', async () => {
-    const without = await render(evaluation);
-    expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
-    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^Not set: ingress\.host; .*\.$/);
-  });
-
-  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
-    const manifests = await render({ ...evaluation, ingress });
-    const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
-    expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
-      ingressClassName: 'nginx',
-      tls: [{ hosts: ['api.example.com'], secretName: 'api-tls' }],
-      rules: [
-        {
-          host: 'api.example.com',
-          http: {
-            paths: [
-              { path: '/v1', pathType: 'Prefix', backend: service('uswarm-orchestrator') },
-              { path: '/socket.io/', pathType: 'Prefix', backend: service('uswarm-realtime-gateway') },
-            ],
-          },
-        },
-      ],
-    });
-  });
-
-  it('keeps sockets open, polling clients with one gateway, and lets uploads through', async () => {
-    const annotations = (await render({ ...evaluation, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
-      .annotations!;
-    const nginx = (name: string): string | undefined => annotations[`nginx.ingress.kubernetes.io/${name}`];
-    expect(nginx('affinity')).toBe('cookie');
-    expect(Number(nginx('proxy-read-timeout'))).toBeGreaterThanOrEqual(3600);
-    expect(Number(nginx('proxy-send-timeout'))).toBeGreaterThanOrEqual(3600);
-    expect(nginx('proxy-body-size')).toBe('26m');
   });
 });

@@ -88,7 +88,8 @@ function otherValue(root: Schema, schema: Schema, current: unknown, serial: numb
     if (number(serial) <= (schema.maximum ?? Infinity)) return number(serial);
     return Number(current) === 1 ? 2 : Number(current) - 1;
   }
-  if (schema.type === 'string' || schema.anyOf !== undefined) return textFor(schema.pattern, serial);
+  if (schema.anyOf?.[0] !== undefined) return otherValue(root, resolve(root, schema.anyOf[0]), current, serial);
+  if (schema.type === 'string') return textFor(schema.pattern, serial);
   if (schema.type === 'array') return [itemOf(root, resolve(root, schema.items ?? {}), serial)];
   // Of resources, or a map with names of anybody's choice.
   const isQuantities = typeof current === 'object' && current !== null && 'memory' in current;
@@ -106,6 +107,8 @@ function itemOf(root: Schema, schema: Schema, serial: number): unknown {
 
 function textFor(pattern: string | undefined, serial: number): string {
   if (pattern?.includes('sha256')) return `sha256:${hex(serial)}`;
+  if (pattern?.includes(String.raw`/\d`)) return `10.${serial % 256}.0.0/16`;
   if (pattern?.includes('https?://')) return `https://${word(serial)}.example.com`;
+  if (pattern?.includes('(h|m|s|ms)')) return `${number(serial)}s`;
   return word(serial);
 }

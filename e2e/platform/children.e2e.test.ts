@@ -158,7 +158,7 @@ describe('the environment of a runtime', () => {
       USWARM_DEFAULT_MODEL: 'flash',
       USWARM_MCP_TOKEN: expect.any(String),
       SVC_MCP_ENDPOINT: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
-      SVC_ORCHESTRATOR_ENDPOINT: 'http://uswarm-orchestrator.backend.svc.cluster.local:8082',
+      SVC_ORCHESTRATOR_ENDPOINT: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
     });
   });
 

@@ -50,6 +50,7 @@ describe('a UserSwarm that is made and changed', () => {
       ['DependenciesReachable', 'True', metadata.generation],
       ['RuntimeAvailable', 'True', metadata.generation],
       ['Suspended', 'False', metadata.generation],
+      ['UpToDate', 'True', metadata.generation],
       ['Synced', 'True', metadata.generation],
     ]);
   });

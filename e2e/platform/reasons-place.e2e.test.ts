@@ -75,6 +75,7 @@ it('NamespaceMissing when the namespace has gone, until it and its rights are ba
   await session.ready(name);
   const roles = await session.api.list('Role', { namespace: VANISHING_NAMESPACE });
   const bindings = await session.api.list('RoleBinding', { namespace: VANISHING_NAMESPACE });
+  const policies = await session.api.list('NetworkPolicy', { namespace: VANISHING_NAMESPACE });
   const { metadata: namespace } = await session.api.get('Namespace', { name: VANISHING_NAMESPACE });
   await session.api.delete('Namespace', { name: VANISHING_NAMESPACE });
   const missing = await session.shows(name, 'Progressing', 'NamespaceMissing');
@@ -92,6 +93,7 @@ it('NamespaceMissing when the namespace has gone, until it and its rights are ba
   for (const [kind, objects] of [
     ['Role', roles],
     ['RoleBinding', bindings],
+    ['NetworkPolicy', policies],
   ] as const) {
     for (const { metadata, ...rest } of objects) {
       const { annotations, labels, name: own } = metadata!;

@@ -1,3 +1,4 @@
+export * from './audit.js';
 export * from './certificates.js';
 export * from './conditions.js';
 export * from './edge.js';
@@ -5,6 +6,7 @@ export * from './eventually.js';
 export * from './fixtures.js';
 export * from './kinds.js';
 export * from './kube-api.js';
+export * from './metrics.js';
 export * from './people.js';
 export * from './pods.js';
 export * from './port-forward.js';

@@ -24,6 +24,10 @@ export interface Selection {
   labelSelector?: string;
   fieldSelector?: string;
 }
+export interface Write {
+  /** Asked of admission alone, and never stored. */
+  dryRun?: boolean;
+}
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
 /** The API server, with objects as plain JSON: what is compared and searched is what is stored. */
@@ -33,7 +37,7 @@ export interface KubeApi {
   find<K extends Kind>(kind: K, place: Place): Promise<Kinds[K] | undefined>;
   get<K extends Kind>(kind: K, place: Place): Promise<Kinds[K]>;
   list<K extends Kind>(kind: K, selection?: Selection): Promise<Kinds[K][]>;
-  create<K extends Kind>(kind: K, object: object): Promise<Kinds[K]>;
+  create<K extends Kind>(kind: K, object: object, how?: Write): Promise<Kinds[K]>;
   /** Merge patch. */
   merge<K extends Kind>(kind: K, place: Place, patch: object): Promise<Kinds[K]>;
   /** Returns whether there was one. */
@@ -105,10 +109,11 @@ export function createKubeApi(config: KubeConfig): KubeApi {
       // The server leaves both out of the entries of a list.
       return items.map((item) => ({ apiVersion: apiVersionOf(kind), kind, ...item }));
     },
-    create: (kind, object) => {
+    create: (kind, object, { dryRun = false } = {}) => {
       const body = { apiVersion: apiVersionOf(kind), kind, ...object };
       const { namespace } = (object as { metadata: { namespace?: string } }).metadata;
-      return json(HttpMethod.POST, pathOf(kind, namespace === undefined ? {} : { namespace }), { body });
+      const path = pathOf(kind, namespace === undefined ? {} : { namespace });
+      return json(HttpMethod.POST, `${path}${dryRun ? '?dryRun=All' : ''}`, { body });
     },
     merge: (kind, place, patch) =>
       json(HttpMethod.PATCH, pathOf(kind, place), { body: patch, contentType: 'application/merge-patch+json' }),

@@ -45,20 +45,33 @@ export async function fromOutside(api: KubeApi, { edgePort }: Pick<Settings, 'ed
   };
 }
 
-/** A token of the issuer that runs in the cluster. */
-export async function issueToken(tools: Tools, email: string, name = 'Ada'): Promise<string> {
+/** The issuer that runs in the cluster, as long as it is open. */
+export async function openIssuer(
+  tools: Tools,
+): Promise<{ issue(email: string, name?: string): Promise<string>; close(): Promise<void> }> {
   const forwarded = await forwardPort(tools, NAMESPACE.oidc, 'deployment/oidc', 8080);
+  return {
+    async issue(email, name = 'Ada') {
+      const response = await fetch(`http://127.0.0.1:${forwarded.port}/dev/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email, name }),
+      });
+      const body = await response.text();
+      if (!response.ok) throw new Error(`the issuer says ${response.status}: ${body}`);
+      return (JSON.parse(body) as { id_token: string }).id_token;
+    },
+    close: () => forwarded.close(),
+  };
+}
+
+/** A token of the issuer that runs in the cluster. */
+export async function issueToken(tools: Tools, email: string): Promise<string> {
+  const issuer = await openIssuer(tools);
   try {
-    const response = await fetch(`http://127.0.0.1:${forwarded.port}/dev/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email, name }),
-    });
-    const body = await response.text();
-    if (!response.ok) throw new Error(`the issuer says ${response.status}: ${body}`);
-    return (JSON.parse(body) as { id_token: string }).id_token;
+    return await issuer.issue(email);
   } finally {
-    await forwarded.close();
+    await issuer.close();
   }
 }
 

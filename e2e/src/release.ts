@@ -1,10 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { EXTRA_RUNTIME_NAMESPACES, HOST, NAMESPACE, OIDC_ISSUER, RELEASE, SEARCH_UPSTREAM } from './fixtures.js';
 import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
 export const CHART = path.resolve(import.meta.dirname, '../../charts/uswarm');
+/** Of the release before; see e2e/fixtures. */
+export const PREVIOUS_CHART = path.resolve(import.meta.dirname, '../fixtures/previous-chart.tgz');
 
 /** Seconds; short, so that a test sees a runtime fall asleep, and longer than anything between two messages. */
 export const IDLE_SUSPEND_AFTER_S = 25;
@@ -19,7 +21,7 @@ interface ImageValues {
 }
 
 /** `<registry>/<repository>:<tag>` as the chart wants it. */
-function imageValues(reference: string): ImageValues {
+export function imageValues(reference: string): ImageValues {
   const match = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference);
   if (match === null) throw new Error(`"${reference}" is not <registry>/<repository>:<tag>`);
   const [, registry = '', repository = '', tag = ''] = match;
@@ -44,6 +46,9 @@ export function releaseValues(images: Images): object {
     controller: image('uswarm-controller'),
     searxngClient: image('searxng-client'),
     searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },
+    networkPolicy: {
+      searxng: { egressAllowRules: { inCluster: [{ ...inNamespace(NAMESPACE.search), ports: [8080] }] } },
+    },
     runtime: {
       ...image('agent-runtime'),
       // For the tests that want an image that is allowed and absent, or that is not a runtime at all.
@@ -56,6 +61,10 @@ export function releaseValues(images: Images): object {
     },
   };
 }
+
+const inNamespace = (name: string): object => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+});
 
 const unprivileged = { runAsUser: 65_532, runAsGroup: 65_532, fsGroup: 65_532 };
 
@@ -104,15 +113,38 @@ export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<v
   );
 }
 
-/** Changes some values of the installed release, and waits until it is rolled out. */
-export async function upgradeRelease({ settings, tools }: ReleaseDeps, changes: object): Promise<void> {
+/** Installs the release anew after a test has removed it. */
+export async function installRelease({ settings, tools }: ReleaseDeps, changes: object = {}): Promise<void> {
+  const values = ['-f', valuesFile(settings), '-f', '-'];
+  await tools.helm(['install', RELEASE, CHART, '-n', NAMESPACE.release, ...values, '--wait', '--timeout', '5m'], {
+    input: JSON.stringify(changes),
+    timeoutMs: 330_000,
+  });
+}
+
+/** @returns what helm said, with the log of the drain. */
+export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promise<string> {
+  const { stdout, stderr } = await tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release], { timeoutMs: 400_000 });
+  const command = `$ helm uninstall ${RELEASE} -n ${NAMESPACE.release}`;
+  await appendFile(path.join(settings.artifacts, 'helm-uninstall.txt'), `${command}\n${stdout}${stderr}\n`);
+  return stdout + stderr;
+}
+
+/** Changes some values of the installed release, or its chart, and waits until it is rolled out. */
+export async function upgradeRelease(
+  { settings, tools }: ReleaseDeps,
+  changes: object,
+  chart: string = CHART,
+): Promise<void> {
   await tools.helm(
     [
       'upgrade',
       RELEASE,
-      CHART,
+      chart,
       '-n',
       NAMESPACE.release,
+      // An older chart does not know all of our values.
+      ...(chart === CHART ? [] : ['--skip-schema-validation']),
       '-f',
       valuesFile(settings),
       '-f',

@@ -15,10 +15,10 @@ const Environment = z.object({
   E2E_IMAGES_FILE: z.string().min(1),
   /** On 127.0.0.1, where the edge's node port is mapped to. */
   E2E_EDGE_PORT: port.default(30_080),
+  /** What the API server writes down of its requests; clusters of our own have it. */
+  E2E_AUDIT_LOG: z.string().min(1).optional(),
   /** Folder for everything that explains a failure. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
-  /** What the API server writes down, where it can be read on this machine. */
-  E2E_AUDIT_LOG: z.string().optional(),
   /** Tests that take parts of the platform down may run. */
   E2E_DISRUPTIVE: flag.default(false),
 });
@@ -28,8 +28,8 @@ export interface Settings {
   context: string;
   images: Images;
   edgePort: number;
-  artifacts: string;
   auditLog: string | undefined;
+  artifacts: string;
   disruptive: boolean;
 }
 
@@ -41,8 +41,8 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     context: config.E2E_CONTEXT,
     images: Images.parse(JSON.parse(readFileSync(config.E2E_IMAGES_FILE, 'utf8'))),
     edgePort: config.E2E_EDGE_PORT,
-    artifacts: path.resolve(config.E2E_ARTIFACTS),
     auditLog: config.E2E_AUDIT_LOG,
+    artifacts: path.resolve(config.E2E_ARTIFACTS),
     disruptive: config.E2E_DISRUPTIVE,
   };
 }

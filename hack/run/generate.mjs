@@ -14,6 +14,13 @@ const generators = [
     args: ['dist/bin/generate.js'],
   },
   { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
+  // The last one: it needs Go.
+  {
+    what: 'README.md of the chart',
+    folder: 'packages/testkit',
+    command: nodeBinary,
+    args: ['dist/bin/chart-readme.js'],
+  },
 ];
 
 /** @returns the first exit code that is not 0. */

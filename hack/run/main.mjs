@@ -1,4 +1,5 @@
 import { build } from './build.mjs';
+import { chart } from './chart.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
@@ -20,7 +21,16 @@ const programs = {
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 
-const tasks = { test: runTests, e2e: runE2e, scale: runScale, generate, format: formatSources, images, build: () => 0 };
+const tasks = {
+  test: runTests,
+  e2e: runE2e,
+  scale: runScale,
+  generate,
+  format: formatSources,
+  images,
+  chart,
+  build: () => 0,
+};
 
 // These see to the build themselves (a failing type check is a result of theirs), or need none.
 const withoutBuild = new Set(['test', 'e2e', 'format']);

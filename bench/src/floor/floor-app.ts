@@ -48,9 +48,10 @@ async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], f
   let seq: number | undefined;
   let messages: Row[] = [];
   try {
-    for (const { text, values } of statements) {
+    for (const { values, ...statement } of statements) {
+      const { text } = statement;
       if (BEGIN.test(text)) held = await pool.connect();
-      const result = await (held ?? pool).query<Row>(text, fill(values, filling, seq));
+      const result = await (held ?? pool).query<Row>({ ...statement, values: fill(values, filling, seq) });
       if (END.test(text)) {
         held?.release();
         held = undefined;

@@ -9,6 +9,8 @@ export interface Recorder {
   url: string;
   /** The statements of all requests since the last call, in their order. */
   take(): SeenStatement[];
+  /** One of each text, of all that was seen. */
+  everyStatement(): SeenStatement[];
   close(): Promise<void>;
 }
 
@@ -24,6 +26,7 @@ export async function startRecorder(app: RequestListener): Promise<Recorder> {
   const requests = new AsyncLocalStorage<Recording>();
   const restore = watchQueries((statement) => requests.getStore()?.statements.push(statement));
   let recordings: Recording[] = [];
+  const every = new Map<string, SeenStatement>();
   const server = createServer((request, response) => {
     const recording: Recording = { statements: [] };
     recordings.push(recording);
@@ -34,9 +37,11 @@ export async function startRecorder(app: RequestListener): Promise<Recorder> {
     url: running.url,
     take() {
       const taken = recordings.flatMap(({ statements }) => statements);
+      for (const statement of taken) every.set(statement.text, statement);
       recordings = [];
       return taken;
     },
+    everyStatement: () => [...every.values()],
     async close() {
       await running.close();
       restore();
@@ -49,10 +54,9 @@ function watchQueries(seen: (statement: SeenStatement) => void): () => void {
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
   const { query } = prototype;
   prototype.query = function (this: unknown, ...parameters: unknown[]) {
-    const [text, values] = parameters;
-    const statement: SeenStatement = { text: String(text), values: Array.isArray(values) ? [...values] : [] };
+    const statement = statementOf(parameters);
     const answer = Reflect.apply(query, this, parameters);
-    if (typeof text !== 'string' || !(answer instanceof Promise)) return answer;
+    if (statement === undefined || !(answer instanceof Promise)) return answer;
     seen(statement);
     return answer.then((result: { rows?: unknown[] }) => {
       const seq = onlySeq(result.rows ?? []);
@@ -61,6 +65,14 @@ function watchQueries(seen: (statement: SeenStatement) => void): () => void {
     });
   };
   return () => void (prototype.query = query);
+}
+
+/** Of `query(text, values?)` and `query({ name, text, values })`. */
+function statementOf([query, given]: unknown[]): SeenStatement | undefined {
+  const { name, text, values }: Partial<pg.QueryConfig> =
+    typeof query === 'object' && query !== null ? query : { text: query as string, values: given as unknown[] };
+  if (typeof text !== 'string') return undefined;
+  return { ...(name === undefined ? {} : { name }), text, values: Array.isArray(values) ? [...values] : [] };
 }
 
 function onlySeq(rows: readonly unknown[]): number | undefined {

@@ -1,5 +1,7 @@
 /** A statement as it was seen, with what was known of its answer. */
 export interface SeenStatement {
+  /** Under which it was prepared. */
+  name?: string;
   text: string;
   values: readonly unknown[];
   /** The `seq` of its only row, where it has one. */
@@ -18,6 +20,7 @@ export type ValueTemplate =
 type TextPart = { text: string } | { blank: string };
 
 export interface StatementTemplate {
+  name?: string;
   text: string;
   values: ValueTemplate[];
 }
@@ -48,16 +51,17 @@ export function templateOf(seen: readonly SeenStatement[], known: Filling): Stat
   };
 
   return seen.map((statement) => {
-    const template = { text: statement.text, values: statement.values.map((value) => ofValue(value, ofScalar)) };
-    seq = statement.seq ?? seq;
+    const { values, seq: answered, ...sent } = statement;
+    const template = { ...sent, values: values.map((value) => ofValue(value, ofScalar)) };
+    seq = answered ?? seq;
     return template;
   });
 }
 
 /** The statements as they are, for a request that is the same each time. */
 export function verbatim(seen: readonly SeenStatement[]): StatementTemplate[] {
-  return seen.map(({ text, values }) => ({
-    text,
+  return seen.map(({ values, seq: _seq, ...sent }) => ({
+    ...sent,
     values: values.map((value) => ofValue(value, (scalar) => ({ is: 'value', value: scalar }))),
   }));
 }

@@ -10,6 +10,7 @@ import { request } from 'undici';
 import { pathOf } from '../floor/floor-app.js';
 import { bodyOf, createSigner } from '../load/generate.js';
 import type { Shot } from '../load/job.js';
+import { fullReads } from '../replay/plans.js';
 import { startRecorder } from '../replay/record.js';
 import type { Place } from '../replay/script.js';
 import { BenchError, type Settings } from '../settings.js';
@@ -64,7 +65,9 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
   });
 
   say('Looking at what the orchestrator does');
-  const { script, shots } = await lookAtOrchestrator(environment, { places, tokens, signatureSecret });
+  const { script, shots, seen } = await lookAtOrchestrator(environment, { places, tokens, signatureSecret });
+  const slow = await withClient(databaseUrl, (client) => fullReads(client, seen));
+  if (slow.length > 0) throw new BenchError(`A large table is read from end to end:\n${slow.join('\n')}`);
   await settle(databaseUrl);
   await withClient(postgres.url, (client) =>
     client.query('CREATE DATABASE floor TEMPLATE orchestrator STRATEGY file_copy'),
@@ -157,7 +160,8 @@ async function lookAtOrchestrator(environment: Record<string, string>, { places,
       user: place.user,
       text: `${texts[n % texts.length] ?? ''} (${n})`,
     }));
-    return { script: { reads, send }, shots: { history, search, send: sends } };
+    const seen = recorder.everyStatement();
+    return { script: { reads, send }, shots: { history, search, send: sends }, seen };
   } finally {
     await recorder.close();
     await orchestrator.close();

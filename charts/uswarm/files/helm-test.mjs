@@ -2,9 +2,12 @@
 // which of them do not answer as they should.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const { ORCHESTRATOR_URL, GATEWAY_URL, WEBHOOK_URL, TOOL_URL, SEARCH_URL, SYNC_TOKEN, RUNTIME_NAMESPACE } = process.env;
+/** A port that no NetworkPolicy opens to this pod; absent where there are no policies. */
+const { CLOSED_ADDRESS } = process.env;
 const DEADLINE_MS = Number(process.env.DEADLINE_MS ?? 60_000);
 const API_SERVER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -69,7 +72,31 @@ const checks = {
     const { resources = [] } = await apiServer('/apis/uswarm.dev/v1alpha1');
     if (!resources.some(({ kind }) => kind === 'UserSwarm')) throw new Error('the definition is not installed');
   },
+  ...(CLOSED_ADDRESS === undefined ? {} : { 'the network refuses what no policy allows': refused }),
 };
+
+async function refused() {
+  if (!(await opens(CLOSED_ADDRESS))) return;
+  throw new Error(
+    `${CLOSED_ADDRESS} can be reached: no network plug-in enforces NetworkPolicies. Every pod reaches every other ` +
+      'one; networkPolicy.enabled=false says that this is meant',
+  );
+}
+
+/** Whether a connection comes about; a plug-in that refuses one says so or says nothing. */
+function opens(address) {
+  const [host, port] = address.split(':');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port), timeout: 3_000 });
+    const settle = (value) => {
+      socket.destroy();
+      resolve(value);
+    };
+    socket.on('connect', () => settle(true));
+    socket.on('timeout', () => settle(false));
+    socket.on('error', () => settle(false));
+  });
+}
 
 function call(url, options = {}) {
   return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(15_000), ...options });

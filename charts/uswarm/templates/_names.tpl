@@ -46,7 +46,7 @@ labels:
 
 {{/* registry/repository of an image */}}
 {{- define "uswarm.imageRepository" -}}
-{{ default .root.Values.images.registry .image.registry }}/{{ .image.repository }}
+{{ coalesce .root.Values.images.mirror .image.registry .root.Values.images.registry }}/{{ .image.repository }}
 {{- end }}
 
 {{- define "uswarm.image" -}}

@@ -41,26 +41,11 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with default $defaults.affinity .values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{- include "uswarm.affinity" . }}
 {{- with default $defaults.priorityClassName .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- if .values.topologySpreadConstraints }}
-topologySpreadConstraints:
-  {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
-{{- else if gt (int (default 1 .values.replicas)) 1 }}
-topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels:
-        {{- include "uswarm.selectorLabels" . | nindent 8 }}
-    matchLabelKeys: [pod-template-hash]
-{{- end }}
+{{- include "uswarm.topologySpread" . }}
 {{- end }}
 
 {{- define "uswarm.containerSecurityContext" -}}
@@ -186,20 +171,4 @@ spec:
       targetPort: {{ $name }}
       protocol: TCP
     {{- end }}
-{{- end }}
-
-{{- define "uswarm.podDisruptionBudget" -}}
-{{- if gt (int .values.replicas) 1 }}
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata:
-  {{- include "uswarm.metadata" . | nindent 2 }}
-spec:
-  maxUnavailable: 1
-  unhealthyPodEvictionPolicy: AlwaysAllow
-  selector:
-    matchLabels:
-      {{- include "uswarm.selectorLabels" . | nindent 6 }}
-{{- end }}
 {{- end }}

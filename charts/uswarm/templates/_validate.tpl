@@ -16,9 +16,7 @@
 {{- if not (or .Values.objectStorage.bucket .Values.evaluation.enabled) }}
 {{- fail "Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to." }}
 {{- end }}
-{{- if and (not .Values.objectStorage.bucket) (gt (int .Values.orchestrator.replicas) 1) }}
-{{- fail "Not set: objectStorage.bucket; with orchestrator.replicas above 1 each replica would have files of its own." }}
-{{- end }}
+{{- include "uswarm.validateScaling" . }}
 {{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
 {{- fail (printf "Not set: runtime.modelEnv.existingSecret; name the Secret with model keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
 {{- end }}
@@ -33,20 +31,21 @@
 {{- fail "trustedCA names both existingConfigMap and existingSecret; the certificate authority can come from one only." }}
 {{- end }}
 {{- end }}
-{{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
-{{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
+{{- include "uswarm.validateEdge" . }}
+{{- if and .Values.drain.enabled (ge (int .Values.drain.graceSeconds) (int .Values.drain.timeoutSeconds)) }}
+{{- fail "drain.graceSeconds is not below drain.timeoutSeconds; time would be up before the drain does anything by itself." }}
 {{- end }}
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- end }}
 
-{{/* Two controllers would write over each other's work on every UserSwarm. Where there is no cluster to ask, nothing is found. */}}
+{{/* Two controllers, or Metacontrollers, would write over each other's work on every UserSwarm. Where there is no cluster to ask, nothing is found. */}}
 {{- define "uswarm.validateAlone" -}}
 {{- if .Release.IsInstall }}
 {{- $own := printf "%s in namespace %s" .Release.Name .Release.Namespace }}
 {{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items }}
 {{- $labels := default dict .metadata.labels }}
-{{- if and (eq (get $labels "app.kubernetes.io/part-of") "uswarm") (eq (get $labels "app.kubernetes.io/component") "controller") }}
+{{- if and (eq (get $labels "app.kubernetes.io/part-of") "uswarm") (has (get $labels "app.kubernetes.io/component") (list "controller" "orchestrator")) }}
 {{- $annotations := default dict .metadata.annotations }}
 {{- $other := printf "%s in namespace %s" (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace") }}
 {{- if and (hasKey $annotations "meta.helm.sh/release-name") (ne $other $own) }}
@@ -61,7 +60,8 @@
 {{- define "uswarm.validateImages" -}}
 {{- $missing := list }}
 {{- range $name := list "orchestrator" "gateway" "webhook" "controller" "searxngClient" "runtime" }}
-{{- if not (default $.Values.images.registry (get $.Values $name).image.registry) }}
+{{- $unused := and (eq $name "controller") (ne $.Values.controller.framework "builtin") (not $.Values.drain.enabled) }}
+{{- if and (not $unused) (not (coalesce $.Values.images.mirror (get $.Values $name).image.registry $.Values.images.registry)) }}
 {{- $missing = append $missing (printf "%s.image.registry" $name) }}
 {{- end }}
 {{- end }}

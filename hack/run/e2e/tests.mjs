@@ -15,6 +15,7 @@ export const PROJECTS = [
   { project: 'scale', workers: '--runInBand', disturbs: true },
   { project: 'platform', workers: '--maxWorkers=8' },
   { project: 'disruptive', workers: '--runInBand', disturbs: true },
+  { project: 'uninstall', workers: '--runInBand', disturbs: true },
 ];
 
 /**

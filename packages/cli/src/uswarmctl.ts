@@ -2,6 +2,7 @@ import { createAdminClient } from './ctl/admin-client.js';
 import { parseCtlArguments } from './ctl/arguments.js';
 import { runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
+import { explain } from './ctl/explain/explain.js';
 import { USAGE } from './ctl/usage.js';
 import { Failure } from './failure.js';
 import { createHttpClient } from './http-client.js';
@@ -10,11 +11,15 @@ import { createHttpClient } from './http-client.js';
 const http = createHttpClient();
 try {
   const wanted = parseCtlArguments(process.argv.slice(2));
-  if (wanted.command.name === 'help') {
+  const { command } = wanted;
+  if (command.name === 'help') {
     process.stdout.write(USAGE);
+  } else if (command.name === 'explain') {
+    const { json, text } = await explain(command, process.env);
+    process.stdout.write(`${wanted.json ? JSON.stringify(json, undefined, 2) : text}\n`);
   } else {
     const admin = createAdminClient(await findConnection(wanted, process.env), http);
-    const { json, text, partly = false } = await runCommand(wanted.command, admin);
+    const { json, text, partly = false } = await runCommand(command, admin);
     process.stdout.write(`${wanted.json ? JSON.stringify(json, undefined, 2) : text}\n`);
     process.exitCode = partly ? 1 : 0;
   }

@@ -43,6 +43,7 @@ export interface KubeClient {
 export interface ListOptions {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
   limit?: number | undefined;
   continueToken?: string | undefined;
 }
@@ -142,11 +143,14 @@ export function createKubeClient(deps: KubeClientDeps): KubeClient {
   };
 }
 
-function listCall(resource: Resource, { namespace, labelSelector, limit, continueToken }: ListOptions): Call {
+function listCall(
+  resource: Resource,
+  { namespace, labelSelector, fieldSelector, limit, continueToken }: ListOptions,
+): Call {
   return {
     method: 'GET',
     path: resourcePath(resource, namespace),
-    query: { labelSelector, limit: limit?.toString(), continue: continueToken },
+    query: { labelSelector, fieldSelector, limit: limit?.toString(), continue: continueToken },
   };
 }
 

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '@uswarm/service-kit';
 import { createCredentials } from './credentials.js';
-import { loadKubeConfig } from './kube-config.js';
+import { loadKubeConfig, loadOperatorKubeConfig } from './kube-config.js';
 
 const file = (name: string, context = name): string =>
   JSON.stringify({
@@ -52,6 +52,19 @@ describe('the cluster', () => {
 
   it('has to be given elsewhere', () => {
     expect(() => loadKubeConfig({})).toThrow(ConfigError);
+  });
+
+  it('of a person is found as kubectl finds it', async () => {
+    const home = folder;
+    expect(() => loadOperatorKubeConfig({}, { home })).toThrow(/KUBECONFIG is not set, and there is no .*config$/);
+    await mkdir(join(folder, '.kube'));
+    await write('.kube/config', file('own'));
+    expect(loadOperatorKubeConfig({ KUBECONFIG: '' }, { home }).getCurrentCluster()?.name).toBe('own');
+    const KUBECONFIG = [await write('one', file('one')), await write('two', file('two'))].join(delimiter);
+    expect(loadOperatorKubeConfig({ KUBECONFIG }, { home }).getCurrentCluster()?.name).toBe('one');
+    const named = loadOperatorKubeConfig({ KUBECONFIG }, { home, context: 'two' });
+    expect(named.getCurrentCluster()?.name).toBe('two');
+    expect(() => loadOperatorKubeConfig({ KUBECONFIG }, { home, context: 'three' })).toThrow(/no context "three"/);
   });
 
   it('that cannot be read is a bad setting', async () => {

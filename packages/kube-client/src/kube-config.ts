@@ -1,4 +1,6 @@
-import { delimiter } from 'node:path';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '@uswarm/service-kit';
 
@@ -18,6 +20,28 @@ export function loadKubeConfig(environment: Record<string, string | undefined>):
   } catch (error) {
     throw new ConfigError(`KUBECONFIG cannot be used: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/**
+ * The cluster of a person, as kubectl finds it: `KUBECONFIG`, else `~/.kube/config`; of it the context that is
+ * named, else the current one.
+ *
+ * @throws ConfigError where there is none
+ */
+export function loadOperatorKubeConfig(
+  environment: Record<string, string | undefined>,
+  { context, home = homedir() }: { context?: string | undefined; home?: string } = {},
+): KubeConfig {
+  const own = join(home, '.kube', 'config');
+  const isSet = (environment['KUBECONFIG'] ?? '') !== '';
+  if (!isSet && !existsSync(own)) throw new ConfigError(`KUBECONFIG is not set, and there is no ${own}`);
+  const config = loadKubeConfig(isSet ? environment : { KUBECONFIG: own });
+  if (context === undefined) return config;
+  if (config.getContextObject(context) === null) {
+    throw new ConfigError(`there is no context "${context}" in the kubeconfig`);
+  }
+  config.setCurrentContext(context);
+  return config;
 }
 
 function readFile(file: string): KubeConfig {

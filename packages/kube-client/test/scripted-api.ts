@@ -241,7 +241,9 @@ function merged(before: KubernetesObject, patch: KubernetesObject): KubernetesOb
       typeof value === 'object' && value !== null && !Array.isArray(value);
     if (!plain(a) || !plain(b)) return b;
     const fields = Object.entries(b).map(([name, value]) => [name, merge(a[name], value)]);
-    return { ...a, ...Object.fromEntries(fields) };
+    return Object.fromEntries(
+      Object.entries({ ...a, ...Object.fromEntries(fields) }).filter(([, value]) => value !== null),
+    );
   };
   return merge(before, patch) as KubernetesObject;
 }

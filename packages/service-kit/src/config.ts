@@ -42,6 +42,15 @@ export const list = z.string().transform((text) =>
     .filter((entry) => entry !== ''),
 );
 
+/** `<namespace>/<name>` of an object of Kubernetes. */
+export const namespacedName = z
+  .string()
+  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-.a-z0-9]*$/, 'needs <namespace>/<name>')
+  .transform((text) => {
+    const [namespace = '', name = ''] = text.split('/');
+    return { namespace, name };
+  });
+
 /** A value that is itself JSON, checked against `schema`. */
 export function json<Schema extends z.ZodType>(schema: Schema) {
   return z

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Counter } from 'prom-client';
 import type { RunningServer } from './http-server.js';
-import { createMetrics, type OpsOptions, startOpsServer } from './ops-server.js';
+import { createMetrics } from './metrics.js';
+import { type OpsOptions, startOpsServer } from './ops-server.js';
 
 let server: RunningServer | undefined;
 afterEach(() => server?.close(0));
@@ -33,14 +34,14 @@ describe('the operations port', () => {
     expect((await get('/readyz?verbose', { ready })).status).toBe(Number(status));
   });
 
-  it('serves metrics, each with the name of the service', async () => {
+  it('serves metrics, each with the name of the component', async () => {
     const metrics = createMetrics('tested');
     new Counter({ name: 'turns_total', help: 'Turns', registers: [metrics] }).inc(3);
     const { status, type, body } = await get('/metrics', { metrics });
     expect(status).toBe(200);
     expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
-    expect(body).toContain('turns_total{service="tested"} 3\n');
-    expect(body).toContain('process_resident_memory_bytes{service="tested"}');
+    expect(body).toContain('turns_total{component="tested"} 3\n');
+    expect(body).toContain('process_resident_memory_bytes{component="tested"}');
   });
 
   it('says so when a metric cannot be read', async () => {

@@ -1,21 +1,11 @@
 import type { RequestListener } from 'node:http';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { listen, type ListenOptions, type RunningServer } from './http-server.js';
-
-export { Registry } from 'prom-client';
+import type { Registry } from './metrics.js';
 
 export interface OpsOptions {
   metrics: Registry;
   /** Whether traffic should come here now; a rejection counts as no. */
   ready: () => Promise<boolean> | boolean;
-}
-
-/** A registry with the process's own figures in it. */
-export function createMetrics(service: string): Registry {
-  const registry = new Registry();
-  registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
-  return registry;
 }
 
 /** `/livez` (the process answers), `/readyz` (it can serve) and `/metrics` (Prometheus text). */

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
+import { isPlaceholder } from './secret-text.js';
 
 /** The token is missing, malformed, expired, or meant for somebody else. */
 export class TokenError extends Error {
@@ -20,6 +21,7 @@ export function parseSigningKey(text: string): SigningKey {
   const colon = text.indexOf(':');
   const id = colon > 0 ? text.slice(0, colon) : 'default';
   const secret = new TextEncoder().encode(colon > 0 ? text.slice(colon + 1) : text);
+  if (isPlaceholder(text)) throw new TokenError('a signing key is needed, and not a placeholder for one');
   if (secret.byteLength < 32) throw new TokenError('a signing key needs at least 32 bytes');
   return { id, secret };
 }

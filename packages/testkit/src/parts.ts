@@ -1,5 +1,7 @@
 import { appendFileSync } from 'node:fs';
+import { missingGo } from './go/go.js';
 import type { MissingPart } from './missing-part.js';
+import { missingPrometheus } from './prometheus.js';
 import { missingPython } from './python.js';
 import { missingS3 } from './servers/s3-program.js';
 import { missingValkey } from './servers/valkey-binary.js';
@@ -7,13 +9,15 @@ import { missingValkey } from './servers/valkey-binary.js';
 export type { MissingPart } from './missing-part.js';
 
 /** What some machines cannot run; Postgres and the issuer come with the packages and always can. */
-export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3';
+export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'go' | 'prometheus';
 
 const checks: Record<Part, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
   searxng: () => missingPython([3, 11]),
   schemathesis: () => missingPython([3, 11]),
   s3: missingS3,
+  go: () => missingGo('build the programs that check charts'),
+  prometheus: missingPrometheus,
 };
 
 const found = new Map<Part, MissingPart | undefined>();

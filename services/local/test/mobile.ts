@@ -16,7 +16,7 @@ export interface Mobile {
   conversationId: string;
   events: SeenEvent[];
   socket: Socket;
-  api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>;
+  api: Api;
   /** Resolves with the first event, past or to come, that fits. */
   saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
   send(text: string): Promise<string>;
@@ -42,11 +42,15 @@ export interface MobilePlace {
 }
 type FetchAnswer = Pick<Response, 'status' | 'text'>;
 
-/** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
-export async function startMobile(place: MobilePlace): Promise<Mobile> {
-  const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
-  const { eventDeadlineMs = 40_000, fetch: request = fetch, socketOptions = {} } = place;
-  async function api(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }> {
+export type Api = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: never }>;
+
+/** The REST side alone; each answer is checked against the contract. */
+export function createApi({
+  credentials,
+  fetch: request = fetch,
+  restUrl,
+}: Pick<MobilePlace, 'restUrl' | 'fetch'> & Required<Pick<MobilePlace, 'credentials'>>): Api {
+  return async (method, path, body) => {
     const response = await request(`${restUrl}${path}`, {
       method,
       headers: { ...credentials(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
@@ -56,7 +60,14 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
     const parsed: unknown = text === '' ? undefined : JSON.parse(text);
     checkResponse({ method, path, status: response.status, body: parsed });
     return { status: response.status, body: parsed as never };
-  }
+  };
+}
+
+/** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
+export async function startMobile(place: MobilePlace): Promise<Mobile> {
+  const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
+  const { eventDeadlineMs = 40_000, fetch: request = fetch, socketOptions = {} } = place;
+  const api = createApi({ restUrl, credentials, fetch: request });
 
   await api('POST', '/v1/auth/sign-up');
   const workspaces = (await api('GET', '/v1/workspaces')).body as { data: { id: string }[] };

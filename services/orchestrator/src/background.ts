@@ -1,10 +1,11 @@
 import type { Clock } from '@uswarm/service-kit';
-import { idleSuspendAfterMs } from './config.js';
+import { callKeys, idleSuspendAfterMs } from './config.js';
 import type { Transact } from './database/database.js';
 import { createEquipment } from './features/agents/equipment.js';
 import { loadTools } from './features/core/catalog.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './features/events/relay.js';
+import { createRelayMetrics } from './features/events/relay-metrics.js';
 import type { Show } from './features/messages/message-view.js';
 import { chooseDriver } from './features/runtimes/choose-driver.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
@@ -13,10 +14,12 @@ import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
 import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
+import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
 import type { UsageLimits } from './features/usage/usage-limits.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
+import type { WorkMetrics } from './work/work-metrics.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
 export interface BackgroundDeps extends Pick<
@@ -26,6 +29,8 @@ export interface BackgroundDeps extends Pick<
   stores: Stores;
   transaction: Transact;
   limits: UsageLimits;
+  workMetrics: WorkMetrics;
+  turnMetrics: TurnMetrics;
   show: Show;
   clock: Clock;
 }
@@ -51,10 +56,11 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     store: stores.events,
     render: createEventRenderer({ ...stores, show: deps.show }),
     publish,
+    metrics: createRelayMetrics(deps.metrics),
     logger,
   });
-  const client = createRuntimeClient(config.CALL_PRIVATE_KEY);
-  const metrics = createRuntimeMetrics(deps.metrics, stores.runtimes.countByPhase);
+  const client = createRuntimeClient(callKeys(config));
+  const metrics = createRuntimeMetrics(deps.metrics);
   const { driver, close: closeDriver } = await chooseDriver({
     config,
     environment: deps.environment,
@@ -71,6 +77,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const runtimes: WorkQueue = createWorkQueue({
     kind: RUNTIME_WORK,
     store: stores.work,
+    metrics: deps.workMetrics,
     logger,
     concurrency: config.RUNTIME_WORKERS,
     handle: createLifecycle({
@@ -93,6 +100,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const turns: WorkQueue = createWorkQueue({
     kind: TURN_WORK,
     store: stores.work,
+    metrics: deps.workMetrics,
     logger,
     concurrency: config.TURN_WORKERS,
     handle: createTurnRunner({
@@ -104,6 +112,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       publish,
       committed: relay.wake,
       hurryRuntime,
+      metrics: deps.turnMetrics,
       clock,
       logger,
     }),

@@ -1,6 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
-import { flag, json, loadConfig, port, proxyList } from '@uswarm/service-kit';
+import { flag, json, loadConfig, namespacedName, port, proxyList, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
@@ -29,10 +29,17 @@ const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000
 /** What a migration is told; an init container starts before its database more often than not. */
 export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATABASE_WAIT_S: databaseWait(120) });
 
+const privateKeyPem = z
+  .string()
+  .min(1)
+  .transform((pem) => pem.replaceAll(String.raw`\n`, '\n'));
+
 /** Everything the orchestrator can be told, by environment. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: z.string().min(1),
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
+  /** `off` behind a pooler that gives a session another connection and does not know prepared statements. */
+  DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   /** Where realtime events go; only where the gateway is in the same process can there be none. */
   REALTIME_REDIS_URL: z.string().min(1).optional(),
 
@@ -63,20 +70,19 @@ export const OrchestratorConfig = z.object({
   OIDC_CLOCK_TOLERANCE_S: z.coerce.number().int().min(0).max(300).default(5),
 
   SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
-  SIGNATURE_SECRET: z.string().min(16).optional(),
+  SIGNATURE_SECRET: secretText(16).optional(),
 
   /** `<id>:<secret>`, as the gateways have it. */
-  INTERNAL_API_KEY: z.string().min(32),
+  INTERNAL_API_KEY: secretText(32),
   /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
-  ADMIN_API_KEY: z.string().min(32).optional(),
-  CURSOR_KEY: z.string().min(32),
+  ADMIN_API_KEY: secretText(32).optional(),
+  CURSOR_KEY: secretText(32),
   /** Keys the hash that is all that stays of a deleted account. */
-  IDENTITY_HASH_KEY: z.string().min(32),
+  IDENTITY_HASH_KEY: secretText(32),
   /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
-  CALL_PRIVATE_KEY: z
-    .string()
-    .min(1)
-    .transform((pem) => pem.replaceAll(String.raw`\n`, '\n')),
+  CALL_PRIVATE_KEY: privateKeyPem,
+  /** While keys are rotated: the one before, for runtimes that have its public half. */
+  CALL_PRIVATE_KEY_PREVIOUS: privateKeyPem.optional(),
 
   /** Where runtimes run: processes on this machine, or pods that UserSwarms ask for. */
   RUNTIME_DRIVER: z.enum(['process', 'kubernetes']),
@@ -92,10 +98,12 @@ export const OrchestratorConfig = z.object({
   /** Slug of the model provider, where an agent names none. */
   RUNTIME_DEFAULT_PROVIDER: z.string().max(63).regex(DNS_LABEL).optional(),
   RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
+  /** `<namespace>/<name>` of the ConfigMap that is there while the release is being removed. */
+  DRAIN_FLAG: namespacedName.optional(),
 
   // Of processes, with RUNTIME_DRIVER=process.
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */
-  SVC_MCP_SIGNING_KEY: z.string().min(32).optional(),
+  SVC_MCP_SIGNING_KEY: secretText(32).optional(),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
@@ -180,6 +188,13 @@ export function idleSuspendAfterMs(
 ): number {
   return (config.IDLE_SUSPEND_AFTER_S ?? IDLE_SUSPEND_AFTER_S[config.RUNTIME_DRIVER]) * 1_000;
 }
+
+/** What calls to runtimes are signed with, the present key first. */
+export const callKeys = ({
+  CALL_PRIVATE_KEY: key,
+  CALL_PRIVATE_KEY_PREVIOUS: previous,
+}: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CALL_PRIVATE_KEY_PREVIOUS'>): string[] =>
+  previous === undefined ? [key] : [key, previous];
 
 /** @throws ConfigError, or Error where settings do not go together */
 export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {

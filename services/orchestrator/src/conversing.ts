@@ -18,6 +18,7 @@ import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
 import { createLiveEvents, type LiveEventsPlace } from './features/turns/live-events.js';
 import { createStopService } from './features/turns/stop.service.js';
+import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnQueue } from './features/turns/turn-queue.js';
 import type { Attachments } from './features/uploads/attachments.js';
 import type { UsageLimits } from './features/usage/usage-limits.js';
@@ -39,6 +40,7 @@ export interface ConversingDeps {
   limits: UsageLimits;
   rates: Pick<RateLimits, 'send'>;
   attachments: Attachments;
+  metrics: TurnMetrics;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   show: Show;

@@ -46,7 +46,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   if (deps.adminRouter !== undefined) app.use(deps.adminRouter);
   app.use(express.json({ limit: LIMITS.bodyBytes * 2 }));
 
-  app.post(INTERNAL_PATHS.authenticate, async (request, response) => {
+  app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
     await subject(request, deps.keys);
     const { credentials } = parseInput(AuthenticateBody, request.body);
     // Whom the gateway speaks for, in its own words.
@@ -60,13 +60,13 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     } satisfies AuthenticateAnswer);
   });
 
-  app.post(INTERNAL_PATHS.subscriptions, async (request, response) => {
+  app.post(INTERNAL_PATHS.subscriptions, named('internalSubscriptions'), async (request, response) => {
     const userId = await user(request, deps);
     const { workspace_ids } = parseInput(SubscriptionsBody, request.body);
     response.json((await deps.workspaces.subscriptions(userId, workspace_ids)) satisfies SubscriptionsAnswer);
   });
 
-  app.post(INTERNAL_PATHS.send, async (request, response) => {
+  app.post(INTERNAL_PATHS.send, named('internalSend'), async (request, response) => {
     const userId = await user(request, deps);
     const { workspace_id, conversation_id, local_id, ...draft } = parseInput(SendBody, request.body);
     for (const [id, code] of [
@@ -80,7 +80,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     response.json({ message_id: message.id } satisfies SendAnswer);
   });
 
-  app.post(INTERNAL_PATHS.sessions, async (request, response) => {
+  app.post(INTERNAL_PATHS.sessions, named('internalSessions'), async (request, response) => {
     await subject(request, deps.keys);
     const { sessions } = parseInput(SessionsBody, request.body);
     response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
@@ -92,6 +92,14 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.use(createErrorHandler(deps.logger));
   return app;
 }
+
+/** What the request is called in logs and metrics. */
+const named =
+  (operationId: string): RequestHandler =>
+  (_request, response, next) => {
+    response.locals['route'] = { operationId };
+    next();
+  };
 
 /**
  * The user that the token speaks for; a token of the service itself speaks for none. A socket may

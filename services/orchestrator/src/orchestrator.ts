@@ -31,6 +31,7 @@ import { createWorkspaceAccess } from './features/workspaces/workspace-access.js
 import type { Handlers } from './http/handlers.js';
 import { createRequestContext } from './http/request-context.js';
 import { createInternalApp } from './internal-app.js';
+import { createOrchestratorMetrics } from './metrics/orchestrator-metrics.js';
 import type { OrchestratorOptions } from './options.js';
 import { createPeople } from './people.js';
 import { createStores } from './stores.js';
@@ -49,19 +50,34 @@ export interface Orchestrator {
 export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
-  const database = openDatabase({ url: config.DATABASE_URL, maxConnections: config.DATABASE_MAX_CONNECTIONS });
+  const database = openDatabase({
+    url: config.DATABASE_URL,
+    maxConnections: config.DATABASE_MAX_CONNECTIONS,
+    prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
+    metrics,
+  });
   const transaction = createTransact(database);
   const stores = createStores(database);
+  const { workMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
   // Before anything works in the background: what fails here leaves nothing behind that goes on.
   await publishLegalFiles(config, stores.legal);
   const plans = createPlans(loadPlans(config.PLANS_FILE));
   const limits = createUsageLimits({ store: stores.usage, plans, clock });
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
-  const uploads = createUploads({ config, stores, transaction, clock, logger });
+  const uploads = createUploads({ config, stores, transaction, metrics, clock, logger });
   const show: Show = () => ({ now: clock.now(), attachment: uploads.attachments.render });
-  const background = await createBackground({ ...options, stores, transaction, limits, show, clock });
+  const background = await createBackground({
+    ...options,
+    stores,
+    transaction,
+    limits,
+    workMetrics,
+    turnMetrics,
+    show,
+    clock,
+  });
   const { committed } = background;
-  const integrations = await createIntegrations({ config, stores, transaction, clock, logger });
+  const integrations = await createIntegrations({ config, stores, transaction, metrics, clock, logger });
 
   const runtimes = createRuntimeWishes({
     store: stores.runtimes,
@@ -104,6 +120,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     provision,
     limits,
     rates,
+    metrics: turnMetrics,
     attachments: uploads.attachments,
     access,
     cursors,
@@ -139,6 +156,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     store: stores.work,
     logger,
     workers: config.UPKEEP_WORKERS,
+    metrics: workMetrics,
     handlers: { [UPLOAD_WORK]: uploads.keep, [EVENT_PRUNING_WORK]: pruning, ...integrations.upkeep },
   });
   const requestContext = createRequestContext(logger, metrics);

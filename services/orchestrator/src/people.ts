@@ -7,6 +7,7 @@ import { createAccountService } from './features/account/account.service.js';
 import { createAdminRouter } from './features/admin/admin.routes.js';
 import { createAdminService } from './features/admin/admin.service.js';
 import { createRequeue } from './features/admin/requeue.service.js';
+import { createAuthMetrics } from './features/auth/auth-metrics.js';
 import { type Authenticator, createAuthenticator } from './features/auth/authenticator.js';
 import { createOidcVerifier } from './features/auth/oidc-verifier.js';
 import { createSessionEnds } from './features/auth/session-ends.js';
@@ -26,7 +27,7 @@ import type { Provision } from './features/workspaces/provision.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
 
-export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger' | 'bypass'> {
+export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger' | 'metrics' | 'bypass'> {
   bus: Pick<EventBus, 'publishSessionEnd'>;
   stores: Stores;
   transaction: Transact;
@@ -64,7 +65,7 @@ export function createPeople(deps: PeopleDeps): People {
   });
   const devices = createDeviceService({ store: stores.devices, clock, logger });
   const authenticator = createAuthenticator({
-    verifier: verifierOf(config),
+    verifier: verifierOf(deps),
     signature:
       config.SIGNATURE_MODE === 'required'
         ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock)
@@ -97,15 +98,22 @@ export function createPeople(deps: PeopleDeps): People {
   };
 }
 
-function verifierOf(config: PeopleDeps['config']) {
-  return createOidcVerifier({
-    issuers: config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri }) => ({
-      id: id ?? issuer,
-      issuer,
-      audience,
-      ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
-    })),
+function verifierOf({ config, metrics: registry }: Pick<PeopleDeps, 'config' | 'metrics'>) {
+  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri }) => ({
+    id: id ?? issuer,
+    issuer,
+    audience,
+    ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
+  }));
+  const metrics = createAuthMetrics(
+    registry,
+    issuers.map(({ id }) => id),
+  );
+  const verifier = createOidcVerifier({
+    issuers,
+    onLookUp: metrics.lookedUpKeys,
     cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
     clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
   });
+  return metrics.measure(verifier);
 }

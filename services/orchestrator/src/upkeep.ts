@@ -1,4 +1,5 @@
 import type { Logger } from '@uswarm/service-kit';
+import type { WorkMetrics } from './work/work-metrics.js';
 import { createWorkQueue, type WorkQueueDeps } from './work/work-queue.js';
 import type { WorkStore } from './work/work.store.js';
 
@@ -9,6 +10,7 @@ export interface UpkeepDeps {
   workers: number;
   /** By kind of work. */
   handlers: Record<string, WorkQueueDeps['handle']>;
+  metrics?: WorkMetrics | undefined;
   /** Milliseconds between two looks for due work. */
   pollMs?: number;
 }
@@ -19,11 +21,11 @@ const POLL_MS = 2_000;
 const LEASE_MS = 60_000;
 
 /** What has to be done sometime, on its own account: files to remove, tokens to renew. */
-export function createUpkeep({ store, logger, workers, handlers, pollMs = POLL_MS }: UpkeepDeps): {
+export function createUpkeep({ store, logger, workers, handlers, metrics, pollMs = POLL_MS }: UpkeepDeps): {
   close: () => Promise<void>;
 } {
   const queues = Object.entries(handlers).map(([kind, handle]) =>
-    createWorkQueue({ kind, store, logger, concurrency: workers, handle, pollMs, leaseMs: LEASE_MS }),
+    createWorkQueue({ kind, store, logger, concurrency: workers, handle, metrics, pollMs, leaseMs: LEASE_MS }),
   );
   return {
     async close() {

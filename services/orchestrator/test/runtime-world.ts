@@ -48,12 +48,20 @@ export function createWorld() {
     held: false,
     instance: 1,
     idleSince: START,
+    /** It works on something of which nobody here knows. */
+    busy: false,
+    /** A new revision waits for the runtime; whether it may be stopped for it, and should be. */
+    pending: false,
+    wanted: false,
+    granted: false,
   };
   const seen = {
     turns: 0,
     suspensions: 0,
+    rollouts: 0,
     wakes: 0,
     ready: [] as string[],
+    ensureFailures: [] as string[],
     events: 0,
     statuses: [] as string[],
     turnsHurried: 0,
@@ -79,6 +87,10 @@ export function createWorld() {
     unwant: async () => undefined,
   };
   const observe = (): RuntimeObservation => {
+    const { pending, wanted, granted } = platform;
+    return { ...observeRuntime(), ...(pending ? { rollout: { wanted, granted: wanted && granted } } : {}) };
+  };
+  const observeRuntime = (): RuntimeObservation => {
     const suspend = platform.suspended || platform.held;
     if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.runs };
     if (platform.runs) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
@@ -96,11 +108,13 @@ export function createWorld() {
       enqueue: async () => void (lease.enqueued += 1),
     },
     driver: {
-      async ensure({ suspended }, { signal }) {
+      async ensure({ suspended, rollout }, { signal }) {
         await gap();
         signal?.throwIfAborted();
         if (!platform.reachable) throw new PlatformUnreachable('cut');
-        Object.assign(platform, { suspended, there: true });
+        const { pending, wanted } = platform;
+        const asked = rollout === undefined ? wanted && (suspended || pending) : rollout.wanted && pending;
+        Object.assign(platform, { suspended, there: true, wanted: asked });
         return observe();
       },
       remove: async () => {
@@ -118,7 +132,7 @@ export function createWorld() {
       async status() {
         await gap();
         if (!platform.runs) throw new Error('nobody is there');
-        return { busy: false, idleMs: now - platform.idleSince };
+        return { busy: platform.busy, idleMs: platform.busy ? 0 : now - platform.idleSince };
       },
       forget: (workspaceId) => void forgotten.push(workspaceId),
     },
@@ -144,8 +158,10 @@ export function createWorld() {
     idleSuspendAfterMs: IDLE_MS,
     metrics: {
       suspended: () => (seen.suspensions += 1),
+      madeWay: () => (seen.rollouts += 1),
       woken: () => (seen.wakes += 1),
       ready: (start) => seen.ready.push(start),
+      ensureFailed: (reason) => seen.ensureFailures.push(reason),
     },
     clock,
     logger: silentLogger,
@@ -187,7 +203,12 @@ export function createWorld() {
       const runs = !platform.suspended && !platform.held;
       if (runs && !platform.runs) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
       platform.runs = runs;
+      if (!runs) platform.pending = false;
     },
+    /** Another release of the platform. */
+    release: () => void Object.assign(platform, { pending: true, granted: false }),
+    /** The controller gives the go-ahead where it is wanted, and takes it back where it is not. */
+    grant: () => void (platform.granted = platform.wanted),
     pass: (ms: number) => void (now += ms),
     /** At the next place where another process may come in between. */
     interrupt: (run: () => Promise<void>, after: number) => {

@@ -126,7 +126,7 @@ export function createScene(
       runningTools: async () => [],
       openCards: async () => [],
       stopRequested: async () => turn.stop_requested,
-      recordUsage: async () => undefined,
+      recordUsage: async () => true,
       nextStep: async () => 1,
     },
     agents: {
@@ -138,6 +138,7 @@ export function createScene(
       insert: async ({ id, content }) => {
         if (content.type === 'system') seen.notes.push(content.text);
         else messages.set(id, {});
+        return undefined;
       },
       update: async (id, { content, status }) => {
         const text = content?.type === 'text' ? { text: content.text } : {};

@@ -1,4 +1,4 @@
-import { list, port, proxyList } from '@uswarm/service-kit';
+import { list, port, proxyList, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { DEFAULT_SETTINGS } from './settings.js';
 
@@ -12,7 +12,7 @@ export const GatewayConfig = z.object({
   /** Origin of the orchestrator's internal API. */
   INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
   /** `<id>:<secret>`, as the orchestrator has it. */
-  INTERNAL_API_KEY: z.string().min(32),
+  INTERNAL_API_KEY: secretText(32),
   /** Where realtime events come from. */
   REALTIME_REDIS_URL: z.url({ protocol: /^rediss?$/ }),
   /** `polling`, `websocket` or both, comma-separated. */

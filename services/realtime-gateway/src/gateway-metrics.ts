@@ -1,40 +1,131 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS } from '@uswarm/contract';
+import type { EventBus } from '@uswarm/event-bus';
+import { knownCounter, knownLabel, readGauge, type Registry } from '@uswarm/service-kit';
+import { type Counter, Gauge, Histogram } from 'prom-client';
+
+/** `refused`: by a rule, as the client can know; `failed`: by a fault of ours. */
+export type CallOutcome = 'ok' | 'refused' | 'failed';
+
+/** What the gateway asks the orchestrator. */
+export type OrchestratorCall = keyof typeof INTERNAL_PATHS;
 
 export interface GatewayMetrics {
   sockets: Gauge;
+  /** Workspaces that sockets watch; one that two sockets watch counts twice. */
+  subscriptions: Gauge;
+  handshakes: Counter<'outcome'>;
+  disconnects: Counter<'reason'>;
   eventsDelivered: Counter<'event'>;
+  eventsDropped: Counter<'kind'>;
   gaps: Counter;
   invalidEnvelopes: Counter;
+  /** Events of clients that were not handled because too many of their socket waited. */
+  throttled: Counter;
   /** From the event to its answer, by outcome. */
   sendSeconds: Histogram<'outcome'>;
+  orchestratorSeconds: Histogram<'call' | 'outcome'>;
 }
+
+/** Whose fault an error is. */
+export function outcomeOf(error: unknown): Exclude<CallOutcome, 'ok'> {
+  return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
+}
+
+/** socket.io's own words; a client cannot invent others. */
+const DISCONNECTS = [
+  'client namespace disconnect',
+  'forced close',
+  'forced server close',
+  'parse error',
+  'ping timeout',
+  'server namespace disconnect',
+  'server shutting down',
+  'transport close',
+  'transport error',
+];
+const OUTCOMES = ['ok', 'refused', 'failed'] as const satisfies CallOutcome[];
+const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   const registers = [registry];
+  const sendSeconds = new Histogram({
+    name: 'uswarm_gateway_send_seconds',
+    help: 'Time from message.send to its answer, by outcome.',
+    labelNames: ['outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  const orchestratorSeconds = new Histogram({
+    name: 'uswarm_gateway_orchestrator_seconds',
+    help: 'Time that the orchestrator took to answer, by what it was asked and by outcome.',
+    labelNames: ['call', 'outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+  for (const outcome of OUTCOMES) {
+    sendSeconds.zero({ outcome });
+    for (const call of Object.keys(INTERNAL_PATHS)) orchestratorSeconds.zero({ call, outcome });
+  }
   return {
     sockets: new Gauge({ name: 'uswarm_gateway_sockets', help: 'Authenticated sockets.', registers }),
-    eventsDelivered: new Counter({
-      name: 'uswarm_gateway_events_delivered_total',
-      help: 'Workspace events written to sockets, by event.',
-      labelNames: ['event'],
+    subscriptions: new Gauge({
+      name: 'uswarm_gateway_subscriptions',
+      help: 'Workspaces that sockets watch, each as often as it is watched.',
       registers,
     }),
-    gaps: new Counter({
-      name: 'uswarm_gateway_gaps_total',
-      help: 'Gaps in the order of a workspace that were given up.',
-      registers,
-    }),
-    invalidEnvelopes: new Counter({
-      name: 'uswarm_gateway_invalid_envelopes_total',
-      help: 'Envelopes from the bus that were dropped because they are not ours.',
-      registers,
-    }),
-    sendSeconds: new Histogram({
-      name: 'uswarm_gateway_send_seconds',
-      help: 'Time from message.send to its answer, by outcome.',
-      labelNames: ['outcome'],
-      buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers,
-    }),
+    ...counters(registry),
+    sendSeconds,
+    orchestratorSeconds,
   };
 }
+
+function counters(registry: Registry) {
+  return {
+    handshakes: knownCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
+      outcome: OUTCOMES,
+    }),
+    disconnects: knownCounter(registry, 'uswarm_gateway_disconnects_total', 'Sockets that ended, by the reason.', {
+      reason: [...DISCONNECTS, 'other'],
+    }),
+    eventsDelivered: knownCounter(
+      registry,
+      'uswarm_gateway_events_delivered_total',
+      'Workspace events written to sockets, by event.',
+      { event: [...DURABLE_EVENTS, ...EPHEMERAL_EVENTS] },
+    ),
+    eventsDropped: knownCounter(
+      registry,
+      'uswarm_gateway_events_dropped_total',
+      'Workspace events that a socket did not get because too many waited for it.',
+      { kind: ['durable', 'ephemeral'] },
+    ),
+    gaps: knownCounter(
+      registry,
+      'uswarm_gateway_gaps_total',
+      'Gaps in the order of a workspace that were given up.',
+      {},
+    ),
+    invalidEnvelopes: knownCounter(
+      registry,
+      'uswarm_gateway_invalid_envelopes_total',
+      'Envelopes from the bus that were dropped because they are not ours.',
+      {},
+    ),
+    throttled: knownCounter(
+      registry,
+      'uswarm_gateway_throttled_total',
+      'Events of clients that were refused because too many of their socket waited.',
+      {},
+    ),
+  };
+}
+
+/** Not among the others: in local mode the orchestrator says it of the bus that both have. */
+export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>): void {
+  const help = '1 while both connections to Redis stand, else 0.';
+  readGauge(registry, 'uswarm_event_bus_up', help, () => (bus.healthy() ? 1 : 0));
+}
+
+const REASONS: ReadonlySet<string> = new Set(DISCONNECTS);
+/** The label of a reason that socket.io gave. */
+export const disconnectReason = (reason: string): string => knownLabel(REASONS, reason);

@@ -11,6 +11,7 @@ import { departAll } from './features/connection/departure.js';
 import { checkSessions } from './features/connection/session-check.js';
 import { createSessionEnds, type SessionEnds } from './features/connection/session-ends.js';
 import { toErrorBody } from './error-body.js';
+import { disconnectReason } from './gateway-metrics.js';
 import type { ServerToClientEvents } from './server-events.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
@@ -112,8 +113,9 @@ function serve(socket: GatewaySocket, { sessionEnds, ...deps }: SessionDeps & { 
     deps,
   );
   socket.onAny(session.dispatch);
-  socket.once('disconnect', () => {
+  socket.once('disconnect', (reason) => {
     deps.metrics.sockets.dec();
+    deps.metrics.disconnects.inc({ reason: disconnectReason(reason) });
     leave();
     session.close();
   });

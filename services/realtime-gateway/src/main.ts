@@ -11,7 +11,7 @@ import {
 } from '@uswarm/service-kit';
 import { GatewayConfig } from './config.js';
 import { createGateway } from './gateway.js';
-import { createGatewayMetrics } from './gateway-metrics.js';
+import { createGatewayMetrics, registerBus } from './gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 
 const service = 'realtime-gateway';
@@ -30,6 +30,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
     onInvalid: () => metrics.invalidEnvelopes.inc(),
   });
   stack.defer('event bus', () => bus.close());
+  registerBus(registry, bus);
   const ops = await startOpsServer({
     metrics: registry,
     ready: () => !stopping && bus.healthy(),
@@ -40,6 +41,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
   const orchestrator = createOrchestratorClient({
     url: config.INTERNAL_API_URL,
     key: parseSigningKey(config.INTERNAL_API_KEY),
+    metrics,
   });
   stack.defer('orchestrator client', () => orchestrator.close());
 

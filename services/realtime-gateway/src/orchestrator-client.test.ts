@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, INTERNAL_PATHS, MessageSend } from '@uswarm/contract';
-import { listen, parseSigningKey, verifyInternalToken } from '@uswarm/service-kit';
+import { listen, parseSigningKey, Registry, verifyInternalToken } from '@uswarm/service-kit';
+import { createGatewayMetrics } from './gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 import { CONVERSATION, MESSAGE, WORKSPACE } from '../test/envelopes.js';
 
@@ -38,9 +39,13 @@ async function against(answer: (response: ServerResponse) => void, timeoutMs?: n
     { host: '127.0.0.1', port: 0 },
   );
   closers.push(() => server.close(0));
-  const client = createOrchestratorClient({ url: server.url, key, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const registry = new Registry();
+  const metrics = createGatewayMetrics(registry);
+  const limit = timeoutMs !== undefined && { timeoutMs };
+  const client = createOrchestratorClient({ url: server.url, key, metrics, ...limit });
   closers.push(() => client.close());
-  return { client, seen };
+  const measured = () => registry.getSingleMetricAsString('uswarm_gateway_orchestrator_seconds');
+  return { client, seen, measured };
 }
 
 const json = (status: number, body: unknown) => (response: ServerResponse) =>
@@ -58,6 +63,16 @@ async function failure(call: Promise<unknown>): Promise<ApiError> {
 }
 
 describe('the orchestrator client', () => {
+  it.each([
+    ['ok', 200, { message_id: MESSAGE }],
+    ['refused', 404, { message: 'No.', code: 'workspace_not_found', extra: { request_id: 'r' } }],
+    ['failed', 503, { message: 'Later.', code: 'service_unavailable', extra: { request_id: 'r' } }],
+  ])('measures answers that are %s', async (outcome, status, body) => {
+    const { client, measured } = await against(json(status, body));
+    await client.send(USER, message, 'r').catch(() => undefined);
+    expect(await measured()).toContain(`uswarm_gateway_orchestrator_seconds_count{call="send",outcome="${outcome}"} 1`);
+  });
+
   it('asks who credentials belong to, in its own name and for the address of the client', async () => {
     const answer = { user_id: USER, expires_at: null, token_hash: null };
     const { client, seen } = await against(json(200, answer));

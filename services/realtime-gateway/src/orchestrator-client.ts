@@ -13,6 +13,7 @@ import { type SigningKey, signInternalToken, traceHeaders, parseJson } from '@us
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
+import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './gateway-metrics.js';
 
 /**
  * What the gateway asks of the orchestrator. Each call throws an ApiError with the orchestrator's own
@@ -35,6 +36,7 @@ export interface OrchestratorClientOptions {
   key: SigningKey;
   /** Milliseconds for a whole call. */
   timeoutMs?: number;
+  metrics?: Pick<GatewayMetrics, 'orchestratorSeconds'>;
 }
 
 /** In whose name the gateway asks who a client is. */
@@ -43,7 +45,7 @@ const CONNECTIONS = 64;
 const LARGEST_ANSWER_BYTES = 1024 * 1024;
 
 interface Call<Answer extends z.ZodType> {
-  path: string;
+  name: OrchestratorCall;
   subject: string;
   body: unknown;
   requestId: string;
@@ -55,15 +57,16 @@ export function createOrchestratorClient({
   url,
   key,
   timeoutMs = 5_000,
+  metrics,
 }: OrchestratorClientOptions): OrchestratorClient & { close(): Promise<void> } {
   const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: LARGEST_ANSWER_BYTES });
 
-  const exchange = async ({ path, subject, body, requestId, headers }: Call<z.ZodType>) => {
+  const exchange = async ({ name, subject, body, requestId, headers }: Call<z.ZodType>) => {
     const token = await signInternalToken(key, subject);
     try {
       const response = await pool.request({
         method: 'POST',
-        path,
+        path: INTERNAL_PATHS[name],
         headers: {
           ...headers,
           ...traceHeaders(),
@@ -80,9 +83,9 @@ export function createOrchestratorClient({
     }
   };
 
-  const call = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
+  const ask = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
     const { status, text } = await exchange(request);
-    if (status >= 300) throw refusal(status, text, request.path);
+    if (status >= 300) throw refusal(status, text, request.name);
     try {
       return request.answer.parse(JSON.parse(text));
     } catch (cause) {
@@ -90,10 +93,23 @@ export function createOrchestratorClient({
     }
   };
 
+  const call = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
+    const endTimer = metrics?.orchestratorSeconds.startTimer({ call: request.name });
+    let outcome: CallOutcome = 'ok';
+    try {
+      return await ask(request);
+    } catch (error) {
+      outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      endTimer?.({ outcome });
+    }
+  };
+
   return {
     authenticate: (credentials, clientAddress, requestId) =>
       call({
-        path: INTERNAL_PATHS.authenticate,
+        name: 'authenticate',
         subject: SERVICE,
         body: { credentials },
         requestId,
@@ -102,27 +118,27 @@ export function createOrchestratorClient({
       }),
     subscriptions: (userId, workspaceIds, requestId) =>
       call({
-        path: INTERNAL_PATHS.subscriptions,
+        name: 'subscriptions',
         subject: userId,
         body: { workspace_ids: workspaceIds },
         requestId,
         answer: SubscriptionsAnswer,
       }),
     send: (userId, message, requestId) =>
-      call({ path: INTERNAL_PATHS.send, subject: userId, body: message, requestId, answer: SendAnswer }),
+      call({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer }),
     endedSessions: (sessions, requestId) =>
-      call({ path: INTERNAL_PATHS.sessions, subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
+      call({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
     close: () => pool.close(),
   };
 }
 
 /** The error that an answer stands for; something between us and the orchestrator may have written it. */
-function refusal(status: number, text: string, path: string): ApiError {
+function refusal(status: number, text: string, name: OrchestratorCall): ApiError {
   const body = ErrorBody.safeParse(parseJson(text));
   if (!body.success) return new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error');
   const { code, message, extra } = body.data;
   // The user is known by now: what is not accepted here is our own service token.
-  if (status === 401 && path !== INTERNAL_PATHS.authenticate) {
+  if (status === 401 && name !== 'authenticate') {
     return new ApiError('service_unavailable', { cause: new Error('the orchestrator refuses the service token') });
   }
   return new ApiError(code, { message, extra: extra ?? {} });

@@ -1,16 +1,18 @@
 /** What a caller can branch on; the texts are for people and models. */
-export type WebSearchErrorCode =
-  | 'invalid_argument'
-  | 'not_configured'
-  | 'invalid_endpoint'
-  | 'bad_status'
-  | 'timeout'
-  | 'unreachable'
-  | 'response_too_large'
-  | 'not_json'
-  | 'malformed_response'
-  | 'rate_limited'
-  | 'cancelled';
+export const WEB_SEARCH_ERRORS = [
+  'invalid_argument',
+  'not_configured',
+  'invalid_endpoint',
+  'bad_status',
+  'timeout',
+  'unreachable',
+  'response_too_large',
+  'not_json',
+  'malformed_response',
+  'rate_limited',
+  'cancelled',
+] as const;
+export type WebSearchErrorCode = (typeof WEB_SEARCH_ERRORS)[number];
 
 /**
  * A search that gave no answer at all. The message begins with `web_search_tool: ` and is fit to be

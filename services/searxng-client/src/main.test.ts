@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { parseSigningKey, signMcpToken } from '@uswarm/service-kit';
+import { undocumented } from '@uswarm/testkit';
 import { answerJson, row, startFakeSearxng } from '../test/fake-searxng.js';
 import { runProgram, startProgram } from '../test/run-program.js';
 
@@ -25,7 +26,8 @@ describe('the service', () => {
       expect(result.structuredContent).toMatchObject({ status: 'ok' });
       await client.close();
       const metrics = await (await fetch(`http://127.0.0.1:${ops_port}/metrics`)).text();
-      expect(metrics).toContain('uswarm_searches_total{status="ok",service="searxng-client"} 1');
+      expect(metrics).toContain('uswarm_searches_total{status="ok",component="searxng-client"} 1');
+      expect(undocumented('searxng-client', metrics)).toEqual([]);
     } finally {
       service.kill('SIGTERM');
     }

@@ -10,12 +10,19 @@ const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info'
 await runService({ logger }, async (stack) => {
   const config = loadSearchConfig(process.env, process.argv.slice(2));
   const registry = createMetrics(service);
-  const search = measureSearches(createWebSearch({ endpoint: config.endpoint }), createSearchMetrics(registry));
+  const metrics = createSearchMetrics(registry);
+  const search = measureSearches(createWebSearch({ endpoint: config.endpoint }), metrics);
 
   const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
 
-  const server = createSearchServer({ search, keys: config.keys, logger, limits: config.limits });
+  const server = createSearchServer({
+    search,
+    keys: config.keys,
+    logger,
+    limits: config.limits,
+    onLimited: metrics.limited,
+  });
   const http = await listen(server.handler, { port: config.port });
   stack.defer('searches under way', () => server.close());
   stack.defer('MCP server', () => http.close());

@@ -26,6 +26,7 @@ describe('measureSearches', () => {
         'uswarm_searches_total{status="upstream_failed"} 1',
         'uswarm_searches_total{status="timeout"} 1',
         'uswarm_searches_total{status="internal"} 1',
+        'uswarm_searches_total{status="ok"} 0',
         'uswarm_search_duration_seconds_count 3',
         'uswarm_search_engine_failures_total{engine="alpha"} 1',
       ]),

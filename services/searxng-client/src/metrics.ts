@@ -1,6 +1,7 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
-import { WebSearchError } from './errors.js';
-import type { SearchOutcome } from './outcome.js';
+import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { Counter, Histogram } from 'prom-client';
+import { WEB_SEARCH_ERRORS, WebSearchError, type WebSearchErrorCode } from './errors.js';
+import { type SearchOutcome, searchOutcomeSchema } from './outcome.js';
 import type { WebSearch } from './web-search.js';
 
 /** Engines beyond this many share one label, so that an odd SearXNG cannot grow the metrics for ever. */
@@ -10,15 +11,17 @@ export interface SearchMetrics {
   /** @param status the outcome's, or the code of the error. */
   searched(status: string, seconds: number): void;
   engineFailed(engine: string): void;
+  /** A workspace may not search now. */
+  limited(): void;
 }
 
 export function createSearchMetrics(registry: Registry): SearchMetrics {
-  const searches = new Counter({
-    name: 'uswarm_searches_total',
-    help: 'Searches by how they ended: the status of the outcome, or the code of the error.',
-    labelNames: ['status'],
-    registers: [registry],
-  });
+  const searches = knownCounter(
+    registry,
+    'uswarm_searches_total',
+    'Searches by how they ended: the status of the outcome, or the code of the error.',
+    { status: [...searchOutcomeSchema.shape.status.options, ...WEB_SEARCH_ERRORS, 'internal'] },
+  );
   const duration = new Histogram({
     name: 'uswarm_search_duration_seconds',
     help: 'Seconds from the question to the outcome or the error.',
@@ -37,6 +40,7 @@ export function createSearchMetrics(registry: Registry): SearchMetrics {
       searches.inc({ status });
       duration.observe(seconds);
     },
+    limited: () => searches.inc({ status: 'rate_limited' satisfies WebSearchErrorCode }),
     engineFailed(engine) {
       if (known.size < MAX_ENGINE_LABELS) known.add(engine);
       failures.inc({ engine: known.has(engine) ? engine : 'other' });

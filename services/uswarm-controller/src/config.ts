@@ -1,8 +1,8 @@
-import { flag, loadConfig, port } from '@uswarm/service-kit';
+import { flag, loadConfig, port, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { HOOK_TIMEOUT_MS, RESYNC_S, WORKERS } from './controller.js';
+import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, STARTS_AT_ONCE, WORKERS } from './options.js';
 
-const namespaces = z
+export const namespaces = z
   .string()
   .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
   .pipe(
@@ -11,11 +11,16 @@ const namespaces = z
 
 const schema = z.object({
   SYNC_URL: z.url({ protocol: /^https?$/ }),
-  SYNC_TOKEN: z.string().min(32),
+  SYNC_TOKEN: secretText(32),
   SYNC_TIMEOUT_MS: z.coerce.number().int().min(100).default(HOOK_TIMEOUT_MS),
   RUNTIME_NAMESPACES: namespaces,
   RESYNC_S: z.coerce.number().int().min(1).default(RESYNC_S),
   WORKERS: z.coerce.number().int().min(1).max(256).default(WORKERS),
+  ROLLOUT_MAX_CONCURRENT: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxConcurrent),
+  ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
+  ROLLOUT_MAX_FAILURES: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxFailures),
+  /** Runtimes that start at once; 0 for no limit. */
+  START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(STARTS_AT_ONCE),
   LEADER_ELECTION: flag.default(true),
   LEASE_NAMESPACE: z.string().optional(),
   LEASE_NAME: z.string().default('uswarm-controller'),

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type KubernetesObject, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
-import { generateCallKeys, listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { createWebhookApp, loadWebhookConfig } from '@uswarm/webhook';
+import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { createWebhookApp } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { SYNC_TOKEN as TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
 import { loadControllerConfig } from './config.js';
-import { type Controller, type ControllerOptions, createController } from './controller.js';
+import { type Controller, createController } from './controller.js';
+import type { ControllerOptions } from './options.js';
 import { FINALIZER } from './sync/finalizer.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
@@ -19,7 +18,6 @@ const SERVICES = `${IN}/services`;
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 const NAME = 'workspace-a';
 const CHILD = 'agent-runtime-workspace-a';
-const TOKEN = 'token-'.repeat(8);
 /** What the chart gives it, and no more: the rest is as it is by default. */
 const DEFAULTS = loadControllerConfig({
   SYNC_URL: 'http://webhook/sync',
@@ -81,6 +79,8 @@ describe('the controller with the webhook', () => {
   const phase = (name?: string): unknown => status(name)['phase'];
   const children = (): (KubernetesObject | undefined)[] =>
     [ACCOUNTS, SERVICES, DEPLOYMENTS].map((collection) => api.get(collection, CHILD));
+  const reasonOf = (type: string): string | undefined =>
+    ((status()['conditions'] ?? []) as { type: string; reason: string }[]).find((entry) => entry.type === type)?.reason;
   const allMade = (): boolean => children().every((child) => child !== undefined);
   /** As the Deployment's own controller does once the pod answers. */
   const becomeAvailable = (): void => {
@@ -146,6 +146,14 @@ describe('the controller with the webhook', () => {
 
     api.remove(ACCOUNTS, CHILD);
     await eventually(allMade);
+    await rest();
+
+    const { ownerReferences, ...unowned } = service.metadata;
+    expect(ownerReferences).toHaveLength(1);
+    api.put(SERVICES, { ...api.get(SERVICES, CHILD)!, metadata: { ...unowned } });
+    await eventually(() => reasonOf('Synced') === 'NameConflict');
+    api.remove(SERVICES, CHILD);
+    await eventually(() => allMade() && reasonOf('Synced') === 'Synced');
     await rest();
     const [written, before] = [api.writes().length, asked.length];
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
@@ -259,6 +267,7 @@ describe('the controller with the webhook', () => {
     for (const line of [
       'uswarm_controller_leader 1',
       'uswarm_controller_queue_depth',
+      'uswarm_controller_longest_unsynced_seconds',
       'uswarm_controller_sync_duration_seconds_count{outcome="synced"}',
       'uswarm_controller_hook_duration_seconds_count{outcome="ok"}',
       'uswarm_controller_time_to_ready_seconds_count{from="create"} 1',
@@ -269,19 +278,3 @@ describe('the controller with the webhook', () => {
     }
   });
 });
-
-async function webhookConfig(): ReturnType<typeof loadWebhookConfig> {
-  const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
-  await writeFile(join(policy, 'runtimeNamespaces'), 'userswarms\n');
-  const config = await loadWebhookConfig({
-    SYNC_TOKEN: TOKEN,
-    POLICY_DIRECTORY: policy,
-    USWARM_CALL_PUBLIC_KEY: generateCallKeys().publicKey,
-    SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
-    SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator:8082',
-    SVC_MCP_ENDPOINT: 'http://search:8080/mcp',
-    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
-  });
-  await rm(policy, { recursive: true });
-  return config;
-}

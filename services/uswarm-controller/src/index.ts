@@ -1,1 +1,2 @@
-export { createController, type Controller, type ControllerOptions } from './controller.js';
+export { createController, type Controller } from './controller.js';
+export type { ControllerOptions } from './options.js';

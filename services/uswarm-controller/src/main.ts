@@ -16,6 +16,12 @@ await runService({ logger }, async (stack) => {
     runtimeNamespaces: config.RUNTIME_NAMESPACES,
     resyncS: config.RESYNC_S,
     workers: config.WORKERS,
+    rollout: {
+      maxConcurrent: config.ROLLOUT_MAX_CONCURRENT,
+      deadlineS: config.ROLLOUT_DEADLINE_S,
+      maxFailures: config.ROLLOUT_MAX_FAILURES,
+    },
+    startsAtOnce: config.START_MAX_CONCURRENT,
     lease: config.LEADER_ELECTION ? { namespace: config.LEASE_NAMESPACE ?? '', name: config.LEASE_NAME } : undefined,
     identity: config.POD_NAME ?? hostname(),
     eventsNamespace: config.EVENTS_NAMESPACE,

@@ -1,6 +1,8 @@
+import { PHASES, SYNC_FAILURES } from '@uswarm/contract/userswarm';
 import type { InformerFault, Resource } from '@uswarm/kube-client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { HookOutcome } from './hook/hook-client.js';
+import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-client.js';
+import type { RolloutState } from './rollout/coordinator.js';
 
 /** What the figures are read from at each scrape. */
 export interface MetricSources {
@@ -8,6 +10,9 @@ export interface MetricSources {
   /** How many UserSwarms are in each phase. */
   phases(): ReadonlyMap<string, number>;
   leading(): boolean;
+  longestUnsyncedS(): number;
+  rollout(): RolloutState;
+  starts(): { starting: number; queued: number };
 }
 
 export interface ControllerMetrics {
@@ -20,6 +25,7 @@ export interface ControllerMetrics {
   watchFailed(resource: string, fault: InformerFault): void;
   wrote(verb: string, resource: Resource): void;
   eventDropped(): void;
+  granted(forced: boolean): void;
 }
 
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -49,6 +55,8 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   const failures = counter('sync_failures_total', 'Syncs that failed, by the reason of the Synced condition.', [
     'reason',
   ]);
+  for (const reason of SYNC_FAILURES) failures.inc({ reason }, 0);
+  for (const outcome of HOOK_OUTCOMES) hooks.zero({ outcome });
   const watches = counter('watches_total', 'Watches started.', ['resource']);
   const watchFaults = counter('watch_failures_total', 'Lists and watches that failed, by the fault.', [
     'resource',
@@ -56,6 +64,10 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   ]);
   const writes = counter('api_writes_total', 'Writes sent to the API server.', ['verb', 'resource']);
   const dropped = counter('events_dropped_total', 'Events that were not recorded because too many were waiting.', []);
+  const grants = counter('rollout_grants_total', 'Runtimes that got the go-ahead for a new pod; forced: not idle.', [
+    'forced',
+  ]);
+  for (const forced of ['true', 'false']) grants.inc({ forced }, 0);
   return {
     waited: (seconds) => waits.observe(seconds),
     synced: (outcome, seconds) => syncs.observe({ outcome }, seconds),
@@ -66,10 +78,12 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
     watchFailed: (resource, fault) => watchFaults.inc({ resource, fault }),
     wrote: (verb, { plural }) => writes.inc({ verb, resource: plural }),
     eventDropped: () => dropped.inc(),
+    granted: (forced) => grants.inc({ forced: String(forced) }),
   };
 }
 
-function registerGauges(registry: Registry, { queueDepth, phases, leading }: MetricSources): void {
+function registerGauges(registry: Registry, sources: MetricSources): void {
+  const { queueDepth, phases, leading, longestUnsyncedS, rollout, starts } = sources;
   const gauge = (name: string, help: string, read: () => number): void => {
     const metric: Gauge = new Gauge({
       name: `uswarm_controller_${name}`,
@@ -79,14 +93,27 @@ function registerGauges(registry: Registry, { queueDepth, phases, leading }: Met
     });
   };
   gauge('queue_depth', 'UserSwarms that wait for a worker.', queueDepth);
+  gauge(
+    'longest_unsynced_seconds',
+    'Seconds since the sync of the UserSwarm whose last one is the longest ago; at most the resync period while all is well.',
+    longestUnsyncedS,
+  );
   gauge('leader', '1 if this process leads, else 0.', () => (leading() ? 1 : 0));
+  gauge('rollout_pending', 'UserSwarms whose pod is of an older revision of the platform.', () => rollout().pending);
+  gauge('rollout_in_flight', 'UserSwarms that have the go-ahead and are not Ready yet.', () => rollout().inFlight);
+  gauge('rollout_failed', 'UserSwarms that did not become Ready after their go-ahead.', () => rollout().failed);
+  gauge('rollout_halted', '1 if a roll-out is halted because too many failed in a row, else 0.', () =>
+    rollout().halted ? 1 : 0,
+  );
+  gauge('starting', 'UserSwarms whose runtime starts.', () => starts().starting);
+  gauge('start_queue_length', 'UserSwarms whose runtime waits for others to have started.', () => starts().queued);
   const byPhase: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms',
     help: 'UserSwarms by phase.',
     labelNames: ['phase'],
     registers: [registry],
     collect() {
-      byPhase.reset();
+      for (const phase of ['Pending', ...PHASES]) byPhase.set({ phase }, 0);
       for (const [phase, count] of phases()) byPhase.set({ phase }, count);
     },
   });

@@ -4,6 +4,7 @@ import type { Resource } from '@uswarm/kube-client';
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
 export const EVENTS: Resource = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+export const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };
 
 /** What children may be, in the order in which they are made: a pod needs its ServiceAccount. */
@@ -12,3 +13,6 @@ export const CHILD_RESOURCES: Readonly<Record<ChildGroup, Resource>> = {
   'Service.v1': { group: '', version: 'v1', plural: 'services', kind: 'Service' },
   'Deployment.apps/v1': { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
 };
+
+/** The CompositeController that the chart makes where Metacontroller takes our place; here only a name in requests. */
+export const COMPOSITE_CONTROLLER = 'userswarm-controller';

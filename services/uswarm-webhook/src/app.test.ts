@@ -109,7 +109,7 @@ describe('POST /sync', () => {
         },
       },
     ];
-    const url = await start({ settings: testSettings({ stores }) });
+    const url = await start({ settings: { ...testSettings(), stores } });
     const answer = await (await post(url, request)).text();
     expect(JSON.parse(answer)).toMatchObject({
       status: { phase: 'Error' },
@@ -127,10 +127,10 @@ describe('POST /sync', () => {
     await post(url, '{', { authorization: '' });
     const text = await registry.metrics();
     for (const outcome of ['ok', 'bad_request', 'unauthorized']) {
-      expect(text).toContain(`uswarm_webhook_sync_requests_total{outcome="${outcome}",service="test"} 1`);
+      expect(text).toContain(`uswarm_webhook_sync_requests_total{outcome="${outcome}",component="test"} 1`);
     }
-    expect(text).toContain('uswarm_webhook_renderings_total{phase="Progressing",reason="Starting",service="test"} 1');
-    expect(text).toContain('uswarm_webhook_sync_duration_seconds_count{service="test"} 3');
+    expect(text).toContain('uswarm_webhook_renderings_total{phase="Progressing",reason="Starting",component="test"} 1');
+    expect(text).toContain('uswarm_webhook_sync_duration_seconds_count{component="test"} 3');
   });
 });
 

@@ -5,12 +5,15 @@ import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 
 const settings = testSettings({ image: MODEL_IMAGES.good });
+const nextSettings = testSettings({ image: MODEL_IMAGES.other });
 
 function createWorld(options: Partial<ConstructorParameters<typeof ModelWorld>[0]>): ModelWorld {
   const clock = createManualClock();
-  const hook: Hook = async (request) =>
-    render(request, settings, await testFacts(workspaceIdOf(request.parent.metadata.name), { now: clock.now() }));
-  return new ModelWorld({ hook, clock, ...options });
+  const hookOf =
+    (of: typeof settings): Hook =>
+    async (request) =>
+      render(request, of, await testFacts(workspaceIdOf(request.parent.metadata.name), { now: clock.now() }));
+  return new ModelWorld({ hook: hookOf(settings), nextHook: hookOf(nextSettings), clock, ...options });
 }
 
 describe.each([

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { undocumented } from '@uswarm/testkit';
 import { CALL_KEY, SIGNING_KEY, syncRequest, userSwarm } from '../test/webhook-input.js';
 
 const SYNC_TOKEN = 't'.repeat(32);
@@ -47,7 +48,8 @@ describe('the service', () => {
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
       expect((await fetch(`http://127.0.0.1:${ops_port}/readyz`)).status).toBe(200);
       const metrics = await (await fetch(`http://127.0.0.1:${ops_port}/metrics`)).text();
-      expect(metrics).toContain('uswarm_webhook_sync_requests_total{outcome="ok",service="uswarm-webhook"} 1');
+      expect(metrics).toContain('uswarm_webhook_sync_requests_total{outcome="ok",component="uswarm-webhook"} 1');
+      expect(undocumented('uswarm-webhook', metrics)).toEqual([]);
     } finally {
       service.kill('SIGTERM');
     }

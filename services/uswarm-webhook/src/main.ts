@@ -4,7 +4,7 @@ import { createLogger, createMetrics, listen, runService, startOpsServer } from 
 import { createWebhookApp } from './app.js';
 import { loadWebhookConfig } from './config/config.js';
 import { askDatabase, startProbe } from './database-probe.js';
-import { createWebhookMetrics } from './metrics.js';
+import { createWebhookMetrics, registerDatabaseState } from './metrics.js';
 
 const service = 'uswarm-webhook';
 const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
@@ -18,6 +18,8 @@ await runService({ logger }, async (stack) => {
 
   const probe = database === undefined ? undefined : await startProbe({ ask: askDatabase(database), logger });
   stack.defer('database probe', () => probe?.stop());
+
+  registerDatabaseState(registry, () => probe?.state() ?? 'unset');
 
   const app = createWebhookApp({
     ...config,

@@ -1,4 +1,6 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { DatabaseState } from './render/settings.js';
 
 export type SyncOutcome = 'ok' | 'unauthorized' | 'bad_request' | 'error';
 
@@ -8,11 +10,8 @@ export interface WebhookMetrics {
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const requests = new Counter({
-    name: 'uswarm_webhook_sync_requests_total',
-    help: 'Sync requests by how they ended.',
-    labelNames: ['outcome'],
-    registers: [registry],
+  const requests = knownCounter(registry, 'uswarm_webhook_sync_requests_total', 'Sync requests by how they ended.', {
+    outcome: ['ok', 'unauthorized', 'bad_request', 'error'] satisfies SyncOutcome[],
   });
   const duration = new Histogram({
     name: 'uswarm_webhook_sync_duration_seconds',
@@ -36,4 +35,19 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       renderings.inc({ phase, reason });
     },
   };
+}
+
+const STATES: readonly DatabaseState[] = ['unset', 'reachable', 'unreachable'];
+
+/** How the database of runtimes is found, for those whose runtimes have one. */
+export function registerDatabaseState(registry: Registry, state: () => DatabaseState): void {
+  const gauge: Gauge<'state'> = new Gauge({
+    name: 'uswarm_webhook_database_state',
+    help: '1 for how the database of runtimes was last found, 0 for the other ways; unset: runtimes are given none.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const each of STATES) gauge.set({ state: each }, each === state() ? 1 : 0);
+    },
+  });
 }

@@ -1,4 +1,4 @@
-import type { KubernetesObject, SyncRequest } from '@uswarm/contract/userswarm';
+import { type KubernetesObject, ROLLOUT, START, START_QUEUED, type SyncRequest } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
 import { runtimePods } from '../src/config/runtime-pods.js';
 import type { RenderSettings } from '../src/render/settings.js';
@@ -115,8 +115,9 @@ export const requests: fc.Arbitrary<Promise<SyncRequest>> = fc
     fate: fc.constantFrom('fine', 'terminating', 'foreign'),
     related: fc.boolean(),
     finalizing: fc.boolean(),
+    annotations: fc.constantFrom({}, { [START]: START_QUEUED }, { [ROLLOUT.forced]: 'true' }),
   })
-  .map(async ({ spec, missing, fate, related, finalizing, pods, ...world }) => {
+  .map(async ({ spec, missing, fate, related, finalizing, annotations, pods, ...world }) => {
     // Rendered while it was still good, as it must have been for there to be children.
     const good = userSwarm({ ...spec, placement: {}, runtime: {}, config: {} });
     const settled = await settledRequest(good, { ...world, pods: pods.map((status) => pod(status)) });
@@ -124,7 +125,8 @@ export const requests: fc.Arbitrary<Promise<SyncRequest>> = fc
     const children = Object.values(settled.children).flatMap((group) => Object.values(group));
     if (fate === 'terminating') for (const child of children) child.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
     if (fate === 'foreign') for (const child of children) delete child.metadata.ownerReferences;
-    const parent = { ...settled.parent, spec: userSwarm(spec).spec };
+    const metadata = { ...settled.parent.metadata, annotations };
+    const parent = { ...settled.parent, metadata, spec: userSwarm(spec).spec };
     return { ...settled, parent, finalizing, ...(related ? {} : { related: {} }) };
   });
 

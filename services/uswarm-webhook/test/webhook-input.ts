@@ -10,8 +10,9 @@ import {
 import { parseSigningKey, signMcpToken } from '@uswarm/service-kit';
 import { stored } from '@uswarm/testkit';
 import { runtimePods } from '../src/config/runtime-pods.js';
+import { platformRevision } from '../src/render/platform-revision.js';
 import { render } from '../src/render/render.js';
-import type { RenderFacts, RenderSettings } from '../src/render/settings.js';
+import type { RenderFacts, RenderSettings, TemplateSettings } from '../src/render/settings.js';
 
 export const SIGNING_KEY = `k1:${'signing-'.repeat(5)}`;
 
@@ -23,20 +24,23 @@ export const CALL_KEY = [
   '',
 ].join('\n');
 
-export const testSettings = (overrides: Partial<RenderSettings> = {}): RenderSettings => ({
-  image: 'registry.test/runtime:1',
-  orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc:8082',
-  mcpEndpoint: 'http://uswarm-searxng-client.backend.svc:8080/mcp',
-  callPublicKey: CALL_KEY,
-  stores: [],
-  pods: runtimePods.parse({}),
-  policy: {
-    runtimeNamespaces: new Set(['userswarms', 'userswarms-spare']),
-    imagePrefixes: ['registry.test/'],
-    sharedEnvSecrets: new Set(['uswarm-model-env']),
-  },
-  ...overrides,
-});
+export function testSettings(overrides: Partial<RenderSettings> = {}): RenderSettings {
+  const settings: TemplateSettings = {
+    image: 'registry.test/runtime:1',
+    orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc:8082',
+    mcpEndpoint: 'http://uswarm-searxng-client.backend.svc:8080/mcp',
+    callPublicKey: CALL_KEY,
+    stores: [],
+    pods: runtimePods.parse({}),
+    policy: {
+      runtimeNamespaces: new Set(['userswarms', 'userswarms-spare']),
+      imagePrefixes: ['registry.test/'],
+      sharedEnvSecrets: new Set(['uswarm-model-env']),
+    },
+    ...overrides,
+  };
+  return { platformRevision: platformRevision(settings, 'token'), rolloutGate: true, ...settings };
+}
 
 export const testFacts = async (workspaceId = 'a', overrides: Partial<RenderFacts> = {}): Promise<RenderFacts> => ({
   mcpToken: await signMcpToken(parseSigningKey(SIGNING_KEY), workspaceId),

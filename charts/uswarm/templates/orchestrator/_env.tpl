@@ -9,6 +9,9 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "cursor" "variable" "CURSOR_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "identityHash" "variable" "IDENTITY_HASH_KEY") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY" "field" "privateKey") }}
+{{- if $values.secrets.callKey.previousPrivateKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY_PREVIOUS" "field" "previousPrivateKey") }}
+{{- end }}
 - name: SIGNATURE_MODE
   value: {{ $values.signature.mode | quote }}
 {{- if eq $values.signature.mode "required" }}
@@ -50,6 +53,10 @@
   value: {{ $values.runtime.defaultProvider | quote }}
 - name: RUNTIME_DEFAULT_MODEL
   value: {{ $values.runtime.defaultModel | quote }}
+{{- if $values.drain.enabled }}
+- name: DRAIN_FLAG
+  value: {{ printf "%s/%s" .root.Release.Namespace (include "uswarm.drainFlag" .root) | quote }}
+{{- end }}
 - name: IDLE_SUSPEND_AFTER_S
   value: {{ int $values.runtime.idleSuspendAfterSeconds | quote }}
 {{ include "uswarm.orchestrator.files" .root }}
@@ -77,12 +84,8 @@
 {{/* Uploads: how links to them begin, where they are, how many. */}}
 {{- define "uswarm.orchestrator.files" -}}
 {{- $values := .Values }}
-{{- $ingress := "" }}
-{{- with $values.ingress }}
-{{- if .enabled }}{{ $ingress = printf "http%s://%s" (ternary "s" "" (ne .tls.secretName "")) .host }}{{ end }}
-{{- end }}
 - name: PUBLIC_URL
-  value: {{ default $ingress $values.http.publicUrl | quote }}
+  value: {{ include "uswarm.publicUrl" . | quote }}
 - name: UPLOAD_BYTES
   value: {{ int64 $values.orchestrator.uploads.maxBytes | quote }}
 - name: UPLOAD_BYTES_PER_USER

@@ -37,6 +37,14 @@ describe('the command line of uswarmctl', () => {
     ],
     ['turns requeue a b c', { name: 'turns requeue', turnIds: ['a', 'b', 'c'], reason: '' }],
     ['audit', { name: 'audit', user: undefined, limit: 50 }],
+    [
+      `explain ${ID} --context prod`,
+      { name: 'explain', swarm: `workspace-${ID}`, kubeconfig: undefined, context: 'prod' },
+    ],
+    [
+      'explain workspace-alder --kubeconfig k',
+      { name: 'explain', swarm: 'workspace-alder', kubeconfig: 'k', context: undefined },
+    ],
     ['audit --user ada --limit 500', { name: 'audit', user: 'ada', limit: 500 }],
   ])('reads %s', (line, command) => {
     expect(parse(line).command).toEqual(command);
@@ -72,6 +80,9 @@ describe('the command line of uswarmctl', () => {
     ['user plan a pro --until tomorrow', /^--until must be a date such as/],
     ['user plan a pro --until 2027-13-01', /^--until must be a date such as/],
     ['audit --url ftp://x', /^--url must be an http or https address, not ftp:\/\/x$/],
+    ['explain', /^Use it so: npm run ctl -- explain <workspace id or UserSwarm>$/],
+    ['explain a/b', /^a\/b is neither the id of a workspace nor the name of a UserSwarm\.$/],
+    ['audit --context c', /^audit takes no --context\./],
     ['audit --nope', /--nope.*See: npm run ctl -- --help$/],
   ])('refuses %j in one sentence', (line, sentence) => {
     expect(() => parse(line)).toThrow(Failure);
@@ -79,10 +90,30 @@ describe('the command line of uswarmctl', () => {
   });
 
   it('explains every command and every option', () => {
-    for (const words of ['user show', 'user ban', 'user unban', 'user plan', 'workspace show', 'legal list']) {
+    for (const words of [
+      'user show',
+      'user ban',
+      'user unban',
+      'user plan',
+      'workspace show',
+      'legal list',
+      'explain',
+    ]) {
       expect(USAGE).toContain(`  ${words} `);
     }
-    for (const option of ['json', 'as', 'url', 'key-file', 'data-dir', 'help', 'reason', 'until', 'status', 'limit']) {
+    for (const option of [
+      'json',
+      'as',
+      'url',
+      'key-file',
+      'data-dir',
+      'help',
+      'reason',
+      'until',
+      'status',
+      'limit',
+      'context',
+    ]) {
       expect(USAGE).toContain(`--${option}`);
     }
   });

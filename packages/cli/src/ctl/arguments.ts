@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { AdminTurnStatus, LegalDocumentName } from '@uswarm/contract';
+import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
 import { Failure } from '../failure.js';
 
 /** What to do, as far as the command line alone can say. */
@@ -19,7 +20,8 @@ export type Command =
       limit: number;
     }
   | { name: 'turns requeue'; turnIds: string[]; reason: string }
-  | { name: 'audit'; user: string | undefined; limit: number };
+  | { name: 'audit'; user: string | undefined; limit: number }
+  | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
 
 export interface CtlArguments {
   command: Command;
@@ -45,6 +47,8 @@ const OPTIONS = {
   'older-than': { type: 'string' },
   user: { type: 'string' },
   limit: { type: 'string' },
+  kubeconfig: { type: 'string' },
+  context: { type: 'string' },
 } as const satisfies ParseArgsConfig['options'];
 
 type Values = ReturnType<typeof parseOrFail>['values'];
@@ -123,6 +127,12 @@ const FORMS: Record<string, Form> = {
     options: ['user', 'limit'],
     read: (_operands, { user, limit }) => ({ name: 'audit', user, limit: count(limit) }),
   },
+  explain: {
+    operands: '<workspace id or UserSwarm>',
+    options: ['kubeconfig', 'context'],
+    read: ([wanted], { kubeconfig, context }) =>
+      wanted === undefined ? undefined : { name: 'explain', swarm: swarmName(wanted), kubeconfig, context },
+  },
 };
 
 /** @throws Failure with one sentence */
@@ -157,6 +167,13 @@ function commandOf(positionals: readonly string[], values: Values): Command {
   const command = operands.length > wanted ? undefined : form.read(operands, values);
   if (command === undefined) throw new Failure(`Use it so: npm run ctl -- ${`${name} ${form.operands}`.trim()}`);
   return command;
+}
+
+/** A workspace's id, or the name of its UserSwarm already. */
+function swarmName(wanted: string): string {
+  const name = wanted.startsWith('workspace-') ? wanted : userSwarmName(wanted.toLowerCase());
+  if (USERSWARM_NAME.test(name) && name.length <= USERSWARM_NAME_LENGTH) return name;
+  throw new Failure(`${wanted} is neither the id of a workspace nor the name of a UserSwarm.`);
 }
 
 const operandCount = (operands: string): number => operands.match(/<[^>]+>/g)?.length ?? 0;

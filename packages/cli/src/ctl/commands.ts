@@ -13,7 +13,7 @@ export interface Result {
   partly?: boolean;
 }
 
-export type Runnable = Exclude<Command, { name: 'help' }>;
+export type Runnable = Exclude<Command, { name: 'help' | 'explain' }>;
 
 /** @throws Failure */
 export async function runCommand(command: Runnable, admin: AdminClient): Promise<Result> {

@@ -2,11 +2,11 @@ import type { AdminAnswer, AdminTurn, AdminUser, AdminWorkspace, AuditEntry } fr
 
 /** Answers as text for people. What users wrote is shown without anything that could steer a terminal. */
 
-const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
+export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
 const orNone = (text: string | null): string => (text === null || text === '' ? '-' : plain(text));
 const number = (value: number): string => value.toLocaleString('en');
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widths = head.map((_title, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
@@ -19,7 +19,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-const block = (title: string, rows: readonly (readonly [string, string])[]): string =>
+export const block = (title: string, rows: readonly (readonly [string, string])[]): string =>
   [title, ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)].join('\n');
 
 /** Seconds as people say them: `48s`, `5m`, `3h`, `2d`. */

@@ -1,6 +1,6 @@
 export const USAGE = `Usage: npm run ctl -- <command> [options]
 
-uswarmctl looks after a running uswarm, by the internal API of its orchestrator. Everything that names a user, and every
+uswarmctl looks after a running uswarm, by the internal API of its orchestrator, but for explain. Everything that names a user, and every
 change, is written to the audit log.
 
   user show <user>                  who it is: plan, usage of this month, workspaces, devices
@@ -16,6 +16,8 @@ change, is written to the audit log.
                                     --status queued|running|failed --workspace ID --older-than 5m --limit 50
   turns requeue <id>...             has replies taken up again: of one that waits or runs whoever has it loses it,
                                     one that failed begins anew   --reason TEXT
+  explain <id or UserSwarm>         why a runtime is as it is, and what to do: conditions, pod, Events. Asks Kubernetes,
+                                    with your kubeconfig, and not the orchestrator   --context NAME --kubeconfig FILE
   audit                             what was done, the newest first   --user USER --limit 50
 
 <user> is an id, an e-mail address, or the uid at the identity provider.

@@ -10,6 +10,7 @@ export const CONDITIONS = [
   'DependenciesReachable',
   'RuntimeAvailable',
   'Suspended',
+  'UpToDate',
   'Synced',
 ] as const;
 export type ConditionType = (typeof CONDITIONS)[number];

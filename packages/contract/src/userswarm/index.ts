@@ -1,4 +1,6 @@
 export * from './names.js';
 export * from './conditions.js';
+export * from './advice.js';
 export * from './resource.js';
 export * from './hook.js';
+export * from './rollout.js';

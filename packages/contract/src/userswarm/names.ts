@@ -48,6 +48,9 @@ export const ORCHESTRATOR_MANAGER = 'uswarm-orchestrator';
 /** `app.kubernetes.io/managed-by` of the children. */
 export const CONTROLLER_MANAGER = 'uswarm-controller';
 
+/** On a UserSwarm, with the value `true`: it is left as it is when uswarm is removed. */
+export const KEEP_LABEL = 'uswarm.dev/keep-on-uninstall';
+
 /** Finds the pods of one runtime; also the immutable selector of its Deployment. */
 export const runtimeSelector = (userSwarm: string): Record<string, string> => ({
   [LABEL.name]: RUNTIME_COMPONENT,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { REASON_ADVICE } from './advice.js';
 import { CONDITIONS, FAILURE_REASONS, PHASES, SYNC_FAILURES } from './conditions.js';
 import { userSwarmCrd } from './crd.js';
 import type { StructuralSchema } from './structural-schema.js';
@@ -75,8 +76,13 @@ describe('docs/userswarm.md', () => {
     }
   });
 
-  it('says what to do about each failure to write the children', () => {
-    const listed = rows.filter((row) => row.length >= 3).map(firstOf);
-    expect(listed).toEqual(expect.arrayContaining([...SYNC_FAILURES]));
+  it('says of each reason what uswarmctl explain says of it, and of no other', () => {
+    const isReason = (row: string[]): boolean =>
+      /^[A-Z]/.test(firstOf(row)) && (row[1]?.startsWith('`') === true || row.length === 3);
+    const listed = rows.filter(isReason).map((row) => [firstOf(row), { cause: row.at(-2), advice: row.at(-1) }]);
+    expect(Object.fromEntries(listed)).toEqual(REASON_ADVICE);
+    expect(Object.keys(REASON_ADVICE)).toEqual(
+      expect.arrayContaining([...Object.keys(FAILURE_REASONS), ...SYNC_FAILURES]),
+    );
   });
 });

@@ -117,6 +117,14 @@ export const UserSwarmStatus = z
     phase: z.enum(PHASES).optional().meta({ description: 'The conditions in a word; programs read the conditions.' }),
     image: z.string().max(512).optional().meta({ description: 'The image that the runtime is rendered with.' }),
     address: z.string().max(512).optional().meta({ description: 'Where the runtime answers gRPC, in the cluster.' }),
+    revision: z
+      .string()
+      .max(64)
+      .optional()
+      .meta({ description: 'The revision of the platform that the pod was made with; absent where there is none.' }),
+    pendingRevision: z.string().max(64).optional().meta({
+      description: 'The revision of the platform that the pod waits for; absent where it has the present one.',
+    }),
     conditions: z
       .array(Condition)
       .max(16)

@@ -13,6 +13,8 @@ import type { Capability, HookFaultMode, World } from './world.js';
 
 export interface ModelWorldOptions extends Partial<FrameworkOptions> {
   hook: Hook;
+  /** Of the next release, which holds back what runs. */
+  nextHook?: Hook;
   clock: ManualClock;
   namespace?: string;
   spareNamespace?: string;
@@ -56,11 +58,14 @@ export class ModelWorld implements World {
   readonly #lastByUsers = new Map<string, Json>();
   readonly #history: Event[] = [];
   readonly #seen = new Map<string, KubernetesObject>();
+  readonly #hooks: Record<'first' | 'next', Hook>;
   #mode: HookFaultMode = 'none';
+  #release: 'first' | 'next' = 'first';
   #resynced = 0;
 
   constructor({
     hook,
+    nextHook,
     clock,
     namespace = 'userswarms',
     spareNamespace = 'userswarms-spare',
@@ -71,7 +76,9 @@ export class ModelWorld implements World {
     this.namespace = namespace;
     this.spareNamespace = spareNamespace;
     this.resyncSeconds = this.#options.resyncSeconds;
-    const all: Capability[] = ['pods', 'namespaces', 'hook faults', 'counting'];
+    this.#hooks = { first: hook, next: nextHook ?? hook };
+    const all: Capability[] = ['pods', 'namespaces', 'hook faults', 'counting', 'starts'];
+    if (nextHook !== undefined) all.push('releases');
     this.capabilities = new Set<Capability>(this.#options.flavour === 'builtin' ? [...all, 'reasons'] : all);
     this.api = new ModelApiServer(clock.now);
     this.api.watch((object) => this.#written(object));
@@ -80,7 +87,7 @@ export class ModelWorld implements World {
       this.api,
       this.#cache(),
       clock,
-      (request) => this.#call(hook, request),
+      (request) => this.#call(this.#hooks[this.#release], request),
       this.#options,
     );
     this.#createNamespace(namespace);
@@ -148,6 +155,12 @@ export class ModelWorld implements World {
 
   async setHook(mode: HookFaultMode): Promise<void> {
     this.#mode = mode;
+  }
+
+  /** A webhook that starts is not asked at once. */
+  async release(which: 'first' | 'next'): Promise<void> {
+    this.#release = which;
+    await this.pass(this.resyncSeconds + 1);
   }
 
   writes = async (): Promise<number> => this.api.writes.filter(({ by }) => by === 'framework').length;

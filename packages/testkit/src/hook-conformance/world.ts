@@ -13,7 +13,11 @@ export type Capability =
   /** The hook can be made to fail. */
   | 'hook faults'
   /** Writes at rest can be counted. */
-  | 'counting';
+  | 'counting'
+  /** The hook can be replaced by that of another release, which holds back what runs. */
+  | 'releases'
+  /** What the request says of the start of a runtime can be chosen. */
+  | 'starts';
 
 export type HookFaultMode = 'down' | 'error' | 'rubbish' | 'none';
 
@@ -45,6 +49,8 @@ export interface World {
   /** Lets time pass: a resync at least. */
   pass(seconds: number): Promise<void>;
   setHook(mode: HookFaultMode): Promise<void>;
+  /** With `releases`: from now on the hook is that of the next release, or again that of the first. */
+  release?(which: 'first' | 'next'): Promise<void>;
   /** Writes of the framework since the start. */
   writes(): Promise<number>;
 }

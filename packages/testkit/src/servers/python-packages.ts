@@ -4,7 +4,7 @@ import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalError } from '../local-error.js';
 import { findPython } from '../python.js';
-import { withInstallLock } from './install-lock.js';
+import { withInstallLock } from '../install-lock.js';
 
 export interface InstallOptions {
   /** Folder that installations of any version are kept in; made if absent. */

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { startCuttableProxy } from '../../test/cuttable-proxy.js';
 import { eventually } from '../../test/eventually.js';
 import { type Database, openDatabase } from './database.js';
+import { PLANNED_EACH_TIME } from './prepared.js';
 
 describe('connections', () => {
   let testDatabase: TestDatabase;
@@ -86,5 +87,47 @@ describe('connections', () => {
 
   it('has a deadline for statements', async () => {
     expect((await sql`SHOW statement_timeout`.execute(database)).rows).toEqual([{ statement_timeout: '10s' }]);
+  });
+
+  describe('statements', () => {
+    const preparedBy = async (db: Database) => {
+      const { rows } = await sql<{ statement: string }>`SELECT statement FROM pg_prepared_statements`.execute(db);
+      return rows.map(({ statement }) => statement.trim());
+    };
+
+    it('with values are prepared once by a connection', async () => {
+      for (const n of [1, 2]) await sql`SELECT ${n}::int AS n`.execute(database);
+      await sql`SELECT 1`.execute(database);
+      expect(await preparedBy(database)).toEqual(['SELECT $1::int AS n']);
+    });
+
+    it('are sent as they are where a pooler knows no prepared ones', async () => {
+      const plain = openDatabase({ url: testDatabase.url, maxConnections: 1, prepare: false });
+      await sql`SELECT ${1}::int AS n`.execute(plain);
+      expect(await preparedBy(plain)).toEqual([]);
+      await plain.destroy();
+    });
+
+    it('are planned each time where the best plan depends on the values', async () => {
+      await sql`${PLANNED_EACH_TIME} SELECT ${1}::int AS n`.execute(database);
+      expect(await preparedBy(database)).toEqual([]);
+    });
+
+    it.each([
+      ['*', sql`SELECT * FROM things WHERE id = ${1}`],
+      ['a table and *', sql`SELECT t.* FROM things t WHERE id = ${1}`],
+      ['RETURNING *', sql`UPDATE things SET id = id WHERE id = ${1} RETURNING *`],
+    ])('that select %s go on when a migration adds a column', async (_what, statement) => {
+      await sql`CREATE TABLE things (id int)`.execute(database);
+      await sql`INSERT INTO things VALUES (1)`.execute(database);
+      expect((await statement.execute(database)).rows).toEqual([{ id: 1 }]);
+      await sql`ALTER TABLE things ADD COLUMN name text`.execute(other);
+      expect((await statement.execute(database)).rows).toEqual([{ id: 1, name: null }]);
+    });
+
+    it('that multiply or count are prepared all the same', async () => {
+      await sql`SELECT count(*), ${2}::int * 3 AS n`.execute(database);
+      expect(await preparedBy(database)).toHaveLength(1);
+    });
   });
 });

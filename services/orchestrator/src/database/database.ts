@@ -1,5 +1,8 @@
+import type { Registry } from '@uswarm/service-kit';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { preparedName } from './prepared.js';
+import { measurePool } from './pool-metrics.js';
 import type { Schema } from './schema.js';
 
 /** A connection pool, or a transaction on one of its connections. */
@@ -16,6 +19,10 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Milliseconds after which a statement that is not answered counts as lost. */
   answerDeadlineMs?: number;
+  /** Whether connections keep statements prepared. Default: true. */
+  prepare?: boolean;
+  /** Where the pool is counted, if anywhere. */
+  metrics?: Registry;
 }
 
 /** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
@@ -37,6 +44,15 @@ class ImpatientClient extends pg.Client {
   }
 }
 
+class PreparingClient extends ImpatientClient {
+  override query(...parameters: unknown[]): never {
+    const [text, values] = parameters;
+    const name =
+      typeof text === 'string' && Array.isArray(values) && values.length > 0 ? preparedName(text) : undefined;
+    return name === undefined ? super.query(...parameters) : super.query({ name, text, values });
+  }
+}
+
 /**
  * Sequences and token counts stay far below 2^53, so int8 is read as a number. Statements have a
  * deadline: a request never waits for ever on a lock.
@@ -45,9 +61,11 @@ export function openDatabase({
   url,
   maxConnections = 20,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
+  prepare = true,
+  metrics,
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    Client: ImpatientClient,
+    Client: prepare ? PreparingClient : ImpatientClient,
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
@@ -62,6 +80,7 @@ export function openDatabase({
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
+  if (metrics !== undefined) measurePool(metrics, pool);
   // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
   // would end the process: the pool's own while it is idle, the client's between two statements.
   pool.on('error', () => undefined);

@@ -18,6 +18,8 @@ import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { fillAgents, fillMessages, fillPeople, fillTurns, fillWorkspaces } from '../../test/fill.js';
 import { sequentialScans } from '../../test/query-plans.js';
+import { createBacklogStore } from '../metrics/backlog.store.js';
+import { WORK_KINDS } from '../work-kinds.js';
 import { createWorkStore } from '../work/work.store.js';
 import type { Database } from './database.js';
 
@@ -127,7 +129,15 @@ describe('hot statements read no large table from end to end', () => {
       'a message by its local_id',
       (database) => createMessageStore(database).findSent(place.workspaceId, place.userId, 'l7'),
     ],
-    ['the turns that wait', (database) => createTurnStore(database).countActive(place.conversationId, database)],
+    [
+      'a turn where too many wait',
+      (database) =>
+        createTurnStore(database).insert(
+          { id: place.messageId, ...place, userMessageId: place.messageId },
+          0,
+          database,
+        ),
+    ],
     [
       'the history of a turn',
       (database) =>
@@ -159,6 +169,11 @@ describe('hot statements read no large table from end to end', () => {
     ['work hurried', (database) => createWorkStore(database).hurry('turn', place.workspaceId)],
   ])('%s', async (_what, use) => {
     expect(await sequentialScans(db.database, use)).toEqual([]);
+  });
+
+  it('what waits: of a scrape only the count of runtimes looks at all of them', async () => {
+    const scans = await sequentialScans(db.database, (database) => createBacklogStore(database).read(WORK_KINDS));
+    expect(scans).toEqual([expect.stringContaining('runtimes: select "phase"')]);
   });
 
   it('a statement without an index is found out', async () => {

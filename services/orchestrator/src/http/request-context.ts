@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { RouteDefinition } from '@uswarm/contract';
 import {
   deviceLogFields,
   type Logger,
@@ -9,7 +8,7 @@ import {
   runInContext,
 } from '@uswarm/service-kit';
 import type { Request, RequestHandler, Response } from 'express';
-import { Histogram } from 'prom-client';
+import { Gauge, Histogram } from 'prom-client';
 
 const REQUEST_ID = /^[\w.-]{8,128}$/;
 /** W3C Trace Context: version, trace, parent, flags. */
@@ -29,11 +28,18 @@ export function createRequestContext(logger: Logger, metrics: Registry): Request
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [metrics],
   });
+  const underWay = new Gauge({
+    name: 'uswarm_http_requests_in_progress',
+    help: 'Requests that are being answered.',
+    registers: [metrics],
+  });
   return (request, response, next) => {
     const context = contextOf(request);
     response.set('X-Request-Id', context.requestId);
     const started = performance.now();
+    underWay.inc();
     response.once('close', () => {
+      underWay.dec();
       const seconds = (performance.now() - started) / 1000;
       const { route = 'none', method, status } = outcomeOf(request, response);
       duration.observe(
@@ -70,7 +76,7 @@ function contextOf(request: Request): RequestContext {
 
 /** A client that went away before the end got no status. */
 function outcomeOf(request: Request, response: Response) {
-  const route = (response.locals['route'] as RouteDefinition | undefined)?.operationId;
+  const route = (response.locals['route'] as { operationId: string } | undefined)?.operationId;
   const status = response.writableFinished ? response.statusCode : ('aborted' as const);
   // A client may invent methods, and each would be a series of its own.
   const method = route === undefined ? 'any' : request.method;

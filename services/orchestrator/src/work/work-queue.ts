@@ -1,5 +1,6 @@
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import { createWakeableLoop } from './wakeable-loop.js';
+import type { WorkMetrics } from './work-metrics.js';
 import type { LeasedWork, WorkStore } from './work.store.js';
 
 /** What is to become of a row after its handler ran. */
@@ -13,6 +14,7 @@ export interface WorkQueueDeps {
   concurrency: number;
   /** The signal aborts when the lease is lost or the queue stops. */
   handle: (work: LeasedWork, signal: AbortSignal) => Promise<WorkResult>;
+  metrics?: WorkMetrics | undefined;
   leaseMs?: number;
   pollMs?: number;
 }
@@ -31,7 +33,7 @@ const RETRY = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Takes due rows of one kind, keeps their leases alive while they are handled, and gives them back. */
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
-  const { kind, store, concurrency, handle, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
+  const { kind, store, concurrency, handle, metrics, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
   const logger = deps.logger.child({ work: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
@@ -52,9 +54,12 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       const result = await handle(work, AbortSignal.any([lost.signal, stopping.signal]));
       if ('done' in result) await store.complete(work);
       else await store.release(work, result.againInMs);
+      metrics?.handled(kind, 'done' in result ? 'done' : 'again');
     } catch (error) {
-      if (!stopping.signal.aborted)
+      if (!stopping.signal.aborted) {
+        metrics?.handled(kind, 'failed');
         logger.warn({ err: error, subject: work.subjectId }, 'work failed; it is tried again');
+      }
       await store.release(work, backoffDelay(RETRY, work.failures), true).catch(() => undefined);
     } finally {
       clearInterval(beat);
@@ -66,7 +71,10 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     if (free <= 0) return false;
     const claimed = await store.claim(kind, free, leaseMs);
     for (const work of claimed) {
-      if (work.takenOver) logger.info({ subject: work.subjectId }, 'a lease was taken over');
+      if (work.takenOver) {
+        metrics?.takenOver(kind);
+        logger.info({ subject: work.subjectId }, 'a lease was taken over');
+      }
       const task = run(work).finally(() => {
         running.delete(task);
         loop?.wake();

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import type { Logger, SigningKey } from '@uswarm/service-kit';
+import { WebSearchError } from '../errors.js';
 import type { WebSearch } from '../web-search.js';
 import { authenticate } from './bearer.js';
 import { registerWebSearchTool } from './web-search-tool.js';
@@ -17,6 +18,8 @@ export interface SearchServerDeps {
   keys: readonly SigningKey[];
   logger: Pick<Logger, 'error' | 'warn'>;
   limits?: WorkspaceLimits;
+  /** Told of each search that a workspace may not make now. */
+  onLimited?: () => void;
   /** Host names that requests may be addressed to; any when absent. Loopback servers name theirs. */
   allowedHosts?: readonly string[];
 }
@@ -33,13 +36,21 @@ export interface SearchServer {
  */
 export function createSearchServer(deps: SearchServerDeps): SearchServer {
   const limiter = createWorkspaceLimiter(deps.limits ?? DEFAULT_LIMITS);
+  const search = async (workspaceId: string, ...asked: Parameters<WebSearch['search']>) => {
+    try {
+      return await limiter.run(workspaceId, () => deps.search.search(...asked));
+    } catch (error) {
+      if (error instanceof WebSearchError && error.code === 'rate_limited') deps.onLimited?.();
+      throw error;
+    }
+  };
   const mcp = createMcpHandler(
     ({ authInfo }) => {
       const server = new McpServer({ name: 'uswarm-web-search', version: '0.1.0' });
       const workspaceId = authInfo?.clientId ?? '';
       registerWebSearchTool(
         server,
-        (args, options) => limiter.run(workspaceId, () => deps.search.search(args, options)),
+        (args, options) => search(workspaceId, args, options),
         (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'a search failed unexpectedly'),
       );
       return server;

@@ -109,6 +109,25 @@ describe('the writes of a child', () => {
     expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
   });
 
+  it('what a patch of ours set is handed over to the apply as well, which owns the rest', async () => {
+    const entry = (operation: string, fields: object) => ({
+      manager: 'uswarm-controller',
+      operation,
+      fieldsV1: { 'f:spec': fields },
+    });
+    const managedFields = [
+      entry('Apply', { 'f:a': {}, 'f:b': { 'f:c': {} } }),
+      entry('Update', { 'f:b': { 'f:d': {} } }),
+    ];
+    live = deployment('u1', { uid: 'd1', resourceVersion: '5', managedFields });
+    await writer.update(target(), deployment('u1'), 'd1', never);
+    expect(calls[0]?.[1]).toContainEqual({
+      op: 'replace',
+      path: '/metadata/managedFields',
+      value: [entry('Apply', { 'f:a': {}, 'f:b': { 'f:c': {}, 'f:d': {} } })],
+    });
+  });
+
   it('before the first apply the fields that the create set are handed over to it', async () => {
     const status = { manager: 'uswarm-controller', operation: 'Update', subresource: 'status' };
     const other = { manager: 'kube-controller-manager', operation: 'Update' };
@@ -119,6 +138,22 @@ describe('the writes of a child', () => {
     expect(calls[0]?.[1]).toEqual([
       { op: 'replace', path: '/metadata/resourceVersion', value: '5' },
       { op: 'replace', path: '/metadata/managedFields', value: [other, { ...created, operation: 'Apply' }, status] },
+    ]);
+  });
+
+  it('what others put into the spec goes, before ours is applied', async () => {
+    const fieldsV1 = { 'f:spec': { 'f:paused': {}, 'f:list': { 'k:{"name":"theirs"}': {} } } };
+    const spec = { paused: true, list: [{ name: 'ours' }, { name: 'theirs' }] };
+    live = {
+      ...deployment('u1', { uid: 'd1', resourceVersion: '9', managedFields: [{ manager: 'kubectl', fieldsV1 }] }),
+      spec,
+    };
+    await writer.update(target(), { ...deployment('u1'), spec: { list: [{ name: 'ours' }] } }, 'd1', never);
+    expect(verbs()).toEqual(['jsonPatch', 'apply by force']);
+    expect(calls[0]?.[1]).toEqual([
+      { op: 'replace', path: '/metadata/resourceVersion', value: '9' },
+      { op: 'remove', path: '/spec/paused' },
+      { op: 'add', path: '/spec/list', value: [{ name: 'ours' }] },
     ]);
   });
 

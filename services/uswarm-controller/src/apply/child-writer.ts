@@ -9,6 +9,7 @@ import {
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { ApplyError, TryAgain } from './failure.js';
+import { evictions, managedFieldsOf } from './strangers.js';
 
 export interface ChildTarget {
   resource: Resource;
@@ -31,7 +32,10 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
     if (live.metadata.uid !== uid || ownerUid(live) !== ownerUid(desired)) {
       throw new TryAgain(`${nameOf(desired)} was replaced or given to another owner`);
     }
-    await ownByApply(client, fieldManager, resource, live, signal);
+    const owned = await ownByApply(client, fieldManager, resource, live, signal);
+    // First: of a port that somebody changed and ours, which would have the same name, there may be only one.
+    const foreign = evictions(owned, desired, fieldManager);
+    if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
     const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
     return written;
@@ -85,15 +89,25 @@ const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
   metadata: { ...object.metadata, uid },
 });
 
-interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
+/** @throws TryAgain if it is not as it was seen any more. */
+async function patchSeen(
+  client: Pick<KubeClient, 'jsonPatch'>,
+  resource: Resource,
+  seen: KubernetesObject,
+  patch: object[],
+  signal: AbortSignal,
+): Promise<KubernetesObject> {
+  const unchanged = { op: 'replace', path: '/metadata/resourceVersion', value: seen.metadata.resourceVersion };
+  try {
+    return await client.jsonPatch(resource, seen.metadata, [unchanged, ...patch], signal);
+  } catch (error) {
+    throw isConflict(error) ? new TryAgain(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
+  }
 }
 
 /**
- * What a create set is owned by the operation `Update`, and an apply that leaves such a field out
- * would not remove it. So before the first apply the ownership is renamed.
+ * What a create or a patch of ours set is owned by the operation `Update`, and an apply that leaves
+ * such a field out would not remove it. So before an apply the ownership is handed over to it.
  */
 async function ownByApply(
   client: Pick<KubeClient, 'jsonPatch'>,
@@ -101,26 +115,24 @@ async function ownByApply(
   resource: Resource,
   live: KubernetesObject,
   signal: AbortSignal,
-): Promise<void> {
-  const { managedFields = [], resourceVersion } = live.metadata as {
-    managedFields?: ManagedFields[];
-    resourceVersion?: string;
-  };
-  const created = (entry: ManagedFields): boolean =>
-    entry.manager === fieldManager && entry.operation === 'Update' && (entry.subresource ?? '') === '';
-  if (!managedFields.some(created)) return;
-  const renamed = managedFields.map((entry) => (created(entry) ? { ...entry, operation: 'Apply' } : entry));
-  try {
-    await client.jsonPatch(
-      resource,
-      live.metadata,
-      [
-        { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-        { op: 'replace', path: '/metadata/managedFields', value: renamed },
-      ],
-      signal,
-    );
-  } catch (error) {
-    throw isConflict(error) ? new TryAgain(`${nameOf(live)} changed meanwhile`, { cause: error }) : error;
+): Promise<KubernetesObject> {
+  const managedFields = managedFieldsOf(live);
+  const ours = managedFields.filter(({ manager, subresource = '' }) => manager === fieldManager && subresource === '');
+  const first = ours.find(({ operation }) => operation === 'Update');
+  if (first === undefined) return live;
+  const owned = { ...first, operation: 'Apply', fieldsV1: ours.map(({ fieldsV1 = {} }) => fieldsV1).reduce(union) };
+  const handedOver = managedFields.flatMap((entry) =>
+    entry === first ? [owned] : ours.includes(entry) ? [] : [entry],
+  );
+  const patch = [{ op: 'replace', path: '/metadata/managedFields', value: handedOver }];
+  return patchSeen(client, resource, live, patch, signal);
+}
+
+/** Sets of fields are objects of objects. */
+function union(left: object, right: object): object {
+  const merged: Record<string, object> = { ...left };
+  for (const [name, below] of Object.entries(right) as [string, object][]) {
+    merged[name] = union(merged[name] ?? {}, below);
   }
+  return merged;
 }

@@ -122,6 +122,22 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, other, undefined)).toBe(true);
   });
 
+  it('when somebody adds to the spec, once it is known what the server made of it', () => {
+    const seen = stored(object, { spec: { ...(stored(object)['spec'] as object), paused: true } });
+    expect(needsWrite(object, seen, applied)).toBe(true);
+    expect(needsWrite(object, seen, viewAfter(object, seen))).toBe(false);
+  });
+
+  it('not when somebody adds annotations to the pods, as a restart does', () => {
+    const plain = desired({ spec: { template: { metadata: { annotations: { ours: '1' } }, spec: {} } } });
+    const restarted = (annotations: object): KubernetesObject =>
+      stored(plain, { spec: { template: { metadata: { annotations }, spec: {} } } });
+    const before = viewAfter(plain, restarted({ ours: '1' }));
+    expect(needsWrite(plain, restarted({ ours: '1', restartedAt: 'now' }), before)).toBe(false);
+    expect(needsWrite(plain, restarted({ ours: '2' }), before)).toBe(true);
+    expect(needsWrite(plain, restarted({}), before)).toBe(true);
+  });
+
   it('not after a restart, if all that we set is there as we set it', () => {
     const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);

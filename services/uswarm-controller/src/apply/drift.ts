@@ -11,12 +11,13 @@ export interface AppliedView {
 /** To be remembered after each write of a child, from what the server answered. */
 export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): AppliedView => ({
   uid: stored.metadata.uid ?? '',
-  view: canonical(project(stored, desired)),
+  view: viewOf(stored, desired),
 });
 
 /**
  * Whether a child has to be written: something else is wanted than was applied last, or somebody
- * changed a field that we set, be it in its metadata alone. Fields that we do not set are not looked at.
+ * changed its spec or a field that we set, be it in its metadata alone. What others add to its metadata
+ * is not looked at; nor, until we have written it once, what they add to its spec.
  *
  * @param applied what `viewAfter` said after our last write; undefined after a restart.
  */
@@ -27,8 +28,18 @@ export function needsWrite(
 ): boolean {
   const wanted = desired.metadata.annotations?.[APPLIED_ANNOTATION];
   if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== wanted) return true;
-  if (applied?.uid === observed.metadata.uid) return canonical(project(observed, desired)) !== applied?.view;
+  if (applied?.uid === observed.metadata.uid) return viewOf(observed, desired) !== applied?.view;
   return !covers(observed, desired);
+}
+
+/** What we set, and the whole spec: there, nobody else has anything to say. */
+function viewOf(stored: KubernetesObject, desired: KubernetesObject): string {
+  const { template, ...spec } = (stored['spec'] ?? {}) as { template?: { metadata?: object } };
+  const wanted = desired['spec'] as { template?: { metadata?: { annotations?: object } } } | undefined;
+  // Somebody restarts a pod by an annotation of it.
+  const annotations = project(template?.metadata, { annotations: wanted?.template?.metadata?.annotations ?? {} });
+  const pods = { ...template, metadata: { ...template?.metadata, ...(annotations as object) } };
+  return canonical({ ...(project(stored, desired) as object), spec: { ...spec, template: pods } });
 }
 
 /** The part of `value` at the paths that `shape` has; of a list also how long it is. */

@@ -14,7 +14,8 @@ export class HookError extends Error {
   }
 }
 
-export type HookOutcome = 'ok' | 'refused' | 'timeout' | 'unreachable' | 'invalid';
+export const HOOK_OUTCOMES = ['ok', 'refused', 'timeout', 'unreachable', 'invalid'] as const;
+export type HookOutcome = (typeof HOOK_OUTCOMES)[number];
 
 export interface Hook {
   /** @throws HookError */

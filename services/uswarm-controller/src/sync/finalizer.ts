@@ -16,8 +16,18 @@ export const addFinalizer = (client: Patch, resource: Resource, object: Kubernet
   setFinalizers(client, resource, object, [...(object.metadata.finalizers ?? []), FINALIZER], signal);
 
 /** @throws KubeError `Conflict` if somebody wrote the object meanwhile. */
-export const removeFinalizer = (client: Patch, resource: Resource, object: KubernetesObject, signal: AbortSignal) => {
-  const others = (object.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
+export const removeFinalizer = (client: Patch, resource: Resource, object: KubernetesObject, signal: AbortSignal) =>
+  removeFinalizers(client, resource, object, [FINALIZER], signal);
+
+/** Takes off those of `names` that it has. @throws KubeError `Conflict` if somebody wrote the object meanwhile. */
+export const removeFinalizers = (
+  client: Patch,
+  resource: Resource,
+  object: KubernetesObject,
+  names: readonly string[],
+  signal: AbortSignal,
+) => {
+  const others = (object.metadata.finalizers ?? []).filter((name) => !names.includes(name));
   return setFinalizers(client, resource, object, others, signal);
 };
 

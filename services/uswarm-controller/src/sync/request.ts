@@ -7,7 +7,7 @@ import {
   type SyncRequest,
 } from '@uswarm/contract/userswarm';
 import { apiVersionOf, keyOf, type Resource, type Store } from '@uswarm/kube-client';
-import { CHILD_RESOURCES } from '../resources.js';
+import { CHILD_RESOURCES, COMPOSITE_CONTROLLER } from '../resources.js';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
 
@@ -52,7 +52,7 @@ export function describeController(parent: Resource, resyncS: number): Kubernete
   return {
     apiVersion: 'metacontroller.k8s.io/v1alpha1',
     kind: 'CompositeController',
-    metadata: { name: 'userswarm-controller' },
+    metadata: { name: COMPOSITE_CONTROLLER },
     spec: {
       generateSelector: true,
       resyncPeriodSeconds: resyncS,

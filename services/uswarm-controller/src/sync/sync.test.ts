@@ -52,9 +52,13 @@ describe('one sync', () => {
   let parents: ReturnType<typeof createStore>;
   let accounts: ReturnType<typeof createStore>;
   let elapsed: number;
+  let mayStart: boolean;
+  let forgotten: string[];
 
   beforeEach(() => {
     calls = [];
+    mayStart = true;
+    forgotten = [];
     asked = [];
     refusals = {};
     answer = () => ({ status: { phase: 'Progressing' }, children: [account()] });
@@ -125,6 +129,10 @@ describe('one sync', () => {
     const deps: SyncDeps = {
       client,
       writer,
+      starts: {
+        admit: () => mayStart,
+        forget: (key) => void forgotten.push(key),
+      },
       hook: {
         call: async (request) => {
           asked.push(request);
@@ -170,6 +178,20 @@ describe('one sync', () => {
     expect(asked[0]?.children).toEqual({ 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} });
     expect(synced()).toMatchObject({ status: 'False', reason: 'NameConflict' });
     expect(calls).not.toContain('delete');
+  });
+
+  it('tells the webhook of a start that has to wait, and gives up the place of one that did not begin', async () => {
+    parents.put(swarm());
+    mayStart = false;
+    await sync();
+    expect(asked[0]?.parent.metadata.annotations).toEqual({ 'uswarm.dev/start': 'queued' });
+    expect(forgotten).toEqual([]);
+    mayStart = true;
+    await sync();
+    expect(asked[1]?.parent.metadata.annotations).toBeUndefined();
+    // It was let in, and no Deployment came of it.
+    expect(forgotten).toEqual(['workspace-a']);
+    expect(live().metadata.annotations).toBeUndefined();
   });
 
   it('changes nothing but Synced when the webhook cannot be used, and that from the second time on', async () => {

@@ -1,5 +1,5 @@
 import type { KubernetesObject, SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, type KubeClient, type Resource } from '@uswarm/kube-client';
+import { isConflict, isNotFound, keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
 import { type AppliedViews, applyChildren, type ChildStep, planChildren } from '../apply/apply-children.js';
 import type { ChildWriter } from '../apply/child-writer.js';
@@ -8,6 +8,7 @@ import { ApplyError, TryAgain } from '../apply/failure.js';
 import { type Hook, HookError } from '../hook/hook-client.js';
 import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
+import { isAboutToStart, type StartGate, toldToWait } from '../starts/start-gate.js';
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
@@ -38,6 +39,7 @@ export interface SyncDeps {
   client: Pick<KubeClient, 'get' | 'mergePatch' | 'replace'>;
   writer: ChildWriter;
   hook: Pick<Hook, 'call'>;
+  starts: Pick<StartGate, 'admit' | 'forget'>;
   caches: Pick<Caches, 'parents' | 'namespaces' | 'scope'>;
   resource: Resource;
   controller: KubernetesObject;
@@ -77,6 +79,7 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   try {
     const unseen = whyUnseen(cached, scope);
     if (unseen !== undefined) {
+      deps.starts.forget(key);
       return await conclude(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
     }
     // Where we make nothing, nothing has to be waited for.
@@ -100,16 +103,20 @@ async function reconcile(
   scope: NamespaceScope | undefined,
   options: SyncOptions,
 ): Promise<SyncResult> {
-  const swarm = parent as unknown as UserSwarm;
+  const key = keyOf(parent);
   const finalizing = parent.metadata.deletionTimestamp !== undefined;
   const observed = observeChildren(parent.metadata.uid ?? '', scope);
   const related = observeRelated(parent, deps.caches.namespaces, scope);
+  const starts = isAboutToStart(parent, observed);
+  const queued = starts && !deps.starts.admit(parent);
+  const swarm = toldToWait(parent as unknown as UserSwarm, queued);
   let answer: SyncResponse;
   try {
     const request = { controller: deps.controller, parent: swarm, children: observed, related, finalizing };
     answer = await deps.hook.call(request, options.signal);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
+    if (!queued) deps.starts.forget(key);
     return conclude(deps, parent, undefined, new ApplyError('WebhookUnavailable', error.message, error), options);
   }
   let failure: ApplyError | TryAgain | undefined;
@@ -120,6 +127,8 @@ async function reconcile(
     if (!(error instanceof ApplyError || error instanceof TryAgain)) throw error;
     failure = error;
   }
+  // What did not begin, for whatever reason, keeps nobody else from it.
+  if (starts && !queued && (failure !== undefined || !hasPod(answer))) deps.starts.forget(key);
   if (finalizing && answer.finalized === true && failure === undefined) {
     await removeFinalizer(deps.client, deps.resource, parent, options.signal);
     return { outcome: 'finalized' };
@@ -132,6 +141,9 @@ async function reconcile(
     ...(due.length === 0 ? {} : { resyncAfterS: Math.min(...due) }),
   };
 }
+
+const hasPod = ({ children }: SyncResponse): boolean =>
+  children.some(({ kind, spec }) => kind === 'Deployment' && (spec as { replicas?: number }).replicas !== 0);
 
 /** @returns whether anything was written. @throws ApplyError, TryAgain */
 async function apply(

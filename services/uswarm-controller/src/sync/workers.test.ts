@@ -4,33 +4,39 @@ import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { eventually } from '../../../../packages/kube-client/test/eventually.js';
 import { createWorkQueue, type WorkQueue } from '../queue/work-queue.js';
 import type { Memory, SyncResult } from './sync.js';
-import { createWorkers } from './workers.js';
+import { createWorkers, type Workers } from './workers.js';
 
 const swarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } };
 
 describe('the workers', () => {
   let queue: WorkQueue;
   let outcome: SyncResult['outcome'];
+  let parent: KubernetesObject | undefined;
+  let during: () => void;
   let gone: string[];
   let memories: Memory[];
   let stopping: AbortController;
   let running: Promise<void>;
+  let workers: Workers;
 
   beforeEach(() => {
     queue = createWorkQueue({ backoff: { initialMs: 1_000, maxMs: 1_000 } });
     outcome = 'synced';
+    parent = swarm;
+    during = () => {};
     gone = [];
     memories = [];
     stopping = new AbortController();
-    const workers = createWorkers({
+    workers = createWorkers({
       queue,
       workers: 2,
       resyncMs: 600_000,
       sync: async (_key, { memory }) => {
         memories.push(memory);
+        during();
         return { outcome };
       },
-      parentOf: () => swarm,
+      parentOf: () => parent,
       onSynced: () => {},
       onGone: (uid) => gone.push(uid),
       clock: systemClock,
@@ -62,10 +68,39 @@ describe('the workers', () => {
     expect(memories[3]).not.toBe(memories[0]);
   });
 
+  it.each<[string, () => void]>([
+    ['ends well', () => (parent = undefined)],
+    [
+      'fails',
+      () => {
+        parent = undefined;
+        throw new Error('no');
+      },
+    ],
+  ])('forget a UserSwarm that goes during a sync that %s: there may be no other one', async (_how, goes) => {
+    during = goes;
+    await work();
+    await eventually(() => gone.length > 0);
+    expect(gone).toEqual(['u1']);
+    expect(workers.longestUnsyncedS()).toBe(0);
+  });
+
   it('remember nothing once they stop: what goes from then on, others are told', async () => {
     await work();
     stopping.abort();
     await running;
     expect(gone).toEqual(['u1']);
+  });
+
+  it('say how long ago the sync is that is the longest ago, while they work', async () => {
+    expect(workers.longestUnsyncedS()).toBe(0);
+    await work();
+    await eventually(() => workers.longestUnsyncedS() > 0.05);
+    await work();
+    const ago = workers.longestUnsyncedS();
+    await eventually(() => workers.longestUnsyncedS() > ago);
+    stopping.abort();
+    await running;
+    expect(workers.longestUnsyncedS()).toBe(0);
   });
 });

@@ -19,11 +19,20 @@ export interface WorkersDeps {
 export interface Workers {
   /** Works until aborted; resolves once no sync is under way. */
   run(signal: AbortSignal): Promise<void>;
+  /** Of all UserSwarms, how long the last sync of one is ago at most; 0 while there is none, or while others work. */
+  longestUnsyncedS(): number;
+}
+
+interface Known {
+  uid: string;
+  memory: Memory;
+  /** When it was taken up, or its last sync ended, in milliseconds that pass. */
+  since: number;
 }
 
 /** Takes keys from the queue and syncs them, some at once, and each again within the resync period. */
 export function createWorkers(deps: WorkersDeps): Workers {
-  const memories = new Map<string, { uid: string; memory: Memory }>();
+  const memories = new Map<string, Known>();
   const forget = (key: string): void => {
     const known = memories.get(key);
     if (known !== undefined) deps.onGone(known.uid);
@@ -36,11 +45,11 @@ export function createWorkers(deps: WorkersDeps): Workers {
       deps.onSynced(outcome, (performance.now() - start) / 1_000, reason);
     const uid = deps.parentOf(key)?.metadata.uid;
     if (memories.get(key)?.uid !== uid) forget(key);
-    const memory = memories.get(key)?.memory ?? emptyMemory();
-    if (uid !== undefined) memories.set(key, { uid, memory });
+    const known = memories.get(key) ?? { uid: uid ?? '', memory: emptyMemory(), since: start };
+    if (uid !== undefined) memories.set(key, known);
     try {
       const failures = deps.queue.retries(key);
-      const result = await deps.sync(key, { memory, failures, signal });
+      const result = await deps.sync(key, { memory: known.memory, failures, signal });
       if (result.outcome === 'gone') forget(key);
       schedule(deps, key, result);
       done(result.outcome, result.reason);
@@ -50,6 +59,10 @@ export function createWorkers(deps: WorkersDeps): Workers {
       deps.logger.warn({ err: error, userswarm: key }, 'sync failed');
       done('error');
       schedule(deps, key, { outcome: 'failed' });
+    } finally {
+      known.since = performance.now();
+      // It went during the sync, and no other one will find that out.
+      if (deps.parentOf(key) === undefined) forget(key);
     }
   };
   const loop = async (signal: AbortSignal): Promise<void> => {
@@ -65,6 +78,10 @@ export function createWorkers(deps: WorkersDeps): Workers {
       await Promise.all(Array.from({ length: deps.workers }, () => loop(signal)));
       // Who does not work is not told what goes meanwhile.
       for (const key of memories.keys()) forget(key);
+    },
+    longestUnsyncedS() {
+      const now = performance.now();
+      return Math.max(0, ...[...memories.values()].map(({ since }) => now - since)) / 1_000;
     },
   };
 }

@@ -168,7 +168,8 @@ describe('secrets of the environment', () => {
         const answer = render(syncRequest(parent), config.settings, await testFacts('a', { mcpToken }));
         const text = JSON.stringify(answer);
         for (const value of [sync, signing, password, redis, key, spaces]) expect(text).not.toContain(value);
-        expect(text.split(mcpToken)).toHaveLength(2);
+        // In the template of the Deployment, and in the copy that tells what it was.
+        expect(text.split(mcpToken)).toHaveLength(3);
         for (const name of ['SVC_DATABASE_PASSWORD', 'SVC_REDIS_ADDR', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET']) {
           expect(text).toContain(`"secretKeyRef":{"name":"uswarm-runtime-stores","key":"${name}"}`);
         }

@@ -1,6 +1,16 @@
-import { json, loadConfig, parseSigningKey, port, type SigningKey } from '@uswarm/service-kit';
+import {
+  flag,
+  json,
+  loadConfig,
+  parseSigningKey,
+  port,
+  secretText,
+  type SigningKey,
+  signMcpToken,
+} from '@uswarm/service-kit';
 import { z } from 'zod';
-import type { RenderSettings } from '../render/settings.js';
+import { platformRevision, SAMPLE_WORKSPACE } from '../render/platform-revision.js';
+import type { RenderSettings, TemplateSettings } from '../render/settings.js';
 import { callPublicKey } from './call-public-key.js';
 import { loadPolicy } from './policy.js';
 import { runtimePods } from './runtime-pods.js';
@@ -17,13 +27,15 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
-  SYNC_TOKEN: z.string().refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
+  SYNC_TOKEN: secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
   OPS_PORT: port.default(8081),
   /** The folder that the ConfigMap `uswarm-policy` is mounted at. */
   POLICY_DIRECTORY: z.string().default('/etc/uswarm/policy'),
+  /** Only with a controller that gives go-aheads: without one nothing would ever be rolled out. */
+  ROLLOUT_GATE: flag.default(false),
   RUNTIME_PODS: json(runtimePods).prefault('{}'),
   USWARM_CALL_PUBLIC_KEY: callPublicKey,
   SVC_AGENT_RUNTIME_IMAGE: z
@@ -54,6 +66,16 @@ export interface WebhookConfig {
 export async function loadWebhookConfig(env: Record<string, string | undefined>): Promise<WebhookConfig> {
   const values = loadConfig(schema, env);
   const { stores, database } = readStores(values);
+  const settings: TemplateSettings = {
+    image: values.SVC_AGENT_RUNTIME_IMAGE,
+    orchestratorEndpoint: values.SVC_ORCHESTRATOR_ENDPOINT,
+    mcpEndpoint: values.SVC_MCP_ENDPOINT,
+    callPublicKey: values.USWARM_CALL_PUBLIC_KEY,
+    stores,
+    pods: values.RUNTIME_PODS,
+    policy: await loadPolicy(values.POLICY_DIRECTORY),
+  };
+  const sampleToken = await signMcpToken(values.SVC_MCP_SIGNING_KEY, SAMPLE_WORKSPACE);
   return {
     syncToken: values.SYNC_TOKEN,
     port: values.HTTP_PORT,
@@ -61,13 +83,9 @@ export async function loadWebhookConfig(env: Record<string, string | undefined>)
     mcpKey: values.SVC_MCP_SIGNING_KEY,
     database,
     settings: {
-      image: values.SVC_AGENT_RUNTIME_IMAGE,
-      orchestratorEndpoint: values.SVC_ORCHESTRATOR_ENDPOINT,
-      mcpEndpoint: values.SVC_MCP_ENDPOINT,
-      callPublicKey: values.USWARM_CALL_PUBLIC_KEY,
-      stores,
-      pods: values.RUNTIME_PODS,
-      policy: await loadPolicy(values.POLICY_DIRECTORY),
+      ...settings,
+      platformRevision: platformRevision(settings, sampleToken),
+      rolloutGate: values.ROLLOUT_GATE,
     },
   };
 }

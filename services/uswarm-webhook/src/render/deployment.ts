@@ -1,44 +1,57 @@
-import { createHash } from 'node:crypto';
-import {
-  API_GROUP,
-  type KubernetesObject,
-  runtimeSelector,
-  type UserSwarm,
-  type UserSwarmSpec,
-} from '@uswarm/contract/userswarm';
+import { type KubernetesObject, runtimeSelector, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
-import { placeOf } from './place.js';
+import { type Place, placeOf } from './place.js';
 import { renderResources } from './resources.js';
-import type { RenderSettings } from './settings.js';
-
-/** Which pod template was applied last: tells an observed Deployment that is up to date from one that is not. */
-export const REVISION = `${API_GROUP}/template-revision`;
+import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
+import type { RenderSettings, TemplateSettings } from './settings.js';
 
 export const RUNTIME_CONTAINER = 'agent-runtime';
 const NOBODY = 65_532;
 /** Seconds that a runtime may take to become Ready before StartDeadlineExceeded shows. */
 const START_DEADLINE_S = 300;
 
-export interface DeploymentInput {
+export interface TemplateInput {
   parent: UserSwarm;
   spec: UserSwarmSpec;
   image: string;
-  settings: RenderSettings;
+  settings: TemplateSettings;
   mcpToken: string;
+}
+
+export interface DeploymentInput extends TemplateInput {
+  settings: RenderSettings;
 }
 
 /** One pod or, suspended, none. spec: supporting §2.3 */
 export function renderDeployment(input: DeploymentInput): KubernetesObject {
-  const { name, namespace, userSwarm } = placeOf(input.parent, input.spec);
   const template = renderTemplate(input);
-  const revision = createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 16);
+  const annotations = {
+    [REVISION]: revisionOf(template),
+    [PLATFORM_REVISION]: input.settings.platformRevision,
+    [SPEC_REVISION]: specRevision(input.spec),
+    [TEMPLATE]: JSON.stringify(template),
+  };
+  return deploymentOf(placeOf(input.parent, input.spec), { template, annotations, pods: input.spec.suspend ? 0 : 1 });
+}
+
+interface DeploymentContent {
+  template: object;
+  annotations: Record<string, string>;
+  pods: 0 | 1;
+}
+
+/** The Deployment around a template. */
+export function deploymentOf(
+  { name, namespace, userSwarm }: Place,
+  { template, annotations, pods }: DeploymentContent,
+): KubernetesObject {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace, labels: childLabels(userSwarm), annotations: { [REVISION]: revision } },
+    metadata: { name, namespace, labels: childLabels(userSwarm), annotations },
     spec: {
-      replicas: input.spec.suspend ? 0 : 1,
+      replicas: pods,
       strategy: { type: 'Recreate' },
       progressDeadlineSeconds: START_DEADLINE_S,
       revisionHistoryLimit: 1,
@@ -49,7 +62,8 @@ export function renderDeployment(input: DeploymentInput): KubernetesObject {
   };
 }
 
-function renderTemplate(input: DeploymentInput): object {
+/** The pod, and nothing that depends on whether it runs. */
+export function renderTemplate(input: TemplateInput): object {
   const { name, userSwarm } = placeOf(input.parent, input.spec);
   const { pods } = input.settings;
   return {
@@ -82,7 +96,7 @@ function renderTemplate(input: DeploymentInput): object {
 }
 
 /** What is empty is left out: the API server does not store it, and what is sent must equal what is stored. */
-function scheduling(pods: RenderSettings['pods']): object {
+function scheduling(pods: TemplateSettings['pods']): object {
   const { imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints } = pods;
   const { priorityClassName, runtimeClassName } = pods;
   const fields = { imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints };
@@ -93,7 +107,7 @@ function scheduling(pods: RenderSettings['pods']): object {
   );
 }
 
-function renderContainer({ parent, spec, image, settings, mcpToken }: DeploymentInput): object {
+function renderContainer({ parent, spec, image, settings, mcpToken }: TemplateInput): object {
   const { port } = spec.runtime;
   const secret = spec.config.envSecretRef?.name;
   return {

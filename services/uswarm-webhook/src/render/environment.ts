@@ -1,5 +1,5 @@
 import { RUNTIME_STORES_SECRET, type UserSwarm, type UserSwarmSpec, workspaceIdOf } from '@uswarm/contract/userswarm';
-import type { RenderSettings } from './settings.js';
+import type { TemplateSettings } from './settings.js';
 
 export type EnvironmentVariable =
   | { name: string; value?: string }
@@ -12,7 +12,7 @@ const literal = (name: string, value: string): EnvironmentVariable => ({ name, v
 export function renderEnvironment(
   parent: UserSwarm,
   spec: UserSwarmSpec,
-  settings: RenderSettings,
+  settings: TemplateSettings,
   mcpToken: string,
 ): EnvironmentVariable[] {
   const { defaultProvider, defaultModel } = spec.config;

@@ -1,7 +1,7 @@
 import { CHILD_GROUPS, childName, type KubernetesObject, type SyncRequest } from '@uswarm/contract/userswarm';
 import { isOwned } from '../status/observed.js';
-import { REVISION } from './deployment.js';
 import { childLabels } from './labels.js';
+import { OWN_ANNOTATIONS } from './revision.js';
 
 // What is there must stay when a UserSwarm cannot be rendered: a child that is missing from the answer
 // is deleted. The answer holds only fields that rendering would set, or the apply would take over others.
@@ -48,7 +48,7 @@ export function keepChildren({ parent, children }: SyncRequest, stopped: boolean
 
 function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): KubernetesObject {
   const { apiVersion, kind, metadata } = child;
-  const revision = metadata.annotations?.[REVISION];
+  const annotations = ownAnnotations(child);
   const reduced = {
     apiVersion,
     kind,
@@ -56,7 +56,7 @@ function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): K
       name: metadata.name,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       labels: childLabels(userSwarm),
-      ...(revision === undefined ? {} : { annotations: { [REVISION]: revision } }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
   };
   if (kind === 'ServiceAccount') return { ...reduced, ...pick(child, ['automountServiceAccountToken']) };
@@ -68,7 +68,12 @@ function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): K
   };
 }
 
-function keptTemplate(template: unknown): Fields {
+/** What the Deployment says of itself. */
+export const ownAnnotations = ({ metadata }: KubernetesObject): Record<string, string> =>
+  pick(metadata.annotations, OWN_ANNOTATIONS) as Record<string, string>;
+
+/** The template of a Deployment as it is, without what rendering never sets. */
+export function keptTemplate(template: unknown): Fields {
   const { metadata, spec } = (template ?? {}) as Fields;
   return { metadata: pick(metadata, ['labels', 'annotations']), spec: pick(spec, POD_FIELDS) };
 }

@@ -11,6 +11,7 @@ import { renderDeployment } from './deployment.js';
 import { NotRenderable } from './invalid.js';
 import { keepChildren } from './kept-children.js';
 import { placeOf } from './place.js';
+import { rollOut } from './rollout.js';
 import { renderService } from './service.js';
 import { renderServiceAccount } from './service-account.js';
 import type { RenderFacts, RenderSettings } from './settings.js';
@@ -71,9 +72,11 @@ function renderChildren(request: SyncRequest, settings: RenderSettings, { mcpTok
     checkPolicy(parent, spec, settings.policy);
     const image = allowedImage(spec, settings.image, settings.policy);
     const place = placeOf(parent, spec);
-    const deployment = renderDeployment({ parent, spec, image, settings, mcpToken });
-    const children = [renderServiceAccount(place), renderService(place, spec.runtime.port), deployment];
-    return { rendering: { spec, image, deployment: deployment as Deployment }, children };
+    const wanted = renderDeployment({ parent, spec, image, settings, mcpToken });
+    const { deployment, keptImage, revisions, queued } = rollOut({ request, spec, wanted, settings });
+    const children = [renderServiceAccount(place), renderService(place, spec.runtime.port)];
+    const shown = { image: keptImage ?? image, deployment: (deployment ?? wanted) as Deployment, revisions, queued };
+    return { rendering: { spec, ...shown }, children: deployment === undefined ? children : [...children, deployment] };
   } catch (error) {
     // A suspension is obeyed even where the rest is refused.
     const suspend = spec?.suspend ?? (parent.spec as Partial<UserSwarmSpec> | undefined)?.suspend === true;

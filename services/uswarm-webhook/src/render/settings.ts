@@ -2,8 +2,8 @@ import type { Policy } from '../config/policy.js';
 import type { RuntimePods } from '../config/runtime-pods.js';
 import type { PassedOn } from '../config/stores.js';
 
-/** What rendering depends on besides the request; it holds no secret, so none can leak from it. */
-export interface RenderSettings {
+/** What pods depend on besides the request; it holds no secret, so none can leak from it. */
+export interface TemplateSettings {
   /** The image of all runtimes that name none themselves. */
   image: string;
   orchestratorEndpoint: string;
@@ -13,6 +13,13 @@ export interface RenderSettings {
   stores: readonly PassedOn[];
   pods: RuntimePods;
   policy: Policy;
+}
+
+export interface RenderSettings extends TemplateSettings {
+  /** Of these very settings and this code. */
+  platformRevision: string;
+  /** Whether what runs waits for a go-ahead before it gets another template; needs a controller that gives them. */
+  rolloutGate: boolean;
 }
 
 /** As the background probe last saw it; `unset` when pods are given no database. */

@@ -69,6 +69,10 @@ export function isOwned(child: KubernetesObject, { metadata: { uid } }: UserSwar
   return (child.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
 }
 
+/** It was deleted, and is on its way out. */
+export const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
+  finalizing || parent.metadata.deletionTimestamp !== undefined;
+
 /** Of pods that ended for good, as evicted ones did; others have taken their place. */
 const ENDED: ReadonlySet<unknown> = new Set(['Failed', 'Succeeded']);
 

@@ -1,5 +1,5 @@
 import { type Condition, SYNC_FAILURES, type SyncRequest } from '@uswarm/contract/userswarm';
-import { REVISION } from '../render/deployment.js';
+import { REVISION } from '../render/revision.js';
 import type { DatabaseState } from '../render/settings.js';
 import { type Deployment, livePods, namespaceState, type Observed } from './observed.js';
 import { podCause } from './pod-reason.js';
@@ -15,17 +15,18 @@ export interface ProgressInput {
   observed: Observed;
   image: string;
   database: DatabaseState;
+  /** Others start first. */
+  queued: boolean;
 }
 
 /** Why a runtime is not Ready: the first cause that applies, else that it is starting. */
 export function progressOf(input: ProgressInput): Progress {
-  const { request, namespace, observed, image, database } = input;
+  const { request, namespace, observed, image, database, queued } = input;
   return (
     namespaceProblem(request, namespace) ??
     applyProblem(request.parent.status?.conditions) ??
-    replicaProblem(observed.deployment) ??
-    podCause(livePods(request, namespace), image) ??
-    deadline(observed.deployment) ??
+    (queued ? QUEUED : undefined) ??
+    podProblem(request, namespace, observed.deployment, image) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
       reason: 'Starting',
       // The same before and after its children are made: another sentence would be another write.
@@ -33,6 +34,18 @@ export function progressOf(input: ProgressInput): Progress {
     }
   );
 }
+
+/** Why the pod does not come up, where it or its Deployment says so. */
+export function podProblem(
+  request: SyncRequest,
+  namespace: string,
+  deployment: Deployment | undefined,
+  image: string,
+): Progress | undefined {
+  return replicaProblem(deployment) ?? podCause(livePods(request, namespace), image) ?? deadline(deployment);
+}
+
+const QUEUED: Progress = { reason: 'Queued', message: 'As many runtimes start as may start at once.' };
 
 export const DATABASE_UNREACHABLE: Progress = {
   reason: 'DatabaseUnreachable',

@@ -145,6 +145,7 @@ describe('Ready', () => {
       'DependenciesReachable True NotConfigured',
       'RuntimeAvailable True Available',
       'Suspended False NotSuspended',
+      'UpToDate True UpToDate',
       'Synced Unknown NotYetSynced',
     ]);
     expect(conditions.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);

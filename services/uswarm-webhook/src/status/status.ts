@@ -7,20 +7,23 @@ import {
   type UserSwarmPhase,
   type UserSwarmSpec,
 } from '@uswarm/contract/userswarm';
+import type { Revisions } from '../render/rollout.js';
 import type { RenderFacts } from '../render/settings.js';
 import { type Finding, stampConditions } from './conditions.js';
-import { type Deployment, isOwned, observe, remainingChildren } from './observed.js';
+import { type Deployment, isDeleting, isOwned, observe, remainingChildren } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 
 /** What became of the spec. */
 export type Rendering =
-  | { spec: UserSwarmSpec; image: string; deployment: Deployment }
+  | { spec: UserSwarmSpec; image: string; deployment: Deployment; revisions: Revisions; queued: boolean }
   | { failure: { reason: FailureReason; message: string }; suspend: boolean };
 
 export interface Status {
   phase: UserSwarmPhase;
   image?: string;
   address?: string;
+  revision?: string;
+  pendingRevision?: string;
   conditions: Condition[];
 }
 
@@ -36,10 +39,11 @@ export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: 
       DependenciesReachable: view.dependencies,
       RuntimeAvailable: view.runtime,
       Suspended: view.suspended,
+      UpToDate: upToDate(rendering),
     },
     { previous, generation: metadata.generation, now: facts.now },
   );
-  return { phase: view.phase, ...shownRuntime(request, rendering), conditions };
+  return { phase: view.phase, ...shownRuntime(request, rendering), ...shownRevisions(request, rendering), conditions };
 }
 
 interface View {
@@ -93,12 +97,10 @@ function summarise(
   if (available) return { phase: 'Progressing', summary: DATABASE_UNREACHABLE };
   const namespace = rendering.spec.placement.runtimeNamespace;
   const observed = observe(request, namespace);
-  const input = { request, namespace, observed, image: rendering.image, database: facts.database };
+  const { image, queued } = rendering;
+  const input = { request, namespace, observed, image, queued, database: facts.database };
   return { phase: 'Progressing', summary: progressOf(input) };
 }
-
-const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
-  finalizing || parent.metadata.deletionTimestamp !== undefined;
 
 function remains(request: SyncRequest): string {
   const left = remainingChildren(request);
@@ -109,7 +111,7 @@ function availability(request: SyncRequest, rendering: Rendering): boolean {
   if (isDeleting(request)) return false;
   if (!('failure' in rendering)) {
     const observed = observe(request, rendering.spec.placement.runtimeNamespace);
-    return !rendering.spec.suspend && isAvailable(observed, rendering.deployment);
+    return !rendering.spec.suspend && !rendering.queued && isAvailable(observed, rendering.deployment);
   }
   // Without a spec, whatever Deployment there is speaks for itself.
   const name = childName(request.parent.metadata.name);
@@ -138,4 +140,23 @@ function shownRuntime({ parent }: SyncRequest, rendering: Rendering): Pick<Statu
     image: rendering.image,
     address: runtimeAddress(parent.metadata.name, placement.runtimeNamespace, runtime.port),
   };
+}
+
+/** Whether the pod is as the platform would make it now. */
+function upToDate(rendering: Rendering): Finding {
+  if ('failure' in rendering) {
+    return { status: 'Unknown', reason: 'NotRendered', message: 'What the pod should be is not known.' };
+  }
+  if (rendering.revisions.pendingRevision === undefined) {
+    return { status: 'True', reason: 'UpToDate', message: 'No older revision of the platform runs.' };
+  }
+  const message = 'A new revision of the platform waits until the runtime is idle.';
+  return { status: 'False', reason: 'RolloutPending', message };
+}
+
+/** What last ran, where the spec no longer says what should. */
+function shownRevisions({ parent }: SyncRequest, rendering: Rendering): Revisions {
+  if (!('failure' in rendering)) return rendering.revisions;
+  const { revision } = parent.status ?? {};
+  return revision === undefined ? {} : { revision };
 }

@@ -47,6 +47,15 @@ describe('the keys of an issuer', () => {
       (error: { code?: string }) => error.code,
     );
 
+  it('say of each look-up whether the issuer answered', async () => {
+    const lookedUp: boolean[] = [];
+    const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0, onLookUp: (answered) => lookedUp.push(answered) });
+    await good(keys, first);
+    away = true;
+    await good(keys, first);
+    expect([lookedUp.length, lookedUp[0], lookedUp.at(-1)]).toEqual([lookUps, true, false]);
+  });
+
   it('are looked up once for many tokens', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000 });
     expect(await Promise.all(Array.from({ length: 20 }, () => good(keys, first)))).toEqual(Array(20).fill('good'));

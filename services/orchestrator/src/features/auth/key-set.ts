@@ -1,10 +1,19 @@
-import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTVerifyGetKey,
+} from 'jose';
 
 export interface KeySetOptions {
   /** Milliseconds between two look-ups because of an unknown key id, or because the last one failed. */
   cooldownMs: number;
   /** Milliseconds after which the keys are looked up again. */
   maxAgeMs?: number;
+  /** Told of each look-up, and whether the issuer answered. */
+  onLookUp?: (answered: boolean) => void;
 }
 
 const MAX_AGE_MS = 10 * 60_000;
@@ -15,11 +24,15 @@ const TIMEOUT_MS = 5_000;
  * that is not there. While the issuer is away those that are known stay good, and only one request in a
  * cooldown waits to find out that it still is.
  */
-export function createKeySet(url: URL, { cooldownMs, maxAgeMs = MAX_AGE_MS }: KeySetOptions): JWTVerifyGetKey {
+export function createKeySet(
+  url: URL,
+  { cooldownMs, maxAgeMs = MAX_AGE_MS, onLookUp }: KeySetOptions,
+): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     cooldownDuration: cooldownMs,
     cacheMaxAge: maxAgeMs,
     timeoutDuration: TIMEOUT_MS,
+    ...(onLookUp === undefined ? {} : { [customFetch]: watchedFetch(onLookUp) }),
   });
   let triedAt = -Infinity;
   let old: JWTVerifyGetKey | undefined;
@@ -51,3 +64,16 @@ export function createKeySet(url: URL, { cooldownMs, maxAgeMs = MAX_AGE_MS }: Ke
     }
   };
 }
+
+const watchedFetch =
+  (onLookUp: (answered: boolean) => void): FetchImplementation =>
+  async (url, options) => {
+    try {
+      const response = await fetch(url, options);
+      onLookUp(response.ok);
+      return response;
+    } catch (error) {
+      onLookUp(false);
+      throw error;
+    }
+  };

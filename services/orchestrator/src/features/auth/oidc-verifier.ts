@@ -22,6 +22,8 @@ export interface OidcVerifierOptions {
   cooldownMs: number;
   /** Seconds by which clocks may differ. */
   clockToleranceS: number;
+  /** Told of each look-up of an issuer's keys, and whether it answered. */
+  onLookUp?: (issuerId: string, answered: boolean) => void;
 }
 
 /** Asymmetric only: a shared-secret algorithm would make our public configuration a signing key. */
@@ -43,8 +45,12 @@ const DISCOVERY_RETRY_MS = 1_000;
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
-export function createOidcVerifier({ issuers, cooldownMs, clockToleranceS }: OidcVerifierOptions): IdentityVerifier {
-  const known = issuers.map((issuer) => ({ ...issuer, keys: createKeys(issuer, cooldownMs) }));
+export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifier {
+  const { issuers, cooldownMs, clockToleranceS, onLookUp = () => undefined } = options;
+  const known = issuers.map((issuer) => {
+    const keys = createKeys(issuer, cooldownMs, (answered) => onLookUp(issuer.id, answered));
+    return { ...issuer, keys };
+  });
   return {
     async verify(token) {
       const issuer = known.find(({ issuer: url }) => url === claimedIssuer(token));
@@ -74,11 +80,19 @@ function claimedIssuer(token: string): string | undefined {
 }
 
 /** The issuer's key set, found by discovery at first use; a failed look-up is tried again by the next token. */
-function createKeys(issuer: OidcIssuer, cooldownMs: number): JWTVerifyGetKey {
+function createKeys(issuer: OidcIssuer, cooldownMs: number, onLookUp: (answered: boolean) => void): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
+  const discovered = async (): Promise<string> => {
+    try {
+      return await discover(issuer.issuer);
+    } catch (error) {
+      onLookUp(false);
+      throw error;
+    }
+  };
   const load = async (): Promise<JWTVerifyGetKey> => {
-    const uri = issuer.jwksUri ?? (await discover(issuer.issuer));
-    return createKeySet(new URL(uri), { cooldownMs });
+    const uri = issuer.jwksUri ?? (await discovered());
+    return createKeySet(new URL(uri), { cooldownMs, onLookUp });
   };
   return async (header, token) => {
     const loading = (keys ??= load());

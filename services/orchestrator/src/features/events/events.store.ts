@@ -9,6 +9,11 @@ export interface StoredEvent {
   subjectId: string;
 }
 
+export interface UnpublishedEvent extends StoredEvent {
+  /** Seconds since the transaction that wrote it began. */
+  ageS: number;
+}
+
 export interface EventStore {
   /**
    * Writes an event and takes the next seq of the workspace. The row lock is held until the
@@ -22,7 +27,7 @@ export interface EventStore {
    * Locks up to `workspaces` workspaces that have unpublished events against other relays, and
    * returns their events in seq order. Must run in a transaction.
    */
-  takeUnpublished(workspaces: number, events: number, db: Database): Promise<StoredEvent[]>;
+  takeUnpublished(workspaces: number, events: number, db: Database): Promise<UnpublishedEvent[]>;
   markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
   /** Up to `limit` events of a workspace after a seq, in order. */
   after(workspaceId: string, seq: number, limit: number, db: Database): Promise<StoredEvent[]>;
@@ -55,8 +60,9 @@ export function createEventStore(database: Database): EventStore {
       if (locked.rows.length === 0) return [];
       // A statement of its own: one that began before the lock was taken would see again what the
       // relay that had it until then published.
-      const { rows } = await sql<StoredEvent>`
-        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId"
+      const { rows } = await sql<UnpublishedEvent>`
+        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId",
+          extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
         FROM workspace_events
         WHERE published_at IS NULL AND workspace_id = ANY(${locked.rows.map(({ id }) => id)}::uuid[])
         ORDER BY workspace_id, seq

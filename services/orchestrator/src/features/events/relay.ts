@@ -3,7 +3,8 @@ import type { Logger } from '@uswarm/service-kit';
 import type { Transact } from '../../database/database.js';
 import { createWakeableLoop, type WakeableLoop } from '../../work/wakeable-loop.js';
 import type { RenderEvents } from './event-payloads.js';
-import type { EventStore, StoredEvent } from './events.store.js';
+import type { EventStore, StoredEvent, UnpublishedEvent } from './events.store.js';
+import type { RelayMetrics } from './relay-metrics.js';
 
 export interface RelayDeps {
   transaction: Transact;
@@ -11,6 +12,7 @@ export interface RelayDeps {
   render: RenderEvents;
   /** @returns false where the bus is away; what was not published stays to be. */
   publish: (envelope: BusEnvelope) => Promise<boolean>;
+  metrics?: RelayMetrics;
   logger: Logger;
   pollMs?: number;
 }
@@ -28,6 +30,7 @@ export function createRelay({
   store,
   render,
   publish,
+  metrics,
   logger,
   pollMs = POLL_MS,
 }: RelayDeps): WakeableLoop {
@@ -40,20 +43,24 @@ export function createRelay({
   /** @returns whether anything was there: more may have come meanwhile. @throws Error where the bus is away */
   async function publishBatch(): Promise<boolean> {
     const { taken, published } = await transaction(async (tx) => {
-      const events = await store.takeUnpublished(WORKSPACES, EVENTS, tx);
+      const events: UnpublishedEvent[] = await store.takeUnpublished(WORKSPACES, EVENTS, tx);
       const refused = await publishAll(await render(events, tx));
       const end = refused === undefined ? events.length : events.findIndex((event) => isEvent(event, refused));
       await store.markPublished(events.slice(0, end), tx);
-      return { taken: events.length, published: end };
+      return { taken: events.length, published: events.slice(0, end) };
     });
+    for (const { ageS } of published) metrics?.published(ageS);
     // Only now: what went out is marked.
-    if (published < taken) throw new Error('the event bus is away');
+    if (published.length < taken) throw new Error('the event bus is away');
     return taken > 0;
   }
 
   return createWakeableLoop({
     round: publishBatch,
     pollMs,
-    onError: (error) => logger.warn({ err: error }, 'events could not be published; they are tried again'),
+    onError(error) {
+      metrics?.failed();
+      logger.warn({ err: error }, 'events could not be published; they are tried again');
+    },
   });
 }

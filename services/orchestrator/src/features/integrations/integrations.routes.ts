@@ -20,5 +20,10 @@ export function integrationHandlers(service: IntegrationService) {
     await service.disconnect(actor.userId, params.provider);
     return { status: 204 };
   };
-  return { listIntegrations, connectIntegration, completeIntegration, disconnectIntegration } satisfies Partial<Handlers>;
+  return {
+    listIntegrations,
+    connectIntegration,
+    completeIntegration,
+    disconnectIntegration,
+  } satisfies Partial<Handlers>;
 }

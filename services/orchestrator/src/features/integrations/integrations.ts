@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { loadIntegrationCatalog } from './catalog.js';
+import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService, type IntegrationService } from './integrations.service.js';
 import type { IntegrationStore } from './integrations.store.js';
@@ -19,6 +20,7 @@ export interface IntegrationsDeps {
   config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
   stores: { integrations: IntegrationStore; work: WorkStore };
   transaction: Transact;
+  metrics: Registry;
   clock: Clock;
   logger: Logger;
 }
@@ -37,7 +39,8 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient();
-  const shared = { transaction, store, work, clients, oauth, cipher, clock, logger };
+  const metrics = createIntegrationMetrics(deps.metrics);
+  const shared = { transaction, store, work, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
     catalog: loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE),

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { IntegrationProvider } from '@uswarm/contract';
-import { loadConfig, silentLogger, systemClock } from '@uswarm/service-kit';
+import { loadConfig, Registry, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { OAuthServer } from '@uswarm/testkit';
 import { sql } from 'kysely';
 import { OrchestratorConfig } from '../../config.js';
@@ -28,6 +28,7 @@ describe('tokens that are kept', () => {
   let db: MigratedDatabase;
   let stores: Stores;
   let environment: Record<string, string>;
+  let metrics: Registry;
   beforeAll(async () => {
     server = await startProviderServer();
     db = await createMigratedDatabase(20);
@@ -49,6 +50,7 @@ describe('tokens that are kept', () => {
 
   /** Everything about integrations, as one replica has it. */
   async function open(change: Record<string, string> = {}): Promise<Integrations> {
+    metrics = new Registry();
     const Settings = OrchestratorConfig.pick({
       INTEGRATION_PROVIDERS: true,
       INTEGRATION_TOKEN_KEYS: true,
@@ -59,12 +61,14 @@ describe('tokens that are kept', () => {
       config,
       stores,
       transaction: db.transaction,
+      metrics,
       clock: systemClock,
       logger: silentLogger,
     });
     closers.push(integrations.close);
     return integrations;
   }
+  const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
   const keep = ({ upkeep: handlers }: Integrations): void => {
     const upkeep = createUpkeep({ store: stores.work, logger: silentLogger, workers: 8, pollMs: 25, handlers });
@@ -112,6 +116,7 @@ describe('tokens that are kept', () => {
     );
     expect(after).not.toBe(before);
     expect(await server.accepts(after)).toBe(true);
+    expect(await counted()).toContain('{provider="asana",outcome="renewed"} 1\n');
     const released = () =>
       db.database
         .selectFrom('work')
@@ -175,6 +180,7 @@ describe('tokens that are kept', () => {
         .where('lease_id', 'is', null)
         .execute();
     expect(await eventually(tried, (rows) => rows.length === 1)).toHaveLength(1);
+    expect(await counted()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
     server.away(false);
     const after = await eventually(
       () => integrations.accessToken(userId, 'asana'),
@@ -193,6 +199,7 @@ describe('tokens that are kept', () => {
     keep(integrations);
     const connected = () => stores.integrations.connected(userId);
     expect(await eventually(connected, (providers) => providers.length === 0)).toEqual([]);
+    expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
     await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_not_found' });
   });
 

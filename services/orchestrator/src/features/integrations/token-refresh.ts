@@ -2,6 +2,7 @@ import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { Transact } from '../../database/database.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { LeasedWork } from '../../work/work.store.js';
+import type { IntegrationMetrics } from './integration-metrics.js';
 import type { ConnectionRow, IntegrationStore } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
@@ -18,6 +19,7 @@ export interface TokenRefreshDeps {
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'refresh'>;
   cipher: TokenCipher;
+  metrics: IntegrationMetrics;
   clock: Clock;
   logger: Logger;
 }
@@ -30,7 +32,7 @@ const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 const DONE: WorkResult = { done: true };
 
 export function createTokenRefresh(deps: TokenRefreshDeps) {
-  const { transaction, store, clients, oauth, cipher, clock, logger } = deps;
+  const { transaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
   /** Dropping the connection shows the user that it is to be made again. */
@@ -43,12 +45,14 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   async function renewed(row: ConnectionRow, grant: Grant): Promise<WorkResult> {
     const validity = validityOf(grant, clock.now());
     // Whoever holds the lease by now: the provider may take the old tokens for stolen, so the new ones are kept.
+    metrics.refreshed(row.provider, 'renewed');
     const kept = await transaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
     return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
   }
 
   async function failed(row: ConnectionRow, failure: OAuthFailure, failures: number): Promise<WorkResult> {
     const { kind, reason } = failure;
+    metrics.refreshed(row.provider, kind);
     if (kind === 'gone') return drop(row, reason);
     const ended = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
     if (ended > GIVEN_UP_AFTER_MS) return drop(row, reason);
@@ -70,6 +74,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     } catch (error) {
       if (error instanceof OAuthFailure) return failed(row, error, work.attempts - 1);
       if (!(error instanceof SealBroken)) throw error;
+      metrics.refreshed(row.provider, 'sealed');
       logger.error({ err: error, provider: row.provider }, 'tokens cannot be decrypted; is a key missing?');
       return { againInMs: STUCK_MS };
     }

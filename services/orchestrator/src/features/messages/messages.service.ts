@@ -8,7 +8,7 @@ import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { answeringAgent, bodyHash, checkedMentions, checkedText, invalid } from './draft.js';
-import { messageView, type Show } from './message-view.js';
+import { type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import { type PageDeps, readPage } from './page.js';
 import type { Questions } from './questions.js';
@@ -87,7 +87,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     return view(earlier.id);
   }
 
-  async function storeNew(target: SendTarget, draft: MessageDraft, hash: Buffer): Promise<string> {
+  async function storeNew(target: SendTarget, draft: MessageDraft, hash: Buffer): Promise<MessageRow> {
     const { userId, workspaceId, conversationId, localId } = target;
     const conversation = await requireConversation(workspaceId, conversationId);
     const text = checkedText(draft);
@@ -95,20 +95,20 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const mentions = checkedMentions(draft, text, members);
     const agentId = answeringAgent(conversation, mentions, members);
     const uploads = draft.attachments.map(({ id }) => id);
-    const { id, woken } = await transaction(async (tx) => {
+    const { message, woken } = await transaction(async (tx) => {
       // Uploads first: who holds one for long waits for nothing that is locked here.
       const attachments = await deps.attachments.resolve(userId, uploads, tx);
       const suspended = await questions.prepare(workspaceId, tx);
       const place = { workspaceId, conversationId, userId, agentId };
       const question = { ...place, text, bodyHash: hash, mentions, attachments };
       return {
-        id: await questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx),
+        message: await questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx),
         woken: suspended,
       };
     });
     deps.committed();
     if (woken) runtimes.woken(workspaceId);
-    return id;
+    return message;
   }
 
   return {
@@ -140,7 +140,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       try {
         // Only now: whoever asks again for a message that is stored has its answer for nothing.
         await deps.rates.send(target.userId);
-        return await view(await storeNew(target, draft, hash));
+        return messageView(await storeNew(target, draft, hash), show());
       } catch (error) {
         // The same message came twice at once, and the other one was first: whatever stopped this
         // one (the unique index, a queue that is full by now), the first result is the answer.

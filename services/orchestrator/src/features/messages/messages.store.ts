@@ -1,6 +1,7 @@
-import type { Mention, MessageContent, MessageRole, MessageStatus } from '@uswarm/contract';
+import { ApiError, type Mention, type MessageContent, type MessageRole, type MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
 
@@ -35,12 +36,11 @@ export interface SentBefore {
 }
 
 export interface MessageStore {
-  insert(message: NewMessage, db: Database): Promise<void>;
+  /** @throws ApiError `local_id_reused` where a message that is gone had its local id */
+  insert(message: NewMessage, db: Database): Promise<MessageRow>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   findSent(workspaceId: string, senderId: string, localId: string): Promise<SentBefore | undefined>;
-  /** Whether a message that is gone had this local id. */
-  isSpent(workspaceId: string, senderId: string, localId: string, db: Database): Promise<boolean>;
   /**
    * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.
    * @returns how many it removed
@@ -81,31 +81,30 @@ export function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
-      await db
-        .insertInto('messages')
-        .values({
-          id: message.id,
-          workspace_id: message.workspaceId,
-          conversation_id: message.conversationId,
-          seq: message.seq,
-          role: message.role,
-          sender_id: message.senderId ?? null,
-          agent_id: message.agentId ?? null,
-          content: JSON.stringify(message.content),
-          status: message.status,
-          local_id: message.localId ?? null,
-          body_hash: message.bodyHash ?? null,
-          mentions: JSON.stringify(message.mentions ?? []),
-          attachments: JSON.stringify(message.attachments ?? []),
-          turn_id: message.turn?.id ?? null,
-          turn_key: message.turn?.key ?? null,
-        })
-        .execute();
-      await db
-        .updateTable('conversations')
-        .set({ updated_at: sql<Date>`now()` })
-        .where('id', '=', message.conversationId)
-        .execute();
+      const { turn, localId = null } = message;
+      // The last message moves its conversation to the front.
+      const { rows } = await sql<MessageRow>`
+        WITH moved AS (
+          UPDATE conversations SET updated_at = now() WHERE id = ${message.conversationId}
+        ), m AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, role, sender_id, agent_id, content, status,
+            local_id, body_hash, mentions, attachments, turn_id, turn_key)
+          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.role},
+            ${message.senderId ?? null}, ${message.agentId ?? null}, ${JSON.stringify(message.content)}::jsonb,
+            ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
+            ${JSON.stringify(message.attachments ?? [])}::jsonb, ${turn?.id ?? null}, ${turn?.key ?? null}
+          WHERE NOT EXISTS (
+            SELECT FROM spent_local_ids
+            WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId ?? null}
+              AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
+          )
+          RETURNING id, workspace_id, conversation_id, seq, role, content, status, local_id, mentions, attachments,
+            created_at, updated_at, agent_id
+        )
+        SELECT ${MESSAGE_COLUMNS} FROM m ${MESSAGE_JOINS}`.execute(db);
+      const [row] = rows;
+      if (row === undefined) throw new ApiError('local_id_reused');
+      return row;
     },
 
     async update(id, { content, status, shownSeq }, db) {
@@ -132,16 +131,6 @@ export function createMessageStore(database: Database): MessageStore {
         .where('sender_id', '=', senderId)
         .where('local_id', '=', localId)
         .executeTakeFirst(),
-
-    async isSpent(workspaceId, senderId, localId, db) {
-      const { rows } = await sql<{ found: boolean }>`
-        SELECT EXISTS (
-          SELECT 1 FROM spent_local_ids
-          WHERE workspace_id = ${workspaceId} AND sender_id = ${senderId}
-            AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
-        ) AS found`.execute(db);
-      return rows[0]?.found ?? false;
-    },
 
     async removeBehind(conversationId, keep, limit, db = database) {
       const { rows } = await sql<{ removed: number }>`
@@ -173,13 +162,13 @@ export function createMessageStore(database: Database): MessageStore {
     page: (conversationId, walk, seq, limit) =>
       select(
         database,
-        sql`WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
+        sql`${PLANNED_EACH_TIME} WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
           ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT ${limit}`,
       ),
 
     async hasAny(conversationId, walk, seq) {
       const { rows } = await sql<{ found: boolean }>`
-        SELECT (
+        ${PLANNED_EACH_TIME} SELECT (
           SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
           ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT 1
         ) IS NOT NULL AS found`.execute(database);

@@ -1,10 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { ApiError, LIMITS, type Mention } from '@uswarm/contract';
+import type { Mention } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
+import type { MessageRow } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 
 export interface NewQuestion {
@@ -21,9 +22,9 @@ export interface NewQuestion {
 }
 
 export interface QuestionsDeps {
-  store: Pick<MessageStore, 'insert' | 'isSpent'>;
+  store: Pick<MessageStore, 'insert'>;
   events: Pick<EventStore, 'append'>;
-  turns: Pick<TurnQueue, 'enqueue' | 'waiting'>;
+  turns: Pick<TurnQueue, 'enqueue'>;
   runtimes: Pick<RuntimeWishes, 'keepAwake'>;
   attachments: Pick<Attachments, 'attach'>;
 }
@@ -37,8 +38,8 @@ export interface Questions {
    * @throws ApiError `workspace_not_found`
    */
   prepare(workspaceId: string, tx: Database): Promise<boolean>;
-  /** @returns the id of the message. @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
-  ask(question: NewQuestion, tx: Database): Promise<string>;
+  /** @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
+  ask(question: NewQuestion, tx: Database): Promise<MessageRow>;
 }
 
 export function createQuestions({ store, events, turns, runtimes, attachments }: QuestionsDeps): Questions {
@@ -48,13 +49,9 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
     async ask(question, tx) {
       const { workspaceId, conversationId, userId, agentId, text, localId } = question;
       const id = randomUUIDv7();
-      // Taking the seq locks the workspace, so what is counted and looked up below holds under concurrent sends.
+      // Taking the seq locks the workspace, so what is looked up and counted below holds under concurrent sends.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
-      if ((await turns.waiting(conversationId, tx)) >= LIMITS.queuedTurns) throw new ApiError('turn_queue_full');
-      if (localId !== undefined && (await store.isSpent(workspaceId, userId, localId, tx))) {
-        throw new ApiError('local_id_reused');
-      }
-      await store.insert(
+      const message = await store.insert(
         {
           id,
           workspaceId,
@@ -73,7 +70,7 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
       );
       await attachments.attach(id, question.attachments ?? [], tx);
       await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
-      return id;
+      return message;
     },
   };
 }

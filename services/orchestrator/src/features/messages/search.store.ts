@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import { beyond, MESSAGE_COLUMNS, MESSAGE_JOINS, type Walk } from './messages.store.js';
 import type { MessageRow } from './message-view.js';
 
@@ -36,7 +37,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
 
     async page(conversationId, words, walk, seq, limit) {
       const inConversation = sql`m.conversation_id = ${conversationId}`;
-      const nearest = await seqs(sql`
+      const nearest = await seqs(sql`${PLANNED_EACH_TIME}
         SELECT m.seq FROM (
           SELECT m.seq, m.search_text FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
           ORDER BY ${sorted(walk)} LIMIT ${readFirst}
@@ -46,18 +47,18 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
       const [edge] =
         nearest.length === limit
           ? []
-          : await seqs(sql`
+          : await seqs(sql`${PLANNED_EACH_TIME}
         SELECT m.seq FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
         ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`);
       const farther =
         edge === undefined
           ? []
-          : await seqs(sql`
+          : await seqs(sql`${PLANNED_EACH_TIME}
         SELECT m.seq FROM messages m
         WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
           AND ${inConversation} AND ${beyond(walk, edge)} AND ${all(words, contains)}
         ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`);
-      const { rows } = await sql<MessageRow>`
+      const { rows } = await sql<MessageRow>`${PLANNED_EACH_TIME}
         SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS}
         WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])
         ORDER BY ${sorted(walk)}`.execute(database);

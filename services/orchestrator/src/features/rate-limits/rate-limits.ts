@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
-import type { Logger, Registry } from '@uswarm/service-kit';
-import { Counter } from 'prom-client';
+import { knownCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
 import type { Identity } from '../auth/actor.js';
 import { addressKey } from './address-key.js';
 import { connectCountingRedis } from './counting-redis.js';
@@ -34,12 +33,11 @@ export function createRateLimits({ config, redisUrl, metrics, logger }: RateLimi
   const redis =
     redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
   const limiters = new Map(policies.map((policy) => [policy.name, createLimiter(policy, redis)]));
-  const refusals = new Counter({
-    name: 'uswarm_rate_limited_total',
-    help: 'Requests that a rate limit refused.',
-    labelNames: ['limit'],
-    registers: [metrics],
+  const refusals = knownCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
+    limit: policies.map(({ name }) => name),
   });
+  const shared = '0 while each replica counts rates for itself because Redis is away, else 1.';
+  readGauge(metrics, 'uswarm_rate_limits_shared', shared, () => (redis?.usable() === false ? 0 : 1));
 
   async function take(name: RateName, key: string): Promise<Quota | undefined> {
     const quota = await limiters.get(name)?.(key);

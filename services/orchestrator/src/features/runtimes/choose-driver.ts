@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
+import { createDrainFlag } from './drain-flag.js';
 import { createKubernetesDriver } from './kubernetes-driver.js';
 import { createProcessDriver } from './process-driver.js';
 import type { RuntimeDriver } from './runtime-driver.js';
@@ -36,8 +37,10 @@ export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver
 
 async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<ChosenDriver> {
   const credentials = await createCredentials(loadKubeConfig(environment));
+  const client = createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: CALL_MS });
+  const { DRAIN_FLAG: place } = config;
   const driver = createKubernetesDriver({
-    client: createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: CALL_MS }),
+    client,
     watch: createWatch(credentials),
     type: USERSWARMS,
     settings: {
@@ -46,6 +49,7 @@ async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<
       defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
       defaultModel: config.RUNTIME_DEFAULT_MODEL,
     },
+    drain: place && createDrainFlag({ client, place }),
     logger,
   });
   return {

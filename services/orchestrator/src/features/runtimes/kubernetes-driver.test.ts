@@ -14,16 +14,19 @@ describe('the kubernetes driver', () => {
   let credentials: Credentials;
   let driver: KubernetesDriver;
   let hints: string[];
+  let draining: boolean;
 
   beforeEach(async () => {
     server = await startScriptedApi();
     credentials = await createCredentials(server.config);
     hints = [];
+    draining = false;
     driver = createKubernetesDriver({
       client: createKubeClient({ credentials, fieldManager: 'test' }),
       watch: createWatch(credentials),
       type: USERSWARMS,
       settings: { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined },
+      drain: { raised: async () => draining },
       logger: silentLogger,
     });
     driver.onChange((workspaceId) => hints.push(workspaceId));
@@ -44,6 +47,25 @@ describe('the kubernetes driver', () => {
     expect(server.writes()).toEqual([]);
     await ensure('a');
     expect(await ensure('a', lost)).toMatchObject({ phase: 'Pending' });
+    expect(server.get(SWARMS, 'workspace-a')).toBeDefined();
+  });
+
+  it('makes, suspends and resumes none while the release is being removed, and still removes', async () => {
+    await ensure('a');
+    const made = server.writes().length;
+    draining = true;
+    expect(await ensure('b')).toMatchObject({ phase: 'Progressing', reason: 'Draining' });
+    const asleep = { workspaceId: 'a', userId: 'u', suspended: true };
+    expect(await driver.ensure(asleep, { unresponsive: false })).toMatchObject({ phase: 'Pending' });
+    expect(server.writes()).toHaveLength(made);
+    await driver.remove('a');
+    expect(server.writes().map(({ method }) => method)).toEqual([...Array(made).fill('PATCH'), 'DELETE']);
+    // One that the drain has deleted stays away until the flag is down.
+    server.remove(SWARMS, 'workspace-a');
+    await eventually(() => hints.includes('a'));
+    expect(await ensure('a')).toMatchObject({ reason: 'Draining' });
+    draining = false;
+    await ensure('a');
     expect(server.get(SWARMS, 'workspace-a')).toBeDefined();
   });
 

@@ -1,6 +1,7 @@
 import { userSwarmName, workspaceIdOf } from '@uswarm/contract/userswarm';
 import { isConflict, isRefusal, type KubeClient, type Resource, type Watch } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
+import type { DrainFlag } from './drain-flag.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
@@ -16,6 +17,8 @@ export interface KubernetesDriverDeps {
   watch: Watch;
   type: Resource;
   settings: UserSwarmSettings;
+  /** While it is raised nothing is made or changed. */
+  drain?: DrainFlag | undefined;
   logger: Logger;
 }
 
@@ -27,13 +30,15 @@ export interface KubernetesDriver extends RuntimeDriver {
 /** Of a UserSwarm that is not there, or not ours. */
 const absent = (reason: string): RuntimeObservation => ({ phase: 'Progressing', reason, address: null, current: true });
 const GONE = 'gone';
+/** Everything goes, as the release is being removed. */
+const DRAINING = 'Draining';
 
 /**
  * A UserSwarm in place of a process: what is wanted is written there, and the controller makes it so.
  * Kubernetes restarts what does not answer, so `unresponsive` changes nothing.
  */
 export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
-  const { type, settings, logger } = deps;
+  const { type, settings, drain, logger } = deps;
   const listeners: ((workspaceId: string) => void)[] = [];
   /** What was last said of a workspace by this process: only what differs is worth a hint. */
   const told = new Map<string, string>();
@@ -75,9 +80,10 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     // It is made anew once it is gone.
     if (stored !== undefined && isTerminating(stored)) return observe(stored);
     const plan = planApply(type, settings, spec, stored);
+    if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observe(stored);
+    if (await drain?.raised()) return stored === undefined ? absent(DRAINING) : observe(stored);
     if (stored === undefined) signal?.throwIfAborted();
-    if (plan !== undefined) return apply(plan, stored);
-    return stored === undefined ? absent('ApplyFailed') : observe(stored);
+    return apply(plan, stored);
   }
 
   /** @returns true once it is gone. */

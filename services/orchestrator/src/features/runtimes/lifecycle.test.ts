@@ -130,6 +130,97 @@ describe('a runtime that an operator holds', () => {
   });
 });
 
+describe('a new revision of the platform', () => {
+  async function released(): Promise<World> {
+    const world = createWorld();
+    await world.look();
+    world.release();
+    return world;
+  }
+
+  it('takes the place of an idle runtime when it is its turn, and the runtime comes back by itself', async () => {
+    const world = await released();
+    await world.look();
+    expect([world.platform.wanted, world.row.desired]).toEqual([true, 'running']);
+    await world.look();
+    expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
+    world.grant();
+    expect(await world.look()).toEqual({ againInMs: 0 });
+    expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended', reason: 'NewRevision' });
+    await world.look();
+    expect([world.platform.suspended, world.platform.wanted]).toEqual([true, true]);
+    world.catchUp();
+    expect(await world.look()).toEqual({ againInMs: 0 });
+    expect(world.row.desired).toBe('running');
+    await world.look();
+    world.catchUp();
+    await world.look();
+    expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready', instance_id: '2', reason: '' });
+    expect([world.platform.wanted, world.seen.rollouts, world.seen.suspensions]).toEqual([false, 1, 0]);
+  });
+
+  it.each([
+    ['a turn waits', (world: World) => world.message(), (world: World) => world.answer()],
+    [
+      'it works',
+      (world: World) => void (world.platform.busy = true),
+      (world: World) => void (world.platform.busy = false),
+    ],
+  ])('waits while %s, and lets others go first', async (_what, begin, end) => {
+    const world = await released();
+    await world.look();
+    world.grant();
+    await begin(world);
+    await world.look();
+    expect([world.row.desired, world.platform.wanted]).toEqual(['running', false]);
+    world.grant();
+    end(world);
+    await world.look();
+    expect([world.row.desired, world.platform.wanted, world.platform.granted]).toEqual(['running', true, false]);
+  });
+
+  it('gives way to a message that comes before it is in place', async () => {
+    const world = await released();
+    await world.look();
+    world.grant();
+    await world.look();
+    await world.look();
+    await world.message();
+    await world.look();
+    expect([world.row.desired, world.platform.suspended]).toEqual(['running', false]);
+    world.catchUp();
+    await world.look();
+    world.answer();
+    expect(world.seen.turns).toBe(0);
+  });
+
+  it('is put in place by whoever suspends the runtime, which then stays suspended', async () => {
+    const world = await released();
+    await world.look();
+    world.pass(IDLE_MS);
+    await world.look();
+    expect(world.row).toMatchObject({ desired: 'suspended', reason: '' });
+    await world.look();
+    world.catchUp();
+    await world.look();
+    expect([world.platform.wanted, world.row.desired, world.seen.rollouts]).toEqual([false, 'suspended', 0]);
+  });
+
+  it('is not forgotten while the platform cannot be reached', async () => {
+    const world = await released();
+    await world.look();
+    world.grant();
+    await world.look();
+    await world.look();
+    world.platform.reachable = false;
+    await world.look();
+    world.catchUp();
+    world.platform.reachable = true;
+    await world.look();
+    expect(world.row.desired).toBe('running');
+  });
+});
+
 describe('while the platform cannot be reached', () => {
   it('a runtime that answers stays Ready', async () => {
     const world = createWorld();
@@ -137,6 +228,7 @@ describe('while the platform cannot be reached', () => {
     world.platform.reachable = false;
     await world.look();
     expect(world.row).toMatchObject({ phase: 'Ready', reason: '', address: ADDRESS, failures: 0 });
+    expect(world.seen.ensureFailures).toEqual(['unreachable']);
   });
 
   it('one that is to wake stays as it was, and is tried again soon', async () => {
@@ -164,17 +256,21 @@ describe('whatever comes when', () => {
     letGo: (world) => void (world.platform.held = false),
     cut: (world) => void (world.platform.reachable = false),
     mend: (world) => void (world.platform.reachable = true),
+    release: (world) => world.release(),
+    grant: (world) => world.grant(),
+    work: (world) => void (world.platform.busy = true),
+    rest: (world) => void (world.platform.busy = false),
   };
   const step = fc.oneof(
     fc.constantFrom(...Object.keys(steps)).map((name) => ({ name })),
     fc.record({
       name: fc.constant('look'),
-      interruptedBy: fc.constantFrom('message', 'catchUp', 'hold'),
+      interruptedBy: fc.constantFrom('message', 'catchUp', 'hold', 'grant', 'release'),
       after: fc.nat(6),
     }),
   );
 
-  it('no message is left behind, and what is idle ends up suspended', async () => {
+  it('no message is left behind, a new revision gets its place, and what is idle ends up suspended', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (script) => {
         const world = createWorld();
@@ -187,7 +283,7 @@ describe('whatever comes when', () => {
           world.uninterrupted();
         }
         // In the end all is well, and everything that waits is answered.
-        Object.assign(world.platform, { held: false, reachable: true });
+        Object.assign(world.platform, { held: false, reachable: true, busy: false });
         await world.message();
         for (let look = 0; look < 3; look += 1) {
           await world.look();
@@ -196,6 +292,12 @@ describe('whatever comes when', () => {
         expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
         world.answer();
         expect(world.seen.turns).toBe(0);
+        for (let look = 0; look < 6; look += 1) {
+          await world.look();
+          world.grant();
+          world.catchUp();
+        }
+        expect([world.platform.pending, world.row.desired, world.row.phase]).toEqual([false, 'running', 'Ready']);
         world.pass(IDLE_MS);
         for (let look = 0; look < 2; look += 1) await world.look();
         expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended' });

@@ -7,9 +7,23 @@ import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import type { RuntimeClient } from './runtime-client.js';
-import { PlatformUnreachable, type RuntimeDriver, type RuntimeObservation } from './runtime-driver.js';
+import {
+  PlatformUnreachable,
+  type RuntimeDriver,
+  type RuntimeObservation,
+  type RuntimeSpec,
+} from './runtime-driver.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
-import { assumed, mayBeIdle, nextState, NOT_ANSWERING, secondsToReady } from './runtime-state.js';
+import {
+  assumed,
+  isMakingWay,
+  isReplaced,
+  mayBeIdle,
+  NEW_REVISION,
+  nextState,
+  NOT_ANSWERING,
+  secondsToReady,
+} from './runtime-state.js';
 import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
@@ -50,22 +64,31 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   async function look(row: RuntimeRow, signal: AbortSignal): Promise<Look> {
     const { workspace_id: workspaceId } = row;
-    const observed = await observe(row, signal);
+    // One that is suspended because nobody uses it is not to come back by itself.
+    const stays = row.desired === 'suspended' && !isMakingWay(row);
+    const observed = await observe(row, signal, stays ? { wanted: false } : undefined);
     if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
     const identity = await client.identify({ workspaceId, address: observed.address }, signal).catch(() => null);
     return { observed, instanceId: identity?.instanceId ?? null };
   }
 
-  async function observe(row: RuntimeRow, signal: AbortSignal): Promise<RuntimeObservation | undefined> {
+  async function observe(
+    row: RuntimeRow,
+    signal: AbortSignal,
+    rollout?: RuntimeSpec['rollout'],
+  ): Promise<RuntimeObservation | undefined> {
     const { workspace_id: workspaceId, user_id: userId } = row;
     try {
       const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
-      const spec = { workspaceId, userId, suspended: row.desired === 'suspended' };
+      const suspended = row.desired === 'suspended';
+      const spec = { workspaceId, userId, suspended, rollout };
       return await driver.ensure(spec, { unresponsive, signal });
     } catch (error) {
       if (signal.aborted && error === signal.reason) throw error;
       logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be brought to what is wanted');
-      if (error instanceof PlatformUnreachable) return assumed(row);
+      const isAway = error instanceof PlatformUnreachable;
+      metrics.ensureFailed(isAway ? 'unreachable' : 'refused');
+      if (isAway) return assumed(row);
       return { phase: 'Progressing', reason: 'StartFailed', address: null, current: true };
     }
   }
@@ -123,29 +146,66 @@ export function createLifecycle(deps: LifecycleDeps) {
     return status !== undefined && !status.busy && status.idleMs >= limitMs;
   }
 
+  /** It does nothing now, and nothing waits for it. */
+  async function isQuiet(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
+    const { workspace_id: workspaceId, address } = row;
+    if (address === null || (await deps.work.waits(TURN_WORK, workspaceId))) return false;
+    const status = await client.status({ workspaceId, address }, signal).catch(() => undefined);
+    return status?.busy === false;
+  }
+
+  /**
+   * Lets a new revision of the platform take the place of a runtime that does nothing, once that is
+   * said to be its turn. @returns whether it was suspended for it
+   */
+  async function makeWay(
+    work: LeasedWork,
+    row: RuntimeRow,
+    observed: RuntimeObservation | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (observed?.rollout === undefined || row.desired !== 'running' || row.phase !== 'Ready') return false;
+    const quiet = await isQuiet(row, signal);
+    if (quiet && observed.rollout.granted) {
+      const suspended = await suspend(work, row, NEW_REVISION);
+      if (suspended) metrics.madeWay();
+      return suspended;
+    }
+    if (quiet !== observed.rollout.wanted) await observe(row, signal, { wanted: quiet });
+    return false;
+  }
+
   /** @returns false where a message came first. */
-  async function suspend(work: LeasedWork, row: RuntimeRow): Promise<boolean> {
+  async function suspend(work: LeasedWork, row: RuntimeRow, reason: string): Promise<boolean> {
     const workspaceId = row.workspace_id;
     // Whoever stores a message holds the runtime's lock: it is stored before, and its turn is seen
     // here, or after, and wakes the runtime again.
-    const suspended = await record(
+    return record(
       work,
       row,
-      { desired: 'suspended', phase: 'Suspended', reason: '', failures: 0 },
+      { desired: 'suspended', phase: 'Suspended', reason, failures: 0 },
       async (tx) =>
         (await store.lock(workspaceId, tx)) === 'running' && !(await deps.work.waits(TURN_WORK, workspaceId, tx)),
     );
+  }
+
+  async function suspendIdle(work: LeasedWork, row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
+    const suspended = (await isIdle(row, signal)) && (await suspend(work, row, ''));
     if (suspended) metrics.suspended();
     return suspended;
+  }
+
+  async function resume(workspaceId: string): Promise<void> {
+    await deps.transaction(async (tx) => {
+      if ((await store.lock(workspaceId, tx)) === 'suspended') await store.resume(workspaceId, tx);
+    });
   }
 
   /** A replica of an older version stores messages and wakes nobody. */
   async function wakeForTurns(row: RuntimeRow): Promise<RuntimeRow> {
     const workspaceId = row.workspace_id;
     if (row.desired !== 'suspended' || !(await deps.work.waits(TURN_WORK, workspaceId))) return row;
-    await deps.transaction(async (tx) => {
-      if ((await store.lock(workspaceId, tx)) === 'suspended') await store.resume(workspaceId, tx);
-    });
+    await resume(workspaceId);
     metrics.woken();
     return (await store.get(workspaceId)) ?? row;
   }
@@ -168,7 +228,12 @@ export function createLifecycle(deps: LifecycleDeps) {
     const seconds = secondsToReady(row, update);
     if (recorded && seconds !== undefined) metrics.ready(row.identified_at === null ? 'first' : 'wake', seconds);
     const next = { ...row, ...update };
-    if (recorded && update.failures === 0 && (await isIdle(next, signal)) && (await suspend(work, next))) {
+    if (recorded && isReplaced(row, observed)) {
+      await resume(row.workspace_id);
+      return { againInMs: 0 };
+    }
+    const well = recorded && update.failures === 0;
+    if (well && ((await suspendIdle(work, next, signal)) || (await makeWay(work, next, observed, signal)))) {
       return { againInMs: 0 };
     }
     const { failures = 0 } = update;

@@ -30,7 +30,7 @@ describe('runtimes as processes', () => {
   beforeAll(async () => {
     db = await createMigratedDatabase();
     store = createRuntimeProcessStore(db.database);
-    client = createRuntimeClient(privateKey);
+    client = createRuntimeClient([privateKey]);
     folder = mkdtempSync(path.join(tmpdir(), 'uswarm-runtimes-'));
   });
   beforeEach(() => {

@@ -1,8 +1,11 @@
+import { createPublicKey } from 'node:crypto';
 import { createServer, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Code } from '@connectrpc/connect';
-import { generateCallKeys } from '@uswarm/service-kit';
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { AgentRuntime, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { generateCallKeys, verifyCallToken } from '@uswarm/service-kit';
 import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
 import { createRuntimeClient, type RuntimeClient } from './runtime-client.js';
 
@@ -19,7 +22,7 @@ describe('connections to runtimes', () => {
       stream.on('error', () => {});
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    client = createRuntimeClient(generateCallKeys().privateKey);
+    client = createRuntimeClient([generateCallKeys().privateKey]);
   });
   afterEach(async () => {
     client.close();
@@ -34,5 +37,72 @@ describe('connections to runtimes', () => {
     await eventually(() => asked === 2);
     client.forget('a');
     expect([await leaving, await staying]).toEqual([Code.Canceled, Code.DeadlineExceeded]);
+  });
+});
+
+describe('while keys are rotated', () => {
+  const [before, now] = [generateCallKeys(), generateCallKeys()];
+  let server: Http2Server;
+  let client: RuntimeClient;
+  /** What the runtime was given. */
+  let publicKey: string;
+  let refused: number;
+
+  const check = async ({ requestHeader }: HandlerContext): Promise<void> => {
+    const token = (requestHeader.get('authorization') ?? '').replace('Bearer ', '');
+    await verifyCallToken(createPublicKey(publicKey), token, 'w').catch(() => {
+      refused += 1;
+      throw new ConnectError('the call token is not valid', Code.Unauthenticated);
+    });
+  };
+  beforeEach(async () => {
+    [publicKey, refused] = [before.publicKey, 0];
+    const adapter = connectNodeAdapter({
+      routes: (router) =>
+        router.service(AgentRuntime, {
+          identify: async (_request, context) => (await check(context), { workspaceId: 'w', instanceId: 'i' }),
+          status: async (_request, context) => (await check(context), { busy: true, idleMs: 0n }),
+          stopTurn: async (_request, context) => (await check(context), {}),
+          async *runTurn(_request, context) {
+            await check(context);
+            yield { number: 1n };
+            yield { number: 2n };
+          },
+        }),
+    });
+    server = createServer(adapter);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    client = createRuntimeClient([now.privateKey, before.privateKey]);
+  });
+  afterEach(async () => {
+    client.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const target = () => ({ workspaceId: 'w', address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  const turn = async (): Promise<number> => {
+    const events: unknown[] = [];
+    const request = { turnId: 't' } as RunTurnRequest;
+    for await (const event of client.runTurn(target(), request, new AbortController().signal)) events.push(event);
+    return events.length;
+  };
+
+  it('a runtime with the public key before is called with that one, and asked in vain only once', async () => {
+    expect(await client.identify(target())).toEqual({ instanceId: 'i' });
+    expect(await client.status(target())).toMatchObject({ busy: true });
+    expect([await turn(), refused]).toEqual([2, 1]);
+  });
+
+  it('a turn finds the right one by itself, and so does what comes after the runtime was replaced', async () => {
+    expect([await turn(), refused]).toEqual([2, 1]);
+    publicKey = now.publicKey;
+    expect([await turn(), refused]).toEqual([2, 2]);
+    expect(await client.identify(target())).toEqual({ instanceId: 'i' });
+  });
+
+  it('one that accepts neither is refused as ever', async () => {
+    publicKey = generateCallKeys().publicKey;
+    await expect(client.identify(target())).rejects.toMatchObject({ code: Code.Unauthenticated });
+    await expect(turn()).rejects.toMatchObject({ code: Code.Unauthenticated });
+    expect(refused).toBe(4);
   });
 });

@@ -31,17 +31,27 @@ const MESSAGE_BYTES = 4 * 1024 * 1024;
 interface Connection {
   client: Client<typeof AgentRuntime>;
   session: Http2SessionManager;
+  /** Which of the keys the runtime was last found to accept. */
+  key: number;
 }
 
-export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
-  const key = createPrivateKey(callPrivateKey);
+const isRefused = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unauthenticated;
+
+/**
+ * @param callPrivateKeys PEM; first the one whose public half new runtimes get. While keys are rotated,
+ *   a runtime that does not accept it is called with the next.
+ */
+export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient {
+  const keys = callPrivateKeys.map((pem) => createPrivateKey(pem));
   const connections = new Map<string, Connection>();
 
-  function connect({ workspaceId, address }: RuntimeTarget): Client<typeof AgentRuntime> {
+  function connect({ workspaceId, address }: RuntimeTarget): Connection {
     const name = `${workspaceId} ${address}`;
     const known = connections.get(name);
-    if (known !== undefined) return known.client;
+    if (known !== undefined) return known;
     const authorize: Interceptor = (next) => async (request) => {
+      const key = keys[connection.key];
+      if (key === undefined) throw new Error('there is no key for calls to runtimes');
       const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
       request.header.set('authorization', `Bearer ${token}`);
       for (const [header, value] of Object.entries(traceHeaders())) request.header.set(header, value);
@@ -60,10 +70,43 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
       readMaxBytes: MESSAGE_BYTES,
       writeMaxBytes: MESSAGE_BYTES,
     });
-    const client = createClient(AgentRuntime, transport);
+    const connection: Connection = { client: createClient(AgentRuntime, transport), session, key: 0 };
     forgetOldest(workspaceId);
-    connections.set(name, { client, session });
-    return client;
+    connections.set(name, connection);
+    return connection;
+  }
+
+  /** Calls once more with each other key that the runtime may have been given. */
+  async function call<T>(target: RuntimeTarget, run: (client: Connection['client']) => Promise<T>): Promise<T> {
+    const connection = connect(target);
+    for (let tries = 1; ; tries += 1) {
+      const used = connection.key;
+      try {
+        return await run(connection.client);
+      } catch (error) {
+        if (!isRefused(error) || tries >= keys.length) throw error;
+        connection.key = (used + 1) % keys.length;
+      }
+    }
+  }
+
+  async function* follow(
+    target: RuntimeTarget,
+    request: RunTurnRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<TurnEvent, void> {
+    const connection = connect(target);
+    for (let tries = 1; ; tries += 1) {
+      const used = connection.key;
+      try {
+        yield* connection.client.runTurn(request, { signal });
+        return;
+      } catch (error) {
+        // It refuses before it says anything.
+        if (!isRefused(error) || tries >= keys.length) throw error;
+        connection.key = (used + 1) % keys.length;
+      }
+    }
   }
 
   /** A runtime that moves is asked at both places for a while; more than that nobody needs. */
@@ -83,20 +126,20 @@ export function createRuntimeClient(callPrivateKey: string): RuntimeClient {
 
   return {
     async identify(target, signal) {
-      const answer = await connect(target).identify({}, short(signal));
+      const answer = await call(target, (client) => client.identify({}, short(signal)));
       if (answer.workspaceId !== target.workspaceId) {
         throw new ConnectError('another workspace answers at this address', Code.Unavailable);
       }
       return { instanceId: answer.instanceId };
     },
     async status(target, signal) {
-      const { busy, idleMs } = await connect(target).status({}, short(signal));
+      const { busy, idleMs } = await call(target, (client) => client.status({}, short(signal)));
       return { busy, idleMs: Number(idleMs) };
     },
     async stopTurn(target, turn, signal) {
-      await connect(target).stopTurn(turn, short(signal));
+      await call(target, (client) => client.stopTurn(turn, short(signal)));
     },
-    runTurn: (target, request, signal) => connect(target).runTurn(request, { signal }),
+    runTurn: follow,
     forget: (workspaceId) => namesOf(workspaceId).forEach(drop),
     close() {
       for (const { session } of connections.values()) session.abort();

@@ -6,6 +6,8 @@ export interface RuntimeSpec {
   userId: string;
   /** It keeps everything but its process. */
   suspended: boolean;
+  /** Whether it may be stopped for a moment, so that a new revision can take its place; absent leaves that as it is. */
+  rollout?: { wanted: boolean } | undefined;
 }
 
 /** What is there now. */
@@ -17,6 +19,8 @@ export interface RuntimeObservation {
   address: string | null;
   /** False while this tells of an earlier wish, and the platform has yet to act on the latest. */
   current: boolean;
+  /** A new revision waits for it: whether the platform knows that it may be stopped, and said that it should be now. */
+  rollout?: { wanted: boolean; granted: boolean };
 }
 
 /** The platform cannot be asked just now: nothing is known of the runtime, neither good nor bad. */

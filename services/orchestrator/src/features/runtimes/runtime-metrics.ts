@@ -1,54 +1,51 @@
-import type { Registry } from '@uswarm/service-kit';
-import { Counter, Gauge, Histogram } from 'prom-client';
-import { INTERNAL_PHASES, type InternalPhase } from '../../database/schema.js';
+import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { Histogram } from 'prom-client';
 
 /** What the lifecycle counts. */
 export interface RuntimeMetrics {
   suspended(): void;
+  /** Suspended for a moment, for a new revision of the platform. */
+  madeWay(): void;
   woken(): void;
+  /** It could not be brought to what is wanted. */
+  ensureFailed(reason: 'unreachable' | 'refused'): void;
   /** `first` after the workspace was made, else after a suspension. */
   ready(start: 'first' | 'wake', seconds: number): void;
 }
 
-export type CountByPhase = () => Promise<{ phase: InternalPhase; count: number }[]>;
-
-export function createRuntimeMetrics(registry: Registry, countByPhase: CountByPhase): RuntimeMetrics {
-  const registers = [registry];
-  const suspensions = new Counter({
-    name: 'uswarm_runtime_suspensions_total',
-    help: 'Runtimes suspended because they were idle.',
-    registers,
-  });
-  const wakes = new Counter({
-    name: 'uswarm_runtime_wakes_total',
-    help: 'Suspended runtimes woken by a message.',
-    registers,
-  });
+export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
+  const suspensions = knownCounter(
+    registry,
+    'uswarm_runtime_suspensions_total',
+    'Runtimes suspended because they were idle.',
+    {},
+  );
+  const rollouts = knownCounter(
+    registry,
+    'uswarm_runtime_rollouts_total',
+    'Idle runtimes suspended for a moment, so that a new revision could take their place.',
+    {},
+  );
+  const wakes = knownCounter(registry, 'uswarm_runtime_wakes_total', 'Suspended runtimes woken by a message.', {});
+  const failures = knownCounter(
+    registry,
+    'uswarm_runtime_ensure_failures_total',
+    'Looks at a runtime in which the platform could not be asked, or refused what was wanted.',
+    { reason: ['unreachable', 'refused'] },
+  );
   const timeToReady = new Histogram({
     name: 'uswarm_runtime_time_to_ready_seconds',
     help: 'Time from the wish for a running runtime to its first answer; after a sign-up or a suspension.',
     labelNames: ['start'],
     buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
-    registers,
+    registers: [registry],
   });
-  const byPhase = new Gauge({
-    name: 'uswarm_runtimes',
-    help: 'Runtimes by phase, as the database has them: the same from every replica.',
-    labelNames: ['phase'],
-    registers: [],
-    async collect() {
-      // Without the database the other figures still count.
-      const counts = await countByPhase().catch(() => undefined);
-      this.reset();
-      if (counts === undefined) return;
-      for (const phase of INTERNAL_PHASES) this.set({ phase }, 0);
-      for (const { phase, count } of counts) this.set({ phase }, count);
-    },
-  });
-  registry.registerMetric(byPhase);
+  for (const start of ['first', 'wake']) timeToReady.zero({ start });
   return {
     suspended: () => suspensions.inc(),
+    madeWay: () => rollouts.inc(),
     woken: () => wakes.inc(),
+    ensureFailed: (reason) => failures.inc({ reason }),
     ready: (start, seconds) => timeToReady.observe({ start }, seconds),
   };
 }

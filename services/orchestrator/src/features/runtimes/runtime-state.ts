@@ -6,7 +6,9 @@ import type { RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 /** It runs, and says nothing. */
 export const NOT_ANSWERING = 'NotAnswering';
 /** Somebody else has suspended it, and it stays so until they let it go. */
-const HELD = 'Held';
+export const HELD = 'Held';
+/** It is suspended for a moment, so that a new revision of the platform can take its place. */
+export const NEW_REVISION = 'NewRevision';
 /** What was seen is older than what is wanted now. */
 const OUTDATED = 'Starting';
 
@@ -15,7 +17,7 @@ const PLATFORM_UNREACHABLE = 'PlatformUnreachable';
 
 /** How often it was seen like this in a row. */
 function countLooks(row: RuntimeRow, phase: RuntimeRow['phase'], reason: string): number {
-  return row.phase === phase && row.reason === reason ? row.failures + 1 : 1;
+  return row.phase === phase && (row.reason === reason || isMakingWay(row)) ? row.failures + 1 : 1;
 }
 
 /**
@@ -26,8 +28,26 @@ export function assumed({ phase, address }: RuntimeRow): RuntimeObservation | un
   return phase === 'Ready' && address !== null ? { phase, reason: '', address, current: true } : undefined;
 }
 
+export const isMakingWay = ({ desired, reason }: RuntimeRow): boolean =>
+  desired === 'suspended' && reason === NEW_REVISION;
+
+/** Whether what it made way for is in place, so that it can run again. */
+export const isReplaced = (row: RuntimeRow, observed: RuntimeObservation | undefined): boolean =>
+  isMakingWay(row) && observed?.phase === 'Suspended' && observed.current && observed.rollout === undefined;
+
 /** What one look at a runtime makes of it; `observed` is undefined where nothing is known. */
 export function nextState(
+  row: RuntimeRow,
+  observed: RuntimeObservation | undefined,
+  instanceId: string | null,
+  now: Date,
+): RuntimeUpdate {
+  const next = seenState(row, observed, instanceId, now);
+  // Until it runs again, it has to be known that it is to.
+  return isMakingWay(row) ? { ...next, reason: NEW_REVISION } : next;
+}
+
+function seenState(
   row: RuntimeRow,
   observed: RuntimeObservation | undefined,
   instanceId: string | null,

@@ -37,7 +37,6 @@ export interface RuntimeStore {
   get(workspaceId: string, db?: Database): Promise<RuntimeRow | undefined>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;
-  countByPhase(): Promise<{ phase: InternalPhase; count: number }[]>;
 }
 
 export function createRuntimeStore(database: Database): RuntimeStore {
@@ -87,12 +86,5 @@ export function createRuntimeStore(database: Database): RuntimeStore {
     async remove(workspaceId) {
       await database.deleteFrom('runtimes').where('workspace_id', '=', workspaceId).execute();
     },
-
-    countByPhase: () =>
-      database
-        .selectFrom('runtimes')
-        .select(({ fn }) => ['phase', fn.countAll<number>().as('count')])
-        .groupBy('phase')
-        .execute(),
   };
 }

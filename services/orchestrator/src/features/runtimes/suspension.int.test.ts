@@ -122,7 +122,7 @@ describe('suspending and a message at once', () => {
       committed: () => undefined,
       ready: async () => undefined,
       idleSuspendAfterMs: 1_000,
-      metrics: createRuntimeMetrics(metrics, stores.runtimes.countByPhase),
+      metrics: createRuntimeMetrics(metrics),
       clock: systemClock,
       logger: silentLogger,
     });
@@ -140,10 +140,11 @@ describe('suspending and a message at once', () => {
   }
   beforeEach(idleWorkspace);
 
-  /** One look, as the queue makes it. */
-  async function lookNow(): Promise<void> {
+  /** One look, as the queue makes it. Where others write it at that moment, it may be theirs. */
+  async function lookNow({ mayBeTaken = false } = {}): Promise<void> {
     await stores.work.hurry(RUNTIME_WORK, home.workspaceId);
     const [work] = await stores.work.claim(RUNTIME_WORK, 1, 60_000);
+    if (work === undefined && mayBeTaken) return;
     if (work === undefined) throw new Error('the runtime is being looked at already');
     try {
       await look(work, new AbortController().signal);
@@ -219,7 +220,7 @@ describe('suspending and a message at once', () => {
         });
       const [first, , second] = await Promise.all([
         send(),
-        lookNow(),
+        lookNow({ mayBeTaken: true }),
         send(),
         user.delete('/v1/auth/delete', undefined, 204),
       ]);
@@ -233,8 +234,6 @@ describe('suspending and a message at once', () => {
   it('the metrics count what was done', async () => {
     await lookNow();
     const text = await metrics.metrics();
-    expect(text).toMatch(/uswarm_runtime_suspensions_total\{service="test"\} [1-9]/);
-    expect(text).toMatch(/uswarm_runtimes\{phase="Suspended",service="test"\} [1-9]/);
-    expect(text).toMatch(/uswarm_runtimes\{phase="Error",service="test"\} 0/);
+    expect(text).toMatch(/uswarm_runtime_suspensions_total\{component="test"\} [1-9]/);
   });
 });

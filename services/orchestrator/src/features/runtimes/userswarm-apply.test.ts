@@ -27,12 +27,13 @@ function fieldsOf(value: object): object {
 
 /** What the API server has after an apply, as far as it matters here. */
 function serverSideApply(before: StoredUserSwarm | undefined, { object, force }: Apply): StoredUserSwarm {
-  const { labels } = object.metadata;
+  const { labels, annotations } = object.metadata;
+  const marks = annotations === undefined ? {} : { annotations };
   const theirs = (before?.metadata.managedFields ?? []).filter(({ manager }) => manager !== 'uswarm-orchestrator');
   const ours = {
     manager: 'uswarm-orchestrator',
     operation: 'Apply',
-    fieldsV1: fieldsOf({ metadata: { labels }, spec: object.spec }),
+    fieldsV1: fieldsOf({ metadata: { labels, ...marks }, spec: object.spec }),
   };
   const suspend = object.spec.suspend ?? (theirs.some(setsSuspend) ? before?.spec.suspend : false) ?? false;
   return {
@@ -40,6 +41,7 @@ function serverSideApply(before: StoredUserSwarm | undefined, { object, force }:
       name: object.metadata.name,
       uid: before?.metadata.uid ?? 'made',
       labels,
+      ...marks,
       managedFields: [...(force ? theirs.filter((entry) => !setsSuspend(entry)) : theirs), ours],
     },
     spec: {
@@ -49,6 +51,7 @@ function serverSideApply(before: StoredUserSwarm | undefined, { object, force }:
       config: { ...theirConfig(before, theirs), ...object.spec.config },
       suspend,
     },
+    ...(before?.status === undefined ? {} : { status: before.status }),
   };
 }
 
@@ -195,6 +198,48 @@ describe('suspend', () => {
       force: false,
       object: { spec: { suspend: false } },
     });
+  });
+});
+
+describe('the wish to make way for a new revision', () => {
+  const WANTED = 'uswarm.dev/rollout-wanted';
+  const waitsFor = (stored: StoredUserSwarm, pendingRevision?: string): StoredUserSwarm => ({
+    ...stored,
+    status: pendingRevision === undefined ? {} : { pendingRevision },
+  });
+  const asks = { ...SPEC, rollout: { wanted: true } };
+  const marksOf = (spec: RuntimeSpec, stored: StoredUserSwarm) => plan(spec, stored)?.object.metadata.annotations;
+
+  it('is for the revision that waits, and is written once', () => {
+    const waiting = waitsFor(applied(SPEC), 'r2');
+    expect(marksOf(asks, waiting)).toEqual({ [WANTED]: 'r2' });
+    const asked = applied(asks, waiting);
+    expect([plan(asks, asked), plan(SPEC, asked)]).toEqual([undefined, undefined]);
+    expect(marksOf(asks, waitsFor(asked, 'r3'))).toEqual({ [WANTED]: 'r3' });
+  });
+
+  it('is nothing where nothing waits', () => {
+    expect(plan(asks, applied(SPEC))).toBeUndefined();
+  });
+
+  it('is taken back where it no longer holds, by itself where nothing waits any more', () => {
+    const asked = applied(asks, waitsFor(applied(SPEC), 'r2'));
+    const taken = applied({ ...SPEC, rollout: { wanted: false } }, asked);
+    expect(taken.metadata.annotations).toBeUndefined();
+    expect(plan(SPEC, taken)).toBeUndefined();
+    expect(applied(SPEC, waitsFor(asked)).metadata.annotations).toBeUndefined();
+  });
+
+  it('stays while it is stopped for it, goes with the wish to run, and is not that of one that sleeps', () => {
+    const asked = applied(asks, waitsFor(applied(SPEC), 'r2'));
+    const stopped = applied(SUSPENDED, asked);
+    expect(stopped.metadata.annotations).toEqual({ [WANTED]: 'r2' });
+    const replaced = waitsFor(stopped);
+    expect(plan(SUSPENDED, replaced)).toBeUndefined();
+    const runs = applied(SPEC, replaced);
+    expect([runs.spec.suspend, runs.metadata.annotations]).toEqual([false, undefined]);
+    const asleep = applied({ ...SUSPENDED, rollout: { wanted: false } }, asked);
+    expect([asleep.spec.suspend, asleep.metadata.annotations]).toEqual([true, undefined]);
   });
 });
 

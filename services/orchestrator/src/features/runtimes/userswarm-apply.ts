@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LABEL, ORCHESTRATOR_MANAGER, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
+import { LABEL, ORCHESTRATOR_MANAGER, ROLLOUT, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
 import { apiVersionOf, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from './runtime-driver.js';
 import type { ManagedFields, StoredUserSwarm } from './userswarm.js';
@@ -22,7 +22,7 @@ export interface UserSwarmSettings {
 export interface AppliedUserSwarm {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; uid?: string; labels: Record<string, string> };
+  metadata: { name: string; uid?: string; labels: Record<string, string>; annotations?: Record<string, string> };
   spec: Pick<UserSwarmSpec, 'userId' | 'placement'> & Partial<Pick<UserSwarmSpec, 'config' | 'suspend'>>;
 }
 
@@ -41,6 +41,7 @@ export function planApply(
 ): Apply | undefined {
   const suspend = wantedSuspend(wanted, stored);
   const config = wantedConfig(settings, stored);
+  const rollout = wantedRollout(wanted, stored);
   const object: AppliedUserSwarm = {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
@@ -49,6 +50,7 @@ export function planApply(
       // Only this very object: a new one of the same name is looked at first.
       ...(stored?.metadata.uid === undefined ? {} : { uid: stored.metadata.uid }),
       labels: { [LABEL.managedBy]: ORCHESTRATOR_MANAGER },
+      ...(rollout === undefined ? {} : { annotations: { [ROLLOUT.wanted]: rollout } }),
     },
     spec: {
       userId: wanted.userId,
@@ -66,6 +68,17 @@ export function planApply(
 function wantedSuspend({ suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): boolean | undefined {
   const held = stored?.spec.suspend === true && setByOthers(stored, SUSPEND);
   return held && !suspended ? undefined : suspended;
+}
+
+/**
+ * The revision that it may be stopped for. While it is stopped for one, it says so on: that is how
+ * others know that it comes back at once.
+ */
+function wantedRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): string | undefined {
+  const pending = stored?.status?.pendingRevision;
+  if (rollout !== undefined) return rollout.wanted ? pending : undefined;
+  const before = stored?.metadata.annotations?.[ROLLOUT.wanted];
+  return suspended || before === pending ? before : undefined;
 }
 
 /** What somebody else set to another value stays theirs. */
@@ -100,7 +113,9 @@ function setByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): bo
 
 /** Whether it has every field of the object with its value, and we own these fields and no others. */
 function holdsAll(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm): boolean {
-  const fields = leaves({ metadata: { labels: metadata.labels }, spec });
+  const { labels, annotations = {} } = metadata;
+  const marks = Object.keys(annotations).length === 0 ? {} : { annotations };
+  const fields = leaves({ metadata: { labels, ...marks }, spec });
   const entry = (stored.metadata.managedFields ?? []).find(isOurApply);
   const owned = entry === undefined ? [] : managedPaths(entry);
   const paths = fields.map(([path]) => path.join('/'));

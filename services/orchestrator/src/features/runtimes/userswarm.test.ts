@@ -90,3 +90,29 @@ describe('a UserSwarm is ours', () => {
     expect(isOurs(swarm({}, { metadata: labels === undefined ? {} : { labels } }))).toBe(expected);
   });
 });
+
+describe('a new revision that waits', () => {
+  const shown = (annotations: Record<string, string>, pendingRevision?: string) =>
+    observe(
+      swarm(
+        { phase: 'Ready', ...(pendingRevision === undefined ? {} : { pendingRevision }) },
+        { metadata: { annotations } },
+      ),
+    ).rollout;
+  const [WANTED, GRANTED] = ['uswarm.dev/rollout-wanted', 'uswarm.dev/rollout-revision'];
+
+  it.each([
+    ['nothing is said', {}, { wanted: false, granted: false }],
+    ['it is wanted', { [WANTED]: 'r2' }, { wanted: true, granted: false }],
+    ['it has the go-ahead', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { wanted: true, granted: true }],
+    ['both are of another', { [WANTED]: 'r1', [GRANTED]: 'r1' }, { wanted: false, granted: false }],
+    ['the go-ahead is an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { wanted: true, granted: false }],
+    ['it is no longer wanted', { [GRANTED]: 'r2' }, { wanted: false, granted: false }],
+  ])('while %s', (_what, annotations, expected) => {
+    expect(shown(annotations, 'r2')).toEqual(expected);
+  });
+
+  it('is not shown where none waits', () => {
+    expect(shown({ [WANTED]: 'r2', [GRANTED]: 'r2' })).toBeUndefined();
+  });
+});

@@ -2,6 +2,7 @@ import {
   DEFAULT_RUNTIME_PORT,
   LABEL,
   ORCHESTRATOR_MANAGER,
+  ROLLOUT,
   runtimeAddress,
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
@@ -34,6 +35,18 @@ export function isTerminating({ metadata }: StoredUserSwarm): boolean {
 
 /** What a UserSwarm says of its runtime. spec: supporting §3 */
 export function observe(swarm: StoredUserSwarm): RuntimeObservation {
+  const rollout = rolloutOf(swarm);
+  return { ...observeRuntime(swarm), ...(rollout === undefined ? {} : { rollout }) };
+}
+
+function rolloutOf({ metadata: { annotations = {} }, status }: StoredUserSwarm): RuntimeObservation['rollout'] {
+  const pending = status?.pendingRevision;
+  if (pending === undefined) return undefined;
+  const wanted = annotations[ROLLOUT.wanted] === pending;
+  return { wanted, granted: wanted && annotations[ROLLOUT.revision] === pending };
+}
+
+function observeRuntime(swarm: StoredUserSwarm): RuntimeObservation {
   const { metadata, spec, status } = swarm;
   const current = status?.observedGeneration === metadata.generation;
   const unreachable = { address: null, current };

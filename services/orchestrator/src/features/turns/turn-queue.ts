@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, LIMITS } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
@@ -11,15 +12,13 @@ export interface TurnQueue {
   /**
    * `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time.
    *
-   * @throws ApiError `token_limit_reached`
+   * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
   enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number }, db: Database): Promise<void>;
-  /** How many replies of the conversation are queued or running. */
-  waiting(conversationId: string, db: Database): Promise<number>;
 }
 
 export function createTurnQueue(
-  store: Pick<TurnStore, 'insert' | 'countActive'>,
+  store: Pick<TurnStore, 'insert'>,
   work: Pick<WorkStore, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireRoom'>,
 ): TurnQueue {
@@ -28,12 +27,11 @@ export function createTurnQueue(
       // Here, so that whatever asks the agents for something is refused before anything is stored.
       await limits.requireRoom(turn.workspaceId, db);
       const id = randomUUIDv7();
-      await store.insert({ id, ...turn }, db);
+      if (!(await store.insert({ id, ...turn }, LIMITS.queuedTurns, db))) throw new ApiError('turn_queue_full');
       await work.enqueue(
         { kind: TURN_WORK, subjectId: id, workspaceId: turn.workspaceId, serialKey: turn.conversationId, ordinal },
         db,
       );
     },
-    waiting: (conversationId, db) => store.countActive(conversationId, db),
   };
 }

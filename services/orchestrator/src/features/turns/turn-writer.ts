@@ -8,6 +8,7 @@ import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
 import type { OfferedContent } from './offered-content.js';
+import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 
 /** Another replica has the turn now; whatever this one still does must not be written. */
@@ -30,9 +31,12 @@ export interface TurnWriterDeps {
     | 'isBusyElsewhere'
   >;
   agents: Pick<AgentStore, 'setActivity'>;
-  messages: Pick<MessageStore, 'insert' | 'update' | 'findOfTurn' | 'find'>;
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
+    insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
+  };
   limits: Pick<UsageLimits, 'reached'>;
   events: Pick<EventStore, 'append'>;
+  metrics?: TurnMetrics;
   committed: () => void;
 }
 
@@ -80,7 +84,7 @@ export interface TurnWriter {
 }
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
-  const { transaction, turns, messages, events, agents, committed } = deps;
+  const { transaction, turns, messages, events, agents, metrics, committed } = deps;
   const workspaceId = turn.workspace_id;
 
   async function fenced<T>(run: (tx: Database) => Promise<T>): Promise<T> {
@@ -154,8 +158,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   }
 
   return {
-    begin: () =>
-      fenced(async (tx) => {
+    async begin() {
+      const isFirst = turn.reply_message_id === null;
+      const begun = await fenced(async (tx) => {
         // Agents before events everywhere: the other way round two turns could wait for each other.
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
@@ -164,7 +169,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         }
         await setUserMessage('delivered', tx);
         return insertReply(tx);
-      }),
+      });
+      if (isFirst) metrics?.begun(turn);
+      return begun;
+    },
 
     activity: (activity) => fenced((tx) => agents.setActivity(turn.agent_id, activity, tx)),
 
@@ -180,8 +188,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         return generation;
       }),
 
-    tool: (generation, { callId, content }) =>
-      fenced(async (tx) => {
+    async tool(generation, { callId, content }) {
+      const shown = await fenced(async (tx) => {
         const key = `tool:${generation}:${callId}`;
         const known = await messages.findOfTurn(turn.id, key, tx);
         if (known !== undefined) {
@@ -196,7 +204,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
           tx,
         );
         return seq;
-      }),
+      });
+      if (content.state !== 'running') metrics?.toolEnded(content.tool, content.state);
+      return shown;
+    },
 
     offer: (key, content) =>
       fenced(async (tx) => {
@@ -217,11 +228,14 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         return seq;
       }),
 
-    usage: (entry) =>
-      fenced(async (tx) => {
-        await turns.recordUsage(entry, tx);
-        return deps.limits.reached(workspaceId, tx);
-      }),
+    async usage(entry) {
+      const { isNew, reached } = await fenced(async (tx) => ({
+        isNew: await turns.recordUsage(entry, tx),
+        reached: await deps.limits.reached(workspaceId, tx),
+      }));
+      if (isNew) metrics?.used(entry);
+      return reached;
+    },
 
     note: (key, text) =>
       fenced(async (tx) => {
@@ -236,19 +250,25 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         );
       }),
 
-    finish: (reply) =>
-      fenced(async (tx) => {
+    async finish(reply) {
+      const ended = await fenced(async (tx) => {
         const activity = await settleAgent(reply.turnStatus, tx);
         return { activity, seq: await endReply(reply, tx) };
-      }),
+      });
+      metrics?.ended(turn, reply);
+      return ended;
+    },
 
-    abandon: (errorCode, sentence, turnStatus = 'failed') =>
-      fenced(async (tx) => {
+    async abandon(errorCode, sentence, turnStatus = 'failed') {
+      const ended = await fenced(async (tx) => {
         const activity = await settleAgent(turnStatus, tx);
         if (turn.reply_message_id === null) await insertReply(tx);
         await setUserMessage('failed', tx);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
         return { activity, seq: await endReply(reply, tx) };
-      }),
+      });
+      metrics?.ended(turn, { turnStatus, errorCode });
+      return ended;
+    },
   };
 }

@@ -47,8 +47,8 @@ export interface UsageEntry {
 }
 
 export interface TurnStore {
-  insert(turn: NewTurn, db: Database): Promise<void>;
-  countActive(conversationId: string, db: Database): Promise<number>;
+  /** @returns false where so many replies of the conversation are queued or running already */
+  insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
@@ -73,8 +73,8 @@ export interface TurnStore {
   openCards(turnId: string, db: Database): Promise<string[]>;
   /** Tool messages that an earlier generation left running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; content: MessageContent }[]>;
-  /** Once per (turn, step); a repetition changes nothing. */
-  recordUsage(entry: UsageEntry, db: Database): Promise<void>;
+  /** Once per (turn, step); a repetition changes nothing. @returns whether it is new */
+  recordUsage(entry: UsageEntry, db: Database): Promise<boolean>;
   /** One more than the last step recorded; 1 where there is none. */
   nextStep(turnId: string): Promise<number>;
 }
@@ -103,27 +103,14 @@ export function createTurnStore(database: Database): TurnStore {
     db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
 
   return {
-    async insert({ id, workspaceId, conversationId, agentId, userMessageId }, db) {
-      await db
-        .insertInto('turns')
-        .values({
-          id,
-          workspace_id: workspaceId,
-          conversation_id: conversationId,
-          agent_id: agentId,
-          user_message_id: userMessageId,
-        })
-        .execute();
-    },
-
-    async countActive(conversationId, db) {
-      const row = await db
-        .selectFrom('turns')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .where('conversation_id', '=', conversationId)
-        .where('status', 'in', ['queued', 'running'])
-        .executeTakeFirstOrThrow();
-      return row.count;
+    async insert({ id, workspaceId, conversationId, agentId, userMessageId }, most, db) {
+      const { numAffectedRows = 0n } = await sql`
+        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
+        SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
+        WHERE (
+          SELECT count(*) FROM turns WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
+        ) < ${most}`.execute(db);
+      return numAffectedRows > 0n;
     },
 
     get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
@@ -236,7 +223,7 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async recordUsage(entry, db) {
-      await db
+      const result = await db
         .insertInto('usage_entries')
         .values({
           turn_id: entry.turnId,
@@ -249,7 +236,8 @@ export function createTurnStore(database: Database): TurnStore {
           completion_tokens: entry.completionTokens,
         })
         .onConflict((conflict) => conflict.columns(['turn_id', 'step']).doNothing())
-        .execute();
+        .executeTakeFirst();
+      return result.numInsertedOrUpdatedRows === 1n;
     },
 
     async nextStep(turnId) {

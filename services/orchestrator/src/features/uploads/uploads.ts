@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import { objectSettings, type OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
@@ -9,6 +9,7 @@ import type { ObjectStore } from './object-store.js';
 import { createS3Objects } from './s3-objects.js';
 import { createUploadKeeping } from './upload-keeping.js';
 import { createUploadLinks } from './upload-links.js';
+import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
 import { createUploadService } from './uploads.service.js';
 import type { UploadStore } from './uploads.store.js';
@@ -17,6 +18,7 @@ export interface UploadsDeps {
   config: OrchestratorConfig;
   stores: { uploads: UploadStore; work: WorkStore };
   transaction: Transact;
+  metrics: Registry;
   clock: Clock;
   logger: Logger;
 }
@@ -30,7 +32,7 @@ export interface Uploads {
   close(): void;
 }
 
-export function createUploads({ config, stores, transaction, clock, logger }: UploadsDeps): Uploads {
+export function createUploads({ config, stores, transaction, metrics, clock, logger }: UploadsDeps): Uploads {
   const objects = openObjects(config);
   const links = createUploadLinks({ secret: config.CURSOR_KEY, baseUrl: config.PUBLIC_URL ?? '', clock });
   const shared = { transaction, store: stores.uploads, work: stores.work, objects };
@@ -42,7 +44,7 @@ export function createUploads({ config, stores, transaction, clock, logger }: Up
     logger,
   });
   return {
-    handlers: uploadHandlers(service, config.UPLOAD_BYTES),
+    handlers: uploadHandlers(measureUploads(service, metrics), config.UPLOAD_BYTES),
     attachments: createAttachments({ store: stores.uploads, links }),
     keep: createUploadKeeping(shared),
     close: objects.close,

@@ -1,19 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody } from '@uswarm/contract';
-import { silentLogger } from '@uswarm/service-kit';
+import { Registry, silentLogger } from '@uswarm/service-kit';
+import { createGatewayMetrics } from '../../gateway-metrics.js';
 import { type ClientEventHandler, createDispatch } from './dispatch.js';
 
 function setUp(handle: ClientEventHandler['handle'], queueLimit = 10) {
   const refusals: { error: ErrorBody; payload: unknown }[] = [];
   const handler: ClientEventHandler = { handle, refused: (error, payload) => void refusals.push({ error, payload }) };
+  const metrics = createGatewayMetrics(new Registry());
   const dispatch = createDispatch({
     handlers: { 'workspace.subscribe': handler, 'workspace.unsubscribe': handler, 'message.send': handler },
     logger: silentLogger,
+    metrics,
     queueLimit,
   });
   const ask = (name: string, ...args: unknown[]): Promise<unknown> =>
     new Promise((resolve) => dispatch(name, ...args, resolve));
-  return { dispatch, ask, refusals };
+  return { dispatch, ask, refusals, throttled: async () => (await metrics.throttled.get()).values[0]?.value };
 }
 
 describe('the dispatch of client events', () => {
@@ -59,7 +62,7 @@ describe('the dispatch of client events', () => {
 
   it('refuses what is beyond the limit while others wait', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { dispatch, ask, refusals } = setUp(async ({ acknowledge }) => {
+    const { dispatch, ask, refusals, throttled } = setUp(async ({ acknowledge }) => {
       await promise;
       acknowledge({});
     }, 2);
@@ -67,6 +70,7 @@ describe('the dispatch of client events', () => {
     const second = ask('message.send', 2);
     expect(await ask('message.send', 3)).toMatchObject({ code: 'rate_limited' });
     expect(refusals).toMatchObject([{ payload: 3 }]);
+    expect(await throttled()).toBe(1);
     resolve();
     expect(await second).toEqual({ ok: true });
   });

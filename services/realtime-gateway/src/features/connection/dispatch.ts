@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, type ClientEventName, type ErrorBody } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
+import type { GatewayMetrics } from '../../gateway-metrics.js';
 import { createSerialQueue } from './serial-queue.js';
 
 /** One event as a client sent it. */
@@ -24,6 +25,7 @@ export type ClientEventHandlers = Record<ClientEventName, ClientEventHandler>;
 export interface DispatchDeps {
   handlers: ClientEventHandlers;
   logger: Pick<Logger, 'error' | 'debug'>;
+  metrics: Pick<GatewayMetrics, 'throttled'>;
   /** Events of this socket that may wait; more are answered `rate_limited`. */
   queueLimit: number;
 }
@@ -36,6 +38,7 @@ export interface DispatchDeps {
 export function createDispatch({
   handlers,
   logger,
+  metrics,
   queueLimit,
 }: DispatchDeps): (name: string, ...args: unknown[]) => void {
   const queue = createSerialQueue(queueLimit);
@@ -61,6 +64,9 @@ export function createDispatch({
     };
 
     if (handler === undefined) refuse(new ApiError('validation_failed', { message: 'There is no such event.' }));
-    else if (!queue.add(() => run(handler))) refuse(new ApiError('rate_limited'));
+    else if (!queue.add(() => run(handler))) {
+      metrics.throttled.inc();
+      refuse(new ApiError('rate_limited'));
+    }
   };
 }

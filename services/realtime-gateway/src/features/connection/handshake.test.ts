@@ -183,5 +183,22 @@ describe('the handshake', () => {
     expect(await gateway.metric('uswarm_gateway_sockets')).toMatch(/uswarm_gateway_sockets 1$/);
     client.socket.disconnect();
     while (!(await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0')) await setImmediate();
+    expect(await gateway.metric('uswarm_gateway_disconnects_total')).toContain(
+      '{reason="client namespace disconnect"} 1\n',
+    );
+  });
+
+  it('counts who was let in, who was refused, and whom it could not ask about', async () => {
+    const answers = [
+      async () => ({ user_id: USER, expires_at: null, token_hash: null }),
+      () => Promise.reject(new ApiError('token_invalid')),
+      () => Promise.reject(new ApiError('service_unavailable')),
+    ];
+    await start({ orchestrator: { authenticate: () => answers.shift()!() } });
+    await gateway.connect();
+    await gateway.refusal();
+    await gateway.refusal();
+    const text = await gateway.metric('uswarm_gateway_handshakes_total');
+    for (const outcome of ['ok', 'refused', 'failed']) expect(text).toContain(`{outcome="${outcome}"} 1`);
   });
 });

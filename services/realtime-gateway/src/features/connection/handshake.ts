@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorBody } from '@uswarm/contract';
 import { type ClientAddress, deviceLogFields, type Logger, readDevice } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
+import { type GatewayMetrics, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { readCredentials } from './credentials.js';
 
@@ -27,6 +28,7 @@ export interface ConnectingSocket {
 export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   clientAddress: ClientAddress;
+  metrics: Pick<GatewayMetrics, 'handshakes'>;
   logger: Pick<Logger, 'error' | 'debug'>;
   /** Milliseconds that only grow. */
   now: () => number;
@@ -38,7 +40,7 @@ export interface HandshakeDeps {
  * @returns what the client gets as `connect_error`, with the documented error object as `data`; nothing when
  * the client is let in. Never throws. spec: orchestrator §5, §6, §7
  */
-export function createHandshake({ orchestrator, clientAddress, logger, now }: HandshakeDeps) {
+export function createHandshake({ orchestrator, clientAddress, metrics, logger, now }: HandshakeDeps) {
   return async ({ request, handshake, data }: ConnectingSocket): Promise<Error | undefined> => {
     const requestId = randomUUID();
     try {
@@ -48,9 +50,11 @@ export function createHandshake({ orchestrator, clientAddress, logger, now }: Ha
       data.userId = answer.user_id;
       data.expiresAt = answer.expires_at === null ? null : new Date(answer.expires_at);
       data.tokenHash = answer.token_hash;
+      metrics.handshakes.inc({ outcome: 'ok' });
       logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'let a socket in');
       return undefined;
     } catch (error) {
+      metrics.handshakes.inc({ outcome: outcomeOf(error) });
       const body = toErrorBody(error, requestId, logger);
       logger.debug({ requestId, code: body.code }, 'refused a socket');
       return connectError(body);

@@ -44,6 +44,7 @@ export function createSession({ userId, expiresAt }: SessionData, socket: Sessio
     bus,
     orchestrator,
     emit,
+    metrics,
     openDelivery: (workspaceId) => createDelivery(workspaceId, { emit, metrics, logger, timers, options: settings }),
     limit: settings.subscriptionsPerSocket,
     busTimeoutMs: settings.busTimeoutMs,
@@ -55,6 +56,7 @@ export function createSession({ userId, expiresAt }: SessionData, socket: Sessio
       'message.send': createSendMessage({ userId, orchestrator, emit, hold: subscriptions.hold, metrics }),
     },
     logger,
+    metrics,
     queueLimit: settings.queuedEventsPerSocket,
   });
   const cancelExpiry =

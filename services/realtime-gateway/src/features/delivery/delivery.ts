@@ -15,7 +15,7 @@ export interface DeliveryOptions extends SequencerOptions {
 
 export interface DeliveryDeps {
   emit: Emit;
-  metrics: Pick<GatewayMetrics, 'eventsDelivered' | 'gaps'>;
+  metrics: Pick<GatewayMetrics, 'eventsDelivered' | 'eventsDropped' | 'gaps'>;
   logger: Pick<Logger, 'warn'>;
   timers: Timers;
   options: DeliveryOptions;
@@ -45,6 +45,7 @@ export function createDelivery(
       emit(envelope.event, envelope.payload);
       metrics.eventsDelivered.inc({ event: envelope.event });
     },
+    onDropped: (kind) => metrics.eventsDropped.inc({ kind }),
     onGap(from, to) {
       metrics.gaps.inc();
       logger.warn({ workspaceId, from, to }, 'gave up missing events');

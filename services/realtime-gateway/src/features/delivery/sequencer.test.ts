@@ -10,6 +10,7 @@ const GAP_MS = 200;
 function setUp({ bufferLimit = 1_000 } = {}) {
   const delivered: BusEnvelope[] = [];
   const gaps: [number, number][] = [];
+  const dropped: string[] = [];
   const timers = createManualTimers();
   const sequencer = createSequencer({
     gapTimeoutMs: GAP_MS,
@@ -17,8 +18,9 @@ function setUp({ bufferLimit = 1_000 } = {}) {
     timers,
     deliver: (envelope) => delivered.push(envelope),
     onGap: (from, to) => gaps.push([from, to]),
+    onDropped: (kind) => dropped.push(kind),
   });
-  return { delivered, gaps, timers, sequencer };
+  return { delivered, dropped, gaps, timers, sequencer };
 }
 
 /** Numbers for durable envelopes, the tool's name for ephemeral ones. */
@@ -194,7 +196,7 @@ describe('the sequencer', () => {
   });
 
   it('drops the oldest ephemeral envelopes first when too many wait', () => {
-    const { delivered, sequencer } = setUp({ bufferLimit: 3 });
+    const { delivered, dropped, sequencer } = setUp({ bufferLimit: 3 });
     sequencer.start(0);
     sequencer.push(agentTool(1, 'a'));
     sequencer.push(messageNew(2));
@@ -203,6 +205,7 @@ describe('the sequencer', () => {
     sequencer.push(messageNew(3));
     sequencer.push(messageNew(1));
     expect(shown(delivered)).toEqual([1, 'c', 2, 3]);
+    expect(dropped).toEqual(['ephemeral', 'ephemeral']);
   });
 
   it('gives up a gap or a hold before it loses a durable envelope', () => {
@@ -218,10 +221,11 @@ describe('the sequencer', () => {
   });
 
   it('stays within its bound before the start, where only the lowest seqs can be known already', () => {
-    const { delivered, sequencer } = setUp({ bufferLimit: 2 });
+    const { delivered, dropped, sequencer } = setUp({ bufferLimit: 2 });
     for (const seq of [1, 2, 3]) sequencer.push(messageNew(seq));
     sequencer.start(1);
     expect(shown(delivered)).toEqual([2, 3]);
+    expect(dropped).toEqual(['durable']);
   });
 
   it('delivers nothing once closed and leaves no timer', () => {

@@ -15,6 +15,8 @@ export interface SequencerDeps extends SequencerOptions {
   deliver(envelope: BusEnvelope): void;
   /** Called when the seqs `from` to `to` are given up. */
   onGap(from: number, to: number): void;
+  /** Called for each envelope that had to make room. */
+  onDropped(kind: BusEnvelope['kind']): void;
   timers: Timers;
 }
 
@@ -35,7 +37,8 @@ export interface Sequencer {
   close(): void;
 }
 
-export function createSequencer({ gapTimeoutMs, bufferLimit, deliver, onGap, timers }: SequencerDeps): Sequencer {
+export function createSequencer(deps: SequencerDeps): Sequencer {
+  const { gapTimeoutMs, bufferLimit, deliver, onGap, onDropped, timers } = deps;
   const durable = new Map<number, Durable>();
   const holds = new Set<symbol>();
   let ephemeral: Ephemeral[] = [];
@@ -85,9 +88,13 @@ export function createSequencer({ gapTimeoutMs, bufferLimit, deliver, onGap, tim
   /** Makes room: ephemeral envelopes go first, the oldest first; then the order is given up, not an event. */
   const bound = (): void => {
     if (durable.size + ephemeral.length <= bufferLimit) return;
-    if (ephemeral.length > 0) ephemeral.shift();
-    else if (position === undefined) durable.delete(Math.min(...durable.keys()));
-    else {
+    if (ephemeral.length > 0) {
+      ephemeral.shift();
+      onDropped('ephemeral');
+    } else if (position === undefined) {
+      durable.delete(Math.min(...durable.keys()));
+      onDropped('durable');
+    } else {
       holds.clear();
       giveUpGap();
     }

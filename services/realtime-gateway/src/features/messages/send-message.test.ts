@@ -171,12 +171,15 @@ describe('message.send', () => {
   });
 
   it('measures how long sends take, by outcome', async () => {
-    const client = await connected(async () => ({ message_id: MESSAGE }));
+    const answers = [async () => ({ message_id: MESSAGE }), () => Promise.reject(new ApiError('service_unavailable'))];
+    const client = await connected(() => answers.shift()!());
+    await client.ask('message.send', draft);
     await client.ask('message.send', draft);
     await client.ask('message.send', {});
     const text = await gateway.metric('uswarm_gateway_send_seconds');
-    expect(text).toContain('uswarm_gateway_send_seconds_count{outcome="received"} 1');
+    expect(text).toContain('uswarm_gateway_send_seconds_count{outcome="ok"} 1');
     expect(text).toContain('uswarm_gateway_send_seconds_count{outcome="refused"} 1');
+    expect(text).toContain('uswarm_gateway_send_seconds_count{outcome="failed"} 1');
   });
 
   it('writes nothing of a message to the log', async () => {

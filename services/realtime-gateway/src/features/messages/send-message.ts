@@ -1,5 +1,5 @@
 import { ApiError, MessageSend, validationError } from '@uswarm/contract';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';
@@ -39,7 +39,7 @@ export function createSendMessage({ userId, orchestrator, emit, hold, metrics }:
   return {
     async handle({ payload, requestId, acknowledge }) {
       const endTimer = metrics.sendSeconds.startTimer();
-      let outcome = 'refused';
+      let outcome: CallOutcome = 'ok';
       let release: (() => void) | undefined;
       try {
         const message = parse(payload);
@@ -48,7 +48,9 @@ export function createSendMessage({ userId, orchestrator, emit, hold, metrics }:
         const ack = { local_id: message.local_id, message_id, status: 'received' } as const;
         emit('message.send.ack', ack);
         acknowledge(ack);
-        outcome = 'received';
+      } catch (error) {
+        outcome = outcomeOf(error);
+        throw error;
       } finally {
         release?.();
         endTimer({ outcome });

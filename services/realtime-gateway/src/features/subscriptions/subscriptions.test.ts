@@ -283,4 +283,15 @@ describe('a client that goes', () => {
     decide();
     await until(() => bus.open() === 0);
   });
+
+  it('counts what is watched, until nobody watches it any more', async () => {
+    const client = await connected();
+    await subscribe(client, WORKSPACE, OTHER_WORKSPACE);
+    expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 2$/);
+    await client.ask('workspace.unsubscribe', { workspace_ids: [WORKSPACE] });
+    expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 1$/);
+    client.socket.disconnect();
+    while (!(await gateway.metric('uswarm_gateway_sockets')).endsWith(' 0')) await setImmediate();
+    expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 0$/);
+  });
 });

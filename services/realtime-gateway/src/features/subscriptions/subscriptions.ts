@@ -9,6 +9,7 @@ import {
 } from '@uswarm/contract';
 import type { EventBus, Unsubscribe } from '@uswarm/event-bus';
 import { z } from 'zod';
+import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';
@@ -20,6 +21,7 @@ export interface SubscriptionsDeps {
   orchestrator: Pick<OrchestratorClient, 'subscriptions'>;
   openDelivery: (workspaceId: string) => Delivery;
   emit: Emit;
+  metrics: Pick<GatewayMetrics, 'subscriptions'>;
   /** Workspaces that one socket may watch. */
   limit: number;
   /** Milliseconds that the bus may take to confirm. */
@@ -57,7 +59,7 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map(canon
 
 /** spec: orchestrator §6.1, §6.2 */
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  const { userId, bus, orchestrator, openDelivery, emit, limit, busTimeoutMs } = deps;
+  const { userId, bus, orchestrator, openDelivery, emit, metrics, limit, busTimeoutMs } = deps;
   const active = new Map<string, Subscription>();
   let closed = false;
 
@@ -79,7 +81,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
 
   const drop = (workspaceId: string): void => {
     active.get(workspaceId)?.close();
-    active.delete(workspaceId);
+    if (active.delete(workspaceId)) metrics.subscriptions.dec();
   };
 
   /** What fits under the limit, and what does not. Asking again for a watched workspace is free. */
@@ -116,6 +118,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       if (added === undefined) continue;
       fresh.delete(id);
       active.set(id, added);
+      metrics.subscriptions.inc();
       settled.starts.push(() => added.delivery.start(lastSeq));
     }
     return settled;

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LocalError } from '../local-error.js';
+import { LocalError } from './local-error.js';
 
 const POLL_MS = 200;
 const WAIT_MS = 5 * 60_000;

@@ -1,0 +1,119 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { allDocumentedMetrics, askPrometheus, describeWith, type RuleVerdict } from '@uswarm/testkit';
+import { stringify } from 'yaml';
+import { everyday, faults } from './monitoring/faults.js';
+import { healthy, ORCHESTRATOR } from './monitoring/healthy.js';
+import { misused } from './monitoring/promql.js';
+import { always, scenario } from './monitoring/series.js';
+import { evaluation, find, render } from './rendering.js';
+
+interface Rule {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+
+let rules: Rule[];
+let spec: object;
+beforeAll(async () => {
+  const values = { ...evaluation, metrics: { prometheusRule: { enabled: true } } };
+  const manifest = find(await render(values), 'PrometheusRule', 'uswarm');
+  spec = manifest['spec'] as object;
+  rules = (manifest['spec'].groups as { rules: Rule[] }[]).flatMap((group) => group.rules);
+});
+
+describe('every alert', () => {
+  it('says what is wrong, how bad it is, and where to read on', () => {
+    expect(rules.length).toBeGreaterThan(35);
+    for (const { alert, labels, annotations } of rules) {
+      expect(alert).toMatch(/^Uswarm[A-Z]\w+$/);
+      expect(['critical', 'warning', 'info']).toContain(labels['severity']);
+      expect(annotations).toEqual({
+        summary: expect.stringMatching(/^[A-Z].*[^.]$/),
+        description: expect.stringMatching(/\.$/),
+        runbook_url: `docs/runbooks/${alert}.md`,
+      });
+    }
+  });
+
+  it('waits before it calls somebody, where its figures are of the moment', () => {
+    const atOnce = rules.filter((rule) => rule.for === undefined);
+    for (const { expr } of atOnce) expect(expr).toMatch(/(increase|changes)\(.*\[(15|30)m\]/);
+    expect(atOnce.length).toBeLessThan(5);
+  });
+});
+
+describeWith('prometheus', 'the alerts, as Prometheus evaluates them', () => {
+  let verdict: RuleVerdict;
+  beforeAll(async () => {
+    const scenarios = [
+      ...faults.map(([, , figures]) => scenario(healthy, figures)),
+      ...everyday.map(([, figures]) => scenario(healthy, figures)),
+      slowBurn(),
+    ];
+    verdict = await askPrometheus({ rules: stringify(spec), expressions: rules.map(({ expr }) => expr), scenarios });
+    // The engine is built here the first time.
+  }, 600_000);
+  const fired = (index: number) => verdict.scenarios[index] ?? [];
+  const names = (index: number): string[] => [...new Set(fired(index).map(({ alert }) => alert))];
+
+  it('are valid', () => {
+    expect(verdict.ruleErrors).toEqual([]);
+  });
+
+  it('ask for metrics and labels that docs/metrics.md has, and take rates of counters only', () => {
+    const documented = allDocumentedMetrics();
+    const wrong = rules.flatMap(({ alert }, index) =>
+      misused(verdict.expressions[index]!, documented).map((problem) => `${alert}: ${problem}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(faults.map(([what, alerts], index) => ({ what, alerts, index })))(
+    'fire when $what: $alerts, and nothing else',
+    ({ alerts, index }) => {
+      expect(names(index)).toEqual(alerts);
+    },
+  );
+
+  it.each(everyday.map(([what], index) => ({ what, index: faults.length + index })))(
+    'are quiet when $what',
+    ({ index }) => {
+      expect(names(index)).toEqual([]);
+    },
+  );
+
+  it('fire, as a warning, when few requests fail for hours', () => {
+    const found = fired(faults.length + everyday.length);
+    expect(found.map(({ alert, labels }) => [alert, labels['severity']])).toEqual([['UswarmApiErrors', 'warning']]);
+  });
+
+  it('can all fire, in each severity that they have', () => {
+    const seen = new Set(verdict.scenarios.flat().map(({ alert, labels }) => `${alert} ${labels['severity']}`));
+    const wanted = rules.map(({ alert, labels }) => `${alert} ${labels['severity']}`);
+    expect([...seen].toSorted()).toEqual([...new Set(wanted)].toSorted());
+  });
+
+  it('say sentences in which no value is missing', () => {
+    for (const { annotations } of verdict.scenarios.flat()) {
+      for (const text of Object.values(annotations)) expect(text).not.toMatch(/no value|\{\{|NaN|\(\)| {2}/);
+    }
+  });
+});
+
+/** Less than what calls somebody at once, and more than the month allows. */
+function slowBurn() {
+  const minutes = 400;
+  const counter = (perMinute: number): number[] => always(0, minutes).map((_, minute) => minute * perMinute);
+  const series = (status: string): string =>
+    `uswarm_http_request_duration_seconds_count{${ORCHESTRATOR},route="listWorkspaces",method="GET",status="${status}"}`;
+  return scenario({}, { ...longer(), [series('2xx')]: counter(1_000), [series('5xx')]: counter(9) }, minutes);
+
+  /** All services are there for that long. */
+  function longer() {
+    const alive = Object.keys(healthy).filter((name) => name.startsWith('uswarm_build_info'));
+    return Object.fromEntries(alive.map((name) => [name, always(1, minutes)]));
+  }
+}

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import {
+  CHART,
+  containersOf,
+  evaluation,
+  external,
+  helm,
+  type Manifest,
+  podTemplates,
+  render,
+  repositoryFile,
+} from './rendering.js';
+
+// What goes wrong with charts in clusters, and under names, that nobody had tried them with.
+
+const everything = { files: [`${CHART}/ci/everything-values.yaml`] };
+
+it('nothing of it stays in a namespace, or under a name, that was not asked for', async () => {
+  // What monitoring calls components and dashboards is the same in every release.
+  const monitoring = { metrics: { prometheusRule: { enabled: false }, dashboards: { enabled: false } } };
+  const text = await helm(['template'], monitoring, { ...everything, release: 'second', namespace: 'elsewhere' });
+  expect(text).toContain('namespace: elsewhere');
+  expect(
+    text
+      .split('\n')
+      .filter((line) =>
+        /\bbackend(?!:|Refs)\b|(?<!second-|team\/uswarm\/)\buswarm-(orch|real|webh|contr|sear)/.test(line),
+      ),
+  ).toEqual([]);
+});
+
+it('names stay short enough for the longest release name', async () => {
+  const release = `r${'x'.repeat(52)}`;
+  const manifests = await render({}, { ...everything, release });
+  // Names of rights, like those of configuration, may be longer.
+  const limit = (kind: string): number => (/^(Service|Deployment|Job|Pod|Namespace)$/.test(kind) ? 63 : 253);
+  const long = manifests
+    .filter(({ kind, metadata }) => metadata.name.length > limit(kind))
+    .map(({ metadata }) => metadata.name);
+  expect(long).toEqual([]);
+  const labels = manifests.flatMap(({ metadata }) => Object.values(metadata.labels ?? {}));
+  expect(labels.filter((label) => label.length > 63)).toEqual([]);
+  // Hooks come and go, and may come again under their name.
+  const lasting = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
+  const names = lasting.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+it('every pod gets the credentials of the registry, those of hooks too', async () => {
+  const pullSecrets = [{ name: 'registry' }];
+  const pods = podTemplates(await render({ images: { pullSecrets } }, everything));
+  expect(pods.map(({ owner }) => owner)).toContain('uswarm-test');
+  expect(pods.filter(({ spec }) => JSON.stringify(spec.imagePullSecrets) !== JSON.stringify(pullSecrets))).toEqual([]);
+});
+
+it('a setting that several parts have comes from one place', async () => {
+  const found = new Map<string, Map<string, string[]>>();
+  for (const pod of podTemplates(await render({}, everything))) {
+    for (const { env = [], name } of containersOf(pod)) {
+      for (const { name: variable, ...source } of env) {
+        const sources = found.get(variable) ?? new Map<string, string[]>();
+        const key = JSON.stringify(source);
+        found.set(variable, sources.set(key, [...(sources.get(key) ?? []), name]));
+      }
+    }
+  }
+  const shared = ['INTERNAL_API_KEY', 'REALTIME_REDIS_URL', 'SVC_MCP_SIGNING_KEY', 'SYNC_TOKEN', 'DATABASE_URL'];
+  for (const name of shared) expect([...found.get(name)!.values()].flat().length).toBeGreaterThan(1);
+  expect([...found].filter(([, sources]) => sources.size > 1).map(([name]) => name)).toEqual([]);
+});
+
+describe('words that YAML takes for something else', () => {
+  const WORDS = { a: 'on', b: 'no', c: '1e3', d: '0x10', e: 'null', f: '2026-01-01', g: 'true' };
+  const strings = (manifest: Manifest): void => {
+    const { nodeSelector } = manifest['spec'].template.spec;
+    expect(nodeSelector).toEqual(WORDS);
+    expect(manifest['spec'].template.metadata.annotations).toMatchObject(WORDS);
+  };
+
+  it('stay words', async () => {
+    const extraEnv = Object.entries(WORDS).map(([name, value]) => ({ name, value }));
+    const values = { ...external, defaults: { nodeSelector: WORDS, podAnnotations: WORDS, extraEnv } };
+    const manifests = await render({ ...values, runtime: { ...external.runtime, defaultModel: '1e3' } });
+    for (const manifest of manifests.filter(({ kind }) => kind === 'Deployment')) strings(manifest);
+    for (const pod of podTemplates(manifests)) {
+      for (const { env = [] } of containersOf(pod)) {
+        expect(env.filter(({ value }) => value !== undefined && typeof value !== 'string')).toEqual([]);
+      }
+    }
+  });
+});
+
+describe('the chart by itself', () => {
+  it('depends on no other chart, and names no image that its makers have taken away', async () => {
+    const chart = parse(await readFile(`${CHART}/Chart.yaml`, 'utf8')) as { dependencies?: unknown };
+    expect(chart.dependencies).toBeUndefined();
+    expect(await readFile(`${CHART}/values.yaml`, 'utf8')).not.toMatch(/bitnami/i);
+  });
+
+  it('can be part of another one, which has global values', async () => {
+    await expect(render({ ...evaluation, global: { imageRegistry: 'a', storageClass: 'b' } })).resolves.not.toEqual([]);
+  });
+
+  it('has no migration that a hook would run before there is a database', async () => {
+    const jobs = (await render({}, everything)).filter(({ kind }) => kind === 'Job');
+    const before = jobs.filter(({ metadata }) =>
+      /pre-install|pre-upgrade|post-install|post-upgrade/.test(metadata.annotations?.['helm.sh/hook'] ?? ''),
+    );
+    expect(before).toEqual([]);
+  });
+
+  it('is packed without what only its own tests and documents need', async () => {
+    const ignored = (await readFile(`${CHART}/.helmignore`, 'utf8')).split('\n');
+    expect(ignored).toEqual(expect.arrayContaining(['ci/', 'README.md.gotmpl']));
+    await readFile(repositoryFile('charts/uswarm/README.md'), 'utf8');
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import { container, evaluation, external, find, type Manifest, refusal, render } from './rendering.js';
+
+describe('the Ingress', () => {
+  const ingress = { enabled: true, host: 'api.example.com', className: 'nginx', tls: { secretName: 'api-tls' } };
+
+  it('is made on request only, and never for every host', async () => {
+    const without = await render(evaluation);
+    expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
+    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^Not set: ingress\.host; .*\.$/);
+  });
+
+  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
+    const manifests = await render({ ...evaluation, ingress });
+    const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
+    expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
+      ingressClassName: 'nginx',
+      tls: [{ hosts: ['api.example.com'], secretName: 'api-tls' }],
+      rules: [
+        {
+          host: 'api.example.com',
+          http: {
+            paths: [
+              { path: '/v1', pathType: 'Prefix', backend: service('uswarm-orchestrator') },
+              { path: '/socket.io/', pathType: 'Prefix', backend: service('uswarm-realtime-gateway') },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  it('keeps sockets open, polling clients with one gateway, and lets uploads through', async () => {
+    const annotations = (await render({ ...evaluation, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
+      .annotations!;
+    const nginx = (name: string): string | undefined => annotations[`nginx.ingress.kubernetes.io/${name}`];
+    expect(nginx('affinity')).toBe('cookie');
+    expect(Number(nginx('proxy-read-timeout'))).toBeGreaterThanOrEqual(3600);
+    expect(Number(nginx('proxy-send-timeout'))).toBeGreaterThanOrEqual(3600);
+    expect(nginx('proxy-body-size')).toBe('26m');
+  });
+});
+
+describe('the HTTPRoute', () => {
+  const httpRoute = {
+    enabled: true,
+    parentRefs: [{ name: 'public', namespace: 'edge', sectionName: 'https' }],
+    hostnames: ['api.example.com', 'api.example.org'],
+  };
+  const publicUrl = (manifests: readonly Manifest[]): string | undefined =>
+    container(manifests, 'uswarm-orchestrator', 'orchestrator').env!.find(({ name }) => name === 'PUBLIC_URL')!.value;
+  interface Rule {
+    timeouts?: { request: string };
+  }
+  const rulesOf = (manifests: readonly Manifest[]): Rule[] => find(manifests, 'HTTPRoute', 'uswarm')['spec'].rules;
+
+  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, where a socket may live for ever', async () => {
+    const manifests = await render({ ...evaluation, httpRoute });
+    const rule = (value: string, request: string, name: string): object => ({
+      matches: [{ path: { type: 'PathPrefix', value } }],
+      timeouts: { request },
+      backendRefs: [{ name, port: 8080 }],
+    });
+    expect(find(manifests, 'HTTPRoute', 'uswarm', 'backend')['spec']).toEqual({
+      parentRefs: httpRoute.parentRefs,
+      hostnames: httpRoute.hostnames,
+      rules: [rule('/v1', '10m', 'uswarm-orchestrator'), rule('/socket.io/', '0s', 'uswarm-realtime-gateway')],
+    });
+    for (const name of ['uswarm-orchestrator', 'uswarm-realtime-gateway']) {
+      expect(find(manifests, 'Service', name)['spec'].ports).toContainEqual(expect.objectContaining({ port: 8080 }));
+    }
+    expect(publicUrl(manifests)).toBe('https://api.example.com');
+  });
+
+  it('is made on request only, also beside an Ingress', async () => {
+    const kinds = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind);
+    expect(kinds(await render(evaluation))).not.toContain('HTTPRoute');
+    const both = await render({ ...evaluation, httpRoute, ingress: { enabled: true, host: 'api.example.org' } });
+    expect(kinds(both)).toEqual(expect.arrayContaining(['HTTPRoute', 'Ingress']));
+    expect(publicUrl(both)).toBe('http://api.example.org');
+  });
+
+  it('leaves timeouts that are not set to its Gateway', async () => {
+    const rules = rulesOf(await render({ ...evaluation, httpRoute: { ...httpRoute, timeouts: { api: '' } } }));
+    expect(rules.map(({ timeouts }) => timeouts)).toEqual([undefined, { request: '0s' }]);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['no Gateway', { httpRoute: { ...httpRoute, parentRefs: [] } }, /^Not set: httpRoute\.parentRefs; .*\.$/],
+    ['no host', { httpRoute: { ...httpRoute, hostnames: [] } }, /^Not set: httpRoute\.hostnames; .*\.$/],
+    ['hosts, and is off', { httpRoute: { hostnames: ['a.example.com'] } }, /^httpRoute\..* without httpRoute\.enabled/],
+    [
+      'only a wildcard, with no host for links',
+      { httpRoute: { ...httpRoute, hostnames: ['*.example.com'] } },
+      /^Not set: http\.publicUrl; .* wildcard, .*\.$/,
+    ],
+    [
+      'another host than the Ingress, and nothing says which is meant',
+      { httpRoute, ingress: { enabled: true, host: 'other.example.com' } },
+      /^Not set: http\.publicUrl; .* different hosts, .*\.$/,
+    ],
+    [
+      'a host with a path',
+      { httpRoute: { ...httpRoute, hostnames: ['a.example.com/v1'] } },
+      /at '\/httpRoute\/hostnames/,
+    ],
+    ['a timeout without a unit', { httpRoute: { ...httpRoute, timeouts: { api: '10' } } }, /at '\/httpRoute\/timeouts/],
+  ])('is refused where it has %s', async (_what, values, sentence) => {
+    expect((await refusal({ ...external, ...values })).trim()).toMatch(sentence);
+  });
+
+  it('takes wildcards and different hosts where links have a host', async () => {
+    const values = {
+      httpRoute: { ...httpRoute, hostnames: ['*.example.com'] },
+      http: { publicUrl: 'https://a.example.com' },
+    };
+    expect(publicUrl(await render({ ...external, ...values }))).toBe('https://a.example.com');
+    const both = { ...values, ingress: { enabled: true, host: 'other.example.com' } };
+    expect(publicUrl(await render({ ...external, ...both }))).toBe('https://a.example.com');
+  });
+});

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { copyGoModule, goCacheFolder, type GoModule, withGo, withInstallLock } from '@uswarm/testkit';
+import { parse } from 'yaml';
+import { CHART, repositoryFile } from './rendering.js';
+
+const OPENAPI = 'api/openapi-spec/swagger.json';
+
+/** Kubernetes' own kinds come with the version that the cluster of the tests runs. */
+async function modules(): Promise<GoModule[]> {
+  const pinned = await readFile(repositoryFile('hack/cluster/go/kube/go.mod'), 'utf8');
+  const version = /^\s*k8s\.io\/kubernetes (v\S+)/m.exec(pinned)![1]!;
+  const monitoring = ['servicemonitors', 'prometheusrules'].map((plural) => `monitoring.coreos.com_${plural}.yaml`);
+  return [
+    { path: 'k8s.io/kubernetes', version, files: [OPENAPI] },
+    {
+      path: 'sigs.k8s.io/gateway-api',
+      version: 'v1.5.1',
+      files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+    },
+    {
+      path: 'github.com/prometheus-operator/prometheus-operator',
+      version: 'v0.85.0',
+      files: monitoring.map((file) => `example/prometheus-operator-crd/${file}`),
+    },
+  ];
+}
+
+/** What the schemas are made from, fetched once into the user's cache. */
+async function sources(): Promise<string> {
+  const wanted = await modules();
+  const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 12);
+  const folder = join(goCacheFolder(), `kube-schemas-${key}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(goCacheFolder(), { recursive: true });
+  await withInstallLock(`${folder}.lock`, async () => {
+    if (existsSync(folder)) return;
+    await withGo(`${folder}.`, async (go, scratch) => {
+      for (const each of wanted) await copyGoModule(go, each, join(scratch, 'files'));
+      await rename(join(scratch, 'files'), folder);
+    });
+  });
+  return folder;
+}
+
+/** As much of an OpenAPI schema as tells it from a JSON schema. */
+interface OpenApi {
+  [key: string]: unknown;
+  format?: string;
+  properties?: Record<string, OpenApi>;
+  additionalProperties?: unknown;
+}
+
+/** The same schema, that lets no field through that it does not name. */
+function strict(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(strict);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { properties, ...rest } = schema as OpenApi;
+  if (rest['x-kubernetes-int-or-string'] === true || rest.format === 'int-or-string') return INT_OR_STRING;
+  const made = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, strict(value)]));
+  if (properties === undefined) return made;
+  const fields = Object.entries(properties).map(([name, each]) => [name, strict(each)]);
+  const open = rest.additionalProperties ?? rest['x-kubernetes-preserve-unknown-fields'];
+  return {
+    ...made,
+    properties: Object.fromEntries(fields),
+    ...(open === undefined ? { additionalProperties: false } : {}),
+  };
+}
+
+const INT_OR_STRING = { anyOf: [{ type: 'integer' }, { type: 'string' }] };
+const QUANTITY = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const DEFINITIONS = 'definitions.json';
+const referenceTo = (name: string): object => ({ $ref: `${DEFINITIONS}#/definitions/${name}` });
+
+interface Definition extends OpenApi {
+  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
+}
+
+interface Crd {
+  spec: {
+    group: string;
+    names: { kind: string };
+    versions: { name: string; schema: { openAPIV3Schema: OpenApi } }[];
+  };
+}
+
+/** As `SCHEMA_LOCATION` has it; the core group is named by its version there. */
+const fileOf = (group: string, version: string, kind: string): string =>
+  `${group || version}_${version}_${kind.toLowerCase()}.json`;
+const SCHEMA_LOCATION = '{{ .Group }}_{{ .ResourceAPIVersion }}_{{ .ResourceKind }}.json';
+
+function ofKubernetes(definitions: Record<string, Definition>): Record<string, unknown> {
+  const kinds = Object.entries(definitions).flatMap(([name, { 'x-kubernetes-group-version-kind': names = [] }]) =>
+    // Those with several are options of requests.
+    names.length === 1
+      ? names.map(({ group, version, kind }) => [fileOf(group, version, kind), referenceTo(name)])
+      : [],
+  );
+  const quantity = { anyOf: [{ type: 'string' }, { type: 'number' }] };
+  const all = { ...(strict(definitions) as object), [QUANTITY]: quantity };
+  return { ...Object.fromEntries(kinds), [DEFINITIONS]: { definitions: all } };
+}
+
+function ofCrd({ spec }: Crd): Record<string, unknown> {
+  return Object.fromEntries(
+    spec.versions.map(({ name, schema }) => {
+      const own = schema.openAPIV3Schema;
+      const fields = { ...own.properties, apiVersion: { type: 'string' }, kind: { type: 'string' } };
+      const made = strict({ ...own, properties: fields }) as { properties: object };
+      return [
+        fileOf(spec.group, name, spec.names.kind),
+        { ...made, properties: { ...made.properties, metadata: referenceTo(META) } },
+      ];
+    }),
+  );
+}
+
+/** Strict JSON schemas of every kind that the chart may make, in `folder`; where kubeconform finds them. @throws LocalError */
+export async function writeSchemas(folder: string): Promise<string> {
+  const from = await sources();
+  const read = (file: string): Promise<string> => readFile(file, 'utf8');
+  const { definitions } = JSON.parse(await read(join(from, OPENAPI))) as { definitions: Record<string, Definition> };
+  const found = await readdir(from, { recursive: true });
+  const crds = found.filter((file) => file.endsWith('.yaml')).map((file) => join(from, file));
+  crds.push(`${CHART}/files/userswarms.uswarm.dev.yaml`);
+  const files = [
+    ofKubernetes(definitions),
+    ...(await Promise.all(crds.map(async (file) => ofCrd(parse(await read(file)) as Crd)))),
+  ];
+  for (const [name, schema] of files.flatMap((each) => Object.entries(each))) {
+    await writeFile(join(folder, name), JSON.stringify(schema));
+  }
+  return join(folder, SCHEMA_LOCATION);
+}

@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { CHILD_GROUPS } from '@uswarm/contract/userswarm';
+import { z } from 'zod';
+import { container, evaluation, external, helm, type Manifest, ofKind, podTemplates, render } from './rendering.js';
+
+// Metacontroller itself is not at hand: this is its CompositeController as its documents describe it for
+// 4.16 and newer, as far as the chart uses it, and nothing else. A key that it does not know would be dropped.
+
+const resource = { apiVersion: z.string(), resource: z.string().regex(/^[a-z]+$/, 'the plural') };
+const hook = z.strictObject({
+  version: z.enum(['v1', 'v2']),
+  webhook: z.strictObject({
+    url: z.url({ protocol: /^https?$/ }),
+    timeout: z.string().regex(/^\d+(ms|s)$/, "a duration of Go's"),
+    authorization: z.strictObject({
+      type: z.string(),
+      secretRef: z.strictObject({ name: z.string().min(1), namespace: z.string().min(1), key: z.string().min(1) }),
+    }),
+  }),
+});
+const CompositeController = z.strictObject({
+  apiVersion: z.literal('metacontroller.k8s.io/v1alpha1'),
+  kind: z.literal('CompositeController'),
+  // Cluster-scoped.
+  metadata: z.strictObject({ name: z.string(), labels: z.record(z.string(), z.string()) }),
+  spec: z.strictObject({
+    generateSelector: z.boolean(),
+    resyncPeriodSeconds: z.int().min(1),
+    parentResource: z.strictObject(resource),
+    childResources: z.array(
+      z.strictObject({
+        ...resource,
+        updateStrategy: z.strictObject({ method: z.enum(['OnDelete', 'Recreate', 'InPlace']) }),
+      }),
+    ),
+    hooks: z.strictObject({ sync: hook, finalize: hook }),
+  }),
+});
+
+const metacontroller = { ...external, controller: { framework: 'metacontroller' } };
+let manifests: Manifest[];
+let composite: z.output<typeof CompositeController>;
+beforeAll(async () => {
+  manifests = await render(metacontroller);
+  composite = CompositeController.parse(ofKind(manifests, 'CompositeController')[0]);
+});
+
+describe('controller.framework=metacontroller', () => {
+  it('has a CompositeController that looks after UserSwarms and their children in place', () => {
+    expect(composite.spec).toMatchObject({
+      generateSelector: true,
+      resyncPeriodSeconds: 30,
+      parentResource: { apiVersion: 'uswarm.dev/v1alpha1', resource: 'userswarms' },
+    });
+    const kinds = composite.spec.childResources.map(
+      ({ apiVersion, resource: plural }) => `${plural.replace(/s$/, '')}.${apiVersion}`,
+    );
+    expect(kinds).toEqual(CHILD_GROUPS.map((group) => group.toLowerCase()));
+    // OnDelete, which it would be without one, never changes a child; Recreate deletes it for any change.
+    expect(composite.spec.childResources.map(({ updateStrategy }) => updateStrategy.method)).toEqual([
+      'InPlace',
+      'InPlace',
+      'InPlace',
+    ]);
+  });
+
+  it('syncs and finalizes by the webhook, which it shows the token that the webhook expects', () => {
+    const { sync, finalize } = composite.spec.hooks;
+    expect(finalize).toEqual(sync);
+    expect(sync.version).toBe('v1');
+    expect(sync.webhook.url).toBe('http://uswarm-webhook.backend.svc.cluster.local:8080/sync');
+    const { secretRef, type } = sync.webhook.authorization;
+    const { name, key, namespace } = secretRef;
+    expect([type, namespace]).toEqual(['Bearer', 'backend']);
+    const token = container(manifests, 'uswarm-webhook', 'webhook').env!.find((each) => each.name === 'SYNC_TOKEN');
+    expect(token?.valueFrom?.secretKeyRef).toEqual({ name, key });
+  });
+
+  it('leaves our controller out: no pod, no Service, no rights', () => {
+    const ours = manifests.filter(({ metadata }) => metadata.name.startsWith('uswarm-controller'));
+    expect(ours).toEqual([]);
+    expect(podTemplates(manifests).map(({ owner }) => owner)).not.toContain('uswarm-controller');
+  });
+
+  it('keeps the drain, which knows its finalizer by the name of the CompositeController', () => {
+    expect(composite.metadata.name).toBe('userswarm-controller');
+    expect(podTemplates(manifests).map(({ owner }) => owner)).toContain('uswarm-drain');
+  });
+
+  it('takes resync and timeout from the values of the controller', async () => {
+    const controller = { framework: 'metacontroller', resyncSeconds: 45, syncTimeoutMs: 2_500 };
+    const [found] = ofKind(await render({ ...external, controller }), 'CompositeController');
+    const { resyncPeriodSeconds, hooks } = CompositeController.parse(found).spec;
+    expect([resyncPeriodSeconds, hooks.sync.webhook.timeout]).toEqual([45, '2500ms']);
+  });
+
+  it('needs no image of the controller once nothing is drained either', async () => {
+    const { registry } = evaluation.images;
+    const image = { image: { registry } };
+    const each = { orchestrator: image, gateway: image, webhook: image, searxngClient: image };
+    const values = { ...metacontroller, ...each, images: {}, runtime: { ...external.runtime, ...image } };
+    expect(ofKind(await render({ ...values, drain: { enabled: false } }), 'CompositeController')).toHaveLength(1);
+    await expect(render(values)).rejects.toThrow(/controller\.image\.registry/);
+  });
+
+  it('says where to look when something is wrong', async () => {
+    const notes = await helm(['install', '--dry-run=client'], metacontroller);
+    expect(notes).toContain('kubectl describe compositecontroller userswarm-controller');
+    expect(notes).not.toContain('deployment/uswarm-controller');
+  });
+});
+
+it('builtin is the default, and has no CompositeController', async () => {
+  const builtin = await render(external);
+  expect(ofKind(builtin, 'CompositeController')).toEqual([]);
+  expect(podTemplates(builtin).map(({ owner }) => owner)).toContain('uswarm-controller');
+});

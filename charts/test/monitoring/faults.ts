@@ -1,0 +1,265 @@
+import { CONTROLLER, GATEWAY, ORCHESTRATOR, pod, SEARCH, WEBHOOK } from './healthy.js';
+import { absent, always, becomes, type Figures, histogram, rises } from './series.js';
+
+const HTTP = 'uswarm_http_request_duration_seconds';
+const failed = (perMinute: number): Figures => ({
+  [`${HTTP}_count{${ORCHESTRATOR},route="getProfile",method="GET",status="5xx"}`]: rises(0, perMinute),
+});
+/** All of one component gone at the fault. */
+const gone = (component: string): Figures => ({
+  [`uswarm_build_info{${pod(component)},version="1"}`]: becomes(1, 1).slice(0, 50),
+});
+
+/** What goes wrong, and the alerts that say so, with none beside them. */
+export const faults: [what: string, alerts: string[], figures: Figures][] = [
+  ['every tenth request fails', ['UswarmApiErrors'], failed(60)],
+  [
+    'half of the requests take seconds',
+    ['UswarmApiSlow'],
+    histogram(HTTP, `${ORCHESTRATOR},route="listWorkspaces",method="GET",status="2xx"`, '0.5', 600, [10, 5]),
+  ],
+  [
+    'an identity provider is away, and its keys are known',
+    ['UswarmIdentityProviderUnreachable'],
+    {
+      [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1, 0),
+      [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: rises(0, 2),
+    },
+  ],
+  [
+    'tokens cannot be checked',
+    ['UswarmIdentityProviderUnreachable'],
+    { [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="failed"}`]: rises(0, 20) },
+  ],
+  [
+    'the object store is away',
+    ['UswarmUploadsFailing'],
+    {
+      [`uswarm_uploads_total{${ORCHESTRATOR},outcome="stored"}`]: rises(10, 0),
+      [`uswarm_uploads_total{${ORCHESTRATOR},outcome="failed"}`]: rises(0, 10),
+    },
+  ],
+  [
+    'another app does not know us any more',
+    ['UswarmIntegrationRefreshFailing'],
+    { [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="refused"}`]: rises(0, 0.05) },
+  ],
+  [
+    'Redis refuses to count',
+    ['UswarmRateLimitsNotShared'],
+    { [`uswarm_rate_limits_shared{${ORCHESTRATOR}}`]: becomes(1, 0) },
+  ],
+  [
+    'messages cannot be stored',
+    ['UswarmMessageSendFailing'],
+    { [`uswarm_gateway_send_seconds_count{${GATEWAY},outcome="failed"}`]: rises(0, 20) },
+  ],
+  [
+    'messages are stored slowly',
+    ['UswarmMessageSendSlow'],
+    histogram('uswarm_gateway_send_seconds', `${GATEWAY},outcome="ok"`, '0.25', 120, [10, 8]),
+  ],
+  [
+    'sockets cannot be let in',
+    ['UswarmHandshakesFailing'],
+    { [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="failed"}`]: rises(0, 20) },
+  ],
+  [
+    'no relay publishes',
+    ['UswarmRelayLag'],
+    { [`uswarm_relay_oldest_unpublished_seconds{${ORCHESTRATOR}}`]: becomes(0.1, 600) },
+  ],
+  ['a gateway has lost Redis', ['UswarmEventBusDown'], { [`uswarm_event_bus_up{${GATEWAY}}`]: becomes(1, 0) }],
+  ['events go missing', ['UswarmEventsLost'], { [`uswarm_gateway_gaps_total{${GATEWAY}}`]: rises(0, 3) }],
+  [
+    'events are dropped',
+    ['UswarmEventsLost'],
+    { [`uswarm_gateway_events_dropped_total{${GATEWAY},kind="durable"}`]: rises(0, 3) },
+  ],
+  [
+    'nobody takes questions up',
+    ['UswarmTurnsWaiting'],
+    { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="queued"}`]: becomes(3, 900) },
+  ],
+  [
+    'runtimes die in the middle of replies',
+    ['UswarmTurnsFailing'],
+    {
+      [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 15),
+      [`uswarm_turn_failures_total{${ORCHESTRATOR},reason="runtime_lost"}`]: rises(0, 10),
+    },
+  ],
+  [
+    'the model provider does not answer',
+    ['UswarmModelFailing'],
+    {
+      [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 35),
+      [`uswarm_turn_failures_total{${ORCHESTRATOR},reason="model_timeout"}`]: rises(0, 30),
+    },
+  ],
+  [
+    'agents cannot search',
+    ['UswarmToolFailing'],
+    {
+      [`uswarm_tool_calls_total{${ORCHESTRATOR},tool="web_search_tool",outcome="completed"}`]: rises(20, 0),
+      [`uswarm_tool_calls_total{${ORCHESTRATOR},tool="web_search_tool",outcome="failed"}`]: rises(1, 20),
+    },
+  ],
+  [
+    'runtimes start slowly',
+    ['UswarmRuntimeStartsSlow'],
+    histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="wake"`, '30', 4, [10, 5]),
+  ],
+  [
+    'nobody looks after runtimes',
+    ['UswarmWorkBacklog'],
+    { [`uswarm_work_oldest_due_seconds{${ORCHESTRATOR},kind="runtime"}`]: becomes(0.2, 900) },
+  ],
+  [
+    'work ends in errors',
+    ['UswarmWorkFailing'],
+    {
+      [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="done"}`]: rises(10, 0),
+      [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="failed"}`]: rises(0, 5),
+    },
+  ],
+  [
+    'replicas hang',
+    ['UswarmLeaseTakeovers'],
+    { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: rises(0, 2) },
+  ],
+  [
+    'one runtime does not start',
+    ['UswarmRuntimesStuckProgressing'],
+    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Progressing"}`]: becomes(5, 1_200) },
+  ],
+  [
+    'an image is gone',
+    ['UswarmRuntimeStartsFailing'],
+    { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 12) },
+  ],
+  [
+    'a UserSwarm cannot be rendered',
+    ['UswarmRuntimesInError'],
+    { [`uswarm_userswarms{${CONTROLLER},phase="Error"}`]: becomes(0, 1) },
+  ],
+  [
+    'a UserSwarm does not go',
+    ['UswarmRuntimesStuckDeleting'],
+    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Deleting"}`]: becomes(3, 3_600) },
+  ],
+  ['nobody leads', ['UswarmControllerNoLeader'], { [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0) }],
+  [
+    'two lead',
+    ['UswarmControllerNoLeader'],
+    { [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1) },
+  ],
+  [
+    'a controller may not read pods',
+    ['UswarmControllerNotSynced'],
+    { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0) },
+  ],
+  [
+    'the webhook is away',
+    ['UswarmWebhookUnavailable'],
+    { [`uswarm_controller_hook_duration_seconds_count{${CONTROLLER},outcome="unreachable"}`]: rises(0, 60) },
+  ],
+  [
+    'the webhook is slow',
+    ['UswarmWebhookSlow'],
+    {
+      ...histogram('uswarm_webhook_sync_duration_seconds', WEBHOOK, '0.01', 60, [10, 8]),
+      [`uswarm_webhook_sync_duration_seconds_bucket{${WEBHOOK},le="1"}`]: rises(60),
+    },
+  ],
+  [
+    'the API server refuses writes',
+    ['UswarmControllerSyncsFailing'],
+    { [`uswarm_controller_sync_duration_seconds_count{${CONTROLLER},outcome="failed"}`]: rises(0, 30) },
+  ],
+  [
+    'there are too few workers',
+    ['UswarmControllerQueueSlow'],
+    {
+      ...histogram('uswarm_controller_queue_wait_seconds', CONTROLLER, '0.1', 60, [10, 1]),
+      [`uswarm_controller_queue_wait_seconds_bucket{${CONTROLLER},le="10"}`]: rises(60),
+    },
+  ],
+  [
+    'SearXNG does not answer',
+    ['UswarmSearchFailing'],
+    {
+      [`uswarm_searches_total{${SEARCH},status="ok"}`]: rises(20, 0),
+      [`uswarm_searches_total{${SEARCH},status="timeout"}`]: rises(0, 20),
+    },
+  ],
+  [
+    'an engine refuses our address',
+    ['UswarmSearchEngineFailing'],
+    {
+      [`uswarm_searches_total{${SEARCH},status="rate_limited"}`]: always(0),
+      [`uswarm_search_engine_failures_total{${SEARCH},engine="bing"}`]: rises(20),
+    },
+  ],
+  ['all gateways are gone', ['UswarmServiceDown'], gone('realtime-gateway')],
+  ['all controllers are gone', ['UswarmServiceDown'], gone('uswarm-controller')],
+  [
+    'the webhook crashes',
+    ['UswarmServiceRestarting'],
+    { [`process_start_time_seconds{${WEBHOOK}}`]: always(0).map((_, minute) => 1_000 + Math.floor(minute / 5)) },
+  ],
+  ['Postgres is away', ['UswarmDatabaseDown'], { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0) }],
+  [
+    'the pool is used up',
+    ['UswarmDatabasePoolExhausted'],
+    { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40) },
+  ],
+  ['memory leaks', ['UswarmMemoryNearLimit'], { [`process_resident_memory_bytes{${GATEWAY}}`]: becomes(100, 500) }],
+  [
+    'an event loop is blocked',
+    ['UswarmEventLoopBlocked'],
+    { [`nodejs_eventloop_lag_p99_seconds{${GATEWAY}}`]: becomes(0.02, 2) },
+  ],
+];
+
+/** What nobody is to be woken for. */
+export const everyday: [what: string, figures: Figures][] = [
+  ['nothing', {}],
+  ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
+  ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
+  ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
+  ['a burst fills the pool', { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
+  [
+    'the lease changes hands',
+    {
+      [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0),
+      [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1).map((leads, minute) =>
+        minute < 52 ? 0 : leads,
+      ),
+    },
+  ],
+  ['a service is rolled out', { [`process_start_time_seconds{${WEBHOOK}}`]: becomes(1_000, 4_000) }],
+  ['one image is wrong', { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 1) }],
+  [
+    'a runtime takes five minutes',
+    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Progressing"}`]: becomes(5, 300) },
+  ],
+  [
+    'an operator holds a runtime',
+    { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="held"}`]: becomes(0, 500_000) },
+  ],
+  ['many users have used up their tokens', usedUp()],
+  ['a replica dies', { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: becomes(0, 8) }],
+  ['nobody searches', { [`uswarm_searches_total{${SEARCH},status="ok"}`]: absent }],
+  [
+    'another program on the cluster uses all of its memory',
+    { 'process_resident_memory_bytes{job="other",instance="10.9.9.9:80"}': always(1e12) },
+  ],
+];
+
+function usedUp(): Figures {
+  return {
+    [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 50),
+    [`uswarm_turn_failures_total{${ORCHESTRATOR},reason="token_limit_reached"}`]: rises(5, 50),
+  };
+}

@@ -1,0 +1,290 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
+import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
+import { connects, leaves, type NetworkPod, networkPod, policiesOf, selecting } from './network-model.js';
+import { evaluation, external, type Manifest, ofKind, podTemplates, refusal, render } from './rendering.js';
+import { merge } from './value-paths.js';
+
+const runtime = (namespace = 'userswarms', workspace = 'workspace-a'): NetworkPod => ({
+  name: `${namespace}/runtime`,
+  namespace,
+  labels: childLabels(workspace),
+  ports: { grpc: 42_618 },
+});
+const stranger = (namespace: string, labels: Record<string, string> = {}): NetworkPod => ({
+  name: `${namespace}/stranger`,
+  namespace,
+  labels,
+  ports: { http: 8080 },
+});
+const podsOf = (manifests: readonly Manifest[]): NetworkPod[] =>
+  podTemplates(manifests).map((template) => networkPod(template, 'backend'));
+const podOf = (manifests: readonly Manifest[], name: string): NetworkPod => {
+  const found = podsOf(manifests).find((pod) => pod.name === name);
+  if (found === undefined) throw new Error(`there is no pod of ${name}`);
+  return found;
+};
+
+let manifests: Manifest[];
+beforeAll(async () => {
+  manifests = await render({ ...evaluation, runtime: { extraNamespaces: ['team-a'] } });
+});
+
+describe('network policies', () => {
+  it('can be switched off', async () => {
+    const none = await render({ ...evaluation, networkPolicy: { enabled: false } });
+    expect(ofKind(none, 'NetworkPolicy')).toEqual([]);
+  });
+
+  it('cover every pod of the release by one of its own, in both directions, and by the refusal of all else', () => {
+    const policies = policiesOf(manifests);
+    const pods = podsOf(manifests);
+    expect(pods.length).toBeGreaterThanOrEqual(9);
+    for (const pod of [...pods, runtime(), runtime('team-a')]) {
+      const own = pod.namespace === 'backend' ? pod.name.replace(/-finish$/, '') : 'uswarm-agent-runtime';
+      const found = selecting(policies, pod);
+      expect([pod.name, found.map(({ name }) => name).toSorted()]).toEqual([
+        pod.name,
+        [own, 'uswarm-default-deny'].toSorted(),
+      ]);
+      for (const { name, policyTypes } of found) expect([name, policyTypes]).toEqual([name, ['Ingress', 'Egress']]);
+      expect(found.find(({ name }) => name === 'uswarm-default-deny')).toMatchObject({ ingress: [], egress: [] });
+    }
+  });
+
+  it('are each about pods that there are, on ports that these have', async () => {
+    for (const rendered of [manifests, await render(external)]) {
+      const pods = [...podsOf(rendered), runtime(), runtime('team-a')];
+      for (const policy of policiesOf(rendered)) {
+        const covered = pods.filter((pod) => selecting([policy], pod).length > 0);
+        expect([policy.name, covered.length]).not.toEqual([policy.name, 0]);
+        const open = policy.ingress.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
+        const there = covered.flatMap(({ ports }) => Object.entries(ports).flat());
+        expect(open.filter((port) => !there.includes(port))).toEqual([]);
+      }
+    }
+  });
+
+  it('let through exactly these connections between pods', () => {
+    const policies = policiesOf(manifests);
+    const everybody = [...podsOf(manifests), runtime(), runtime('team-a')];
+    const open = everybody.flatMap((to) =>
+      Object.values(to.ports).flatMap((port) =>
+        everybody
+          .filter((from) => from !== to && connects(policies, from, to, port))
+          .map((from) => `${from.name.replace('uswarm-', '')} → ${to.name.replace('uswarm-', '')}:${port}`),
+      ),
+    );
+    expect(open.toSorted()).toEqual(
+      [
+        'controller → webhook:8080',
+        'orchestrator → postgres:5432',
+        'orchestrator → team-a/runtime:42618',
+        'orchestrator → userswarms/runtime:42618',
+        'orchestrator → valkey:6379',
+        'realtime-gateway → orchestrator:8082',
+        'realtime-gateway → valkey:6379',
+        'searxng-client → searxng:8080',
+        'team-a/runtime → orchestrator:8080',
+        'team-a/runtime → searxng-client:8080',
+        ...['orchestrator', 'realtime-gateway', 'searxng', 'searxng-client', 'webhook'].map(
+          (name) => `test → ${name}:8080`,
+        ),
+        'userswarms/runtime → orchestrator:8080',
+        'userswarms/runtime → searxng-client:8080',
+      ].toSorted(),
+    );
+  });
+
+  it('let strangers, also with labels of ours, reach the edge and metrics and nothing else', () => {
+    const policies = policiesOf(manifests);
+    const labels = podOf(manifests, 'uswarm-orchestrator').labels;
+    const strangers = [
+      stranger('elsewhere'),
+      stranger('elsewhere', labels),
+      stranger('elsewhere', childLabels('workspace-a')),
+      stranger('backend'),
+    ];
+    for (const from of strangers) {
+      const open = [...podsOf(manifests), runtime()].flatMap((to) =>
+        Object.values(to.ports)
+          .filter((port) => port !== 8081 && connects(policies, from, to, port))
+          .map((port) => `${to.name}:${port}`),
+      );
+      expect(open.toSorted()).toEqual(['uswarm-orchestrator:8080', 'uswarm-realtime-gateway:8080']);
+      expect(connects(policies, from, podOf(manifests, 'uswarm-controller'), 8081)).toBe(true);
+    }
+    expect(connects(policies, runtime(), podOf(manifests, 'uswarm-controller'), 8081)).toBe(false);
+  });
+
+  it('can keep edge and metrics for those that are named', async () => {
+    const named = (namespace: string): object => ({
+      from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } }],
+    });
+    const values = { ...evaluation, networkPolicy: { edge: named('ingress-nginx'), metrics: named('monitoring') } };
+    const rendered = await render(values);
+    const reach = (from: string, to: string, port: number): boolean =>
+      connects(policiesOf(rendered), stranger(from), podOf(rendered, to), port);
+    for (const name of ['uswarm-orchestrator', 'uswarm-realtime-gateway']) {
+      expect([reach('ingress-nginx', name, 8080), reach('monitoring', name, 8080)]).toEqual([true, false]);
+      expect([reach('ingress-nginx', name, 8081), reach('monitoring', name, 8081)]).toEqual([false, true]);
+    }
+    expect(connects(policiesOf(rendered), runtime(), podOf(rendered, 'uswarm-orchestrator'), 8080)).toBe(true);
+  });
+
+  it('leave other people’s pods alone, except in the namespace that the chart makes', async () => {
+    const covered = (rendered: readonly Manifest[], namespace: string): number =>
+      selecting(policiesOf(rendered), stranger(namespace)).length;
+    expect(['backend', 'team-a', 'userswarms'].map((name) => covered(manifests, name))).toEqual([0, 0, 1]);
+    const theirs = await render({ ...evaluation, runtime: { createNamespace: false } });
+    expect(covered(theirs, 'userswarms')).toBe(0);
+    expect(selecting(policiesOf(theirs), runtime())).toHaveLength(2);
+  });
+});
+
+describe('what leaves the cluster', () => {
+  const PRIVATE = [
+    '10.96.0.1',
+    '100.100.100.200',
+    '127.0.0.1',
+    '168.63.129.16',
+    '169.254.169.254',
+    '172.18.0.2',
+    '192.0.0.192',
+    '192.168.1.1',
+    '224.0.0.1',
+    '::1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b::a00:1',
+    '64:ff9b::c0a8:1',
+    'fd00:ec2::254',
+    'fe80::1',
+  ];
+  const PUBLIC = ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '64:ff9b::101:101'];
+
+  it('of a runtime is all of the internet, and no private address', () => {
+    const policies = policiesOf(manifests);
+    const reached = (address: string): boolean => leaves(policies, runtime(), address, 443);
+    expect(PRIVATE.filter(reached)).toEqual([]);
+    expect(PUBLIC.filter((address) => !reached(address))).toEqual([]);
+    expect(leaves(policies, runtime(), '1.1.1.1', 8443)).toBe(true);
+  });
+
+  it('of SearXNG is the web', () => {
+    const policies = policiesOf(manifests);
+    const searxng = podOf(manifests, 'searxng');
+    expect(PRIVATE.filter((address) => leaves(policies, searxng, address, 443))).toEqual([]);
+    expect(PUBLIC.filter((address) => !leaves(policies, searxng, address, 443))).toEqual([]);
+    expect([80, 443, 22].map((port) => leaves(policies, searxng, '1.1.1.1', port))).toEqual([true, true, false]);
+  });
+
+  it('of other components is what they connect to, on its ports', async () => {
+    const rendered = await render(
+      merge(external, {
+        oidc: { issuers: [{ issuer: 'http://login.example.com:9000/realms/a', audience: 'app' }] },
+        objectStorage: { bucket: 'files', endpoint: 'http://minio.storage.svc' },
+        runtime: { stores: { existingSecret: 's', database: { host: 'db', port: 6432, name: 'n', user: 'u' } } },
+        searxngClient: { endpoint: 'https://search.example.com' },
+      }),
+    );
+    const policies = policiesOf(rendered);
+    const ports = (name: string): number[] =>
+      [53, 80, 443, 5432, 6379, 6432, 6443, 8080, 9000].filter((port) =>
+        leaves(policies, podOf(rendered, name), '192.0.2.1', port),
+      );
+    expect(ports('uswarm-orchestrator')).toEqual([80, 443, 5432, 6379, 6443, 9000]);
+    expect(ports('uswarm-realtime-gateway')).toEqual([6379]);
+    expect(ports('uswarm-webhook')).toEqual([6432]);
+    expect(ports('uswarm-controller')).toEqual([443, 6443]);
+    expect(ports('uswarm-searxng-client')).toEqual([443]);
+    expect(ports('uswarm-test')).toEqual([443, 6443]);
+  });
+
+  it('of stores is nothing', () => {
+    for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
+      expect(
+        [53, 443].filter((port) => leaves(policiesOf(manifests), podOf(manifests, name), '1.1.1.1', port)),
+      ).toEqual([]);
+    }
+  });
+
+  it('leads to the cloud’s credentials only where the orchestrator has a role of its own', async () => {
+    const metadata = async (values: object): Promise<boolean> => {
+      const rendered = await render(values);
+      return leaves(policiesOf(rendered), podOf(rendered, 'uswarm-orchestrator'), '169.254.169.254', 80);
+    };
+    expect(await metadata(external)).toBe(false);
+    expect(await metadata(merge(external, { secrets: { objectStorage: { existingSecret: '' } } }))).toBe(true);
+    expect(await metadata(evaluation)).toBe(false);
+  });
+
+  it('of a runtime can be opened and narrowed by name', async () => {
+    const models = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'models' } } };
+    const rules = {
+      nonPrivatePorts: [443],
+      inCluster: [{ ...models, podSelector: { matchLabels: { app: 'vllm' } }, ports: [8000] }],
+      privateEndpoints: [{ cidr: '10.20.0.0/16', ports: [8443] }],
+    };
+    const networkPolicy = { runtime: { egressAllowRules: rules }, clusterRanges: ['203.0.113.0/24', '2001:db8::/32'] };
+    const rendered = await render({ ...evaluation, networkPolicy });
+    const policies = policiesOf(rendered);
+    const vllm = (port: number, labels = { app: 'vllm' }): boolean =>
+      connects(policies, runtime(), { ...stranger('models', labels), ports: { http: port } }, port);
+    expect([vllm(8000), vllm(8001), vllm(8000, { app: 'other' })]).toEqual([true, false, false]);
+    const leave = (address: string, port: number): boolean => leaves(policies, runtime(), address, port);
+    expect([leave('10.20.1.1', 8443), leave('10.20.1.1', 443), leave('10.21.1.1', 8443)]).toEqual([true, false, false]);
+    expect([leave('1.1.1.1', 443), leave('1.1.1.1', 25)]).toEqual([true, false]);
+    expect([leave('203.0.113.9', 443), leave('2001:db8::1', 443)]).toEqual([false, false]);
+    const none = await render({
+      ...evaluation,
+      networkPolicy: { runtime: { egressAllowRules: { nonPrivateIPs: false } } },
+    });
+    expect(leaves(policiesOf(none), runtime(), '1.1.1.1', 443)).toBe(false);
+  });
+
+  it('asks for names in kube-system and at node-local caches, or where it is told', async () => {
+    const dns = (policies: ReturnType<typeof policiesOf>, namespace: string): boolean =>
+      connects(policies, runtime(), { ...stranger(namespace), ports: { dns: 53 } }, 53);
+    const policies = policiesOf(manifests);
+    expect([dns(policies, 'kube-system'), dns(policies, 'elsewhere')]).toEqual([true, false]);
+    const cache = (port: number): boolean => leaves(policies, runtime(), '169.254.20.10', port);
+    expect([cache(53), cache(80)]).toEqual([true, false]);
+    const to = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } } }];
+    const other = policiesOf(
+      await render({ ...evaluation, networkPolicy: { dns: { to, nodeLocal: [], ports: [5353] } } }),
+    );
+    expect(connects(other, runtime(), { ...stranger('openshift-dns'), ports: { dns: 5353 } }, 5353)).toBe(true);
+    expect([dns(other, 'kube-system'), leaves(other, runtime(), '169.254.20.10', 53)]).toEqual([false, false]);
+  });
+
+  it('can be widened for every component by rules of one’s own', async () => {
+    const proxy = { to: [{ ipBlock: { cidr: '10.9.9.9/32' } }], ports: [{ protocol: 'TCP', port: 3128 }] };
+    const rendered = await render({ ...external, networkPolicy: { extraEgress: [proxy] } });
+    const through = podsOf(rendered).filter((pod) => leaves(policiesOf(rendered), pod, '10.9.9.9', 3128));
+    expect(through.map(({ name }) => name).toSorted()).toEqual(
+      ['controller', 'drain', 'drain-finish', 'orchestrator', 'realtime-gateway', 'searxng-client', 'webhook']
+        .map((name) => `uswarm-${name}`)
+        .concat('searxng')
+        .toSorted(),
+    );
+  });
+
+  it('is refused by the schema where an address is none', async () => {
+    const wrong = {
+      networkPolicy: { runtime: { egressAllowRules: { privateEndpoints: [{ cidr: 'db', ports: [1] }] } } },
+    };
+    expect(await refusal(merge(external, wrong))).toContain('/privateEndpoints/0/cidr');
+    expect(await refusal(merge(external, { networkPolicy: { database: { ports: [] } } }))).toContain('/database/ports');
+  });
+});
+
+it('runtimes are told of the orchestrator on the port that they may reach', () => {
+  const { spec } = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'uswarm-webhook')!;
+  const env = spec.template.spec.containers[0].env as { name: string; value?: string }[];
+  const endpoint = env.find(({ name }) => name === 'SVC_ORCHESTRATOR_ENDPOINT')!.value!;
+  const policies = policiesOf(manifests);
+  expect(connects(policies, runtime(), podOf(manifests, 'uswarm-orchestrator'), Number(new URL(endpoint).port))).toBe(
+    true,
+  );
+  expect(runtime().labels[LABEL.component]).toBe(RUNTIME_COMPONENT);
+});

@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWith, kubeconform, kubeScore } from '@uswarm/testkit';
+import { EXCEPTIONS } from './kube-score-exceptions.js';
+import { writeSchemas } from './kube-schemas.js';
+import { CHART, helm, repositoryFile } from './rendering.js';
+
+/** Builds the programs and fetches the sources of the schemas the first time. */
+const FIRST_TIME_MS = 15 * 60_000;
+
+const SCENARIOS = [
+  ...(await readdir(`${CHART}/ci`)).map((name) => `charts/uswarm/ci/${name}`),
+  'deploy/kind/values.yaml',
+  'deploy/production/values.yaml',
+];
+const files = (path: string): { files: string[] } => ({ files: [repositoryFile(path)] });
+
+/** What the program prints, whatever it thinks of `input`. */
+function judge(program: string, args: readonly string[], input: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      // 1 is its judgement.
+      if (error !== null && error.code !== 1) reject(new Error(`${program}: ${stderr}`, { cause: error }));
+      else resolve(stdout);
+    });
+    child.stdin?.end(input);
+  });
+}
+
+let folder: string;
+const rendered = new Map<string, string>();
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'uswarm-scenarios-'));
+  for (const path of SCENARIOS) rendered.set(path, await helm(['template'], {}, files(path)));
+}, FIRST_TIME_MS);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it.each(SCENARIOS)('the chart passes a strict lint with %s', async (path) => {
+  expect(await helm(['lint', '--strict'], {}, files(path))).toContain('1 chart(s) linted, 0 chart(s) failed');
+});
+
+describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () => {
+  interface Resource {
+    filename: string;
+    kind: string;
+    name: string;
+    status: string;
+    msg: string;
+  }
+  const check = async (manifests: readonly string[]): Promise<Resource[]> => {
+    const report = await judge(program, [...args, ...manifests], '');
+    // A template whose parts are all switched off leaves an empty document.
+    return (JSON.parse(report) as { resources: Resource[] }).resources.filter(({ kind, msg }) => kind + msg !== '');
+  };
+  const written = async (name: string, manifests: string): Promise<string> => {
+    const file = join(folder, `${name.replaceAll('/', '_')}.yaml`);
+    await writeFile(file, manifests);
+    return file;
+  };
+
+  let args: string[];
+  let program: string;
+  let found: Resource[];
+  beforeAll(async () => {
+    program = await kubeconform();
+    const schemas = await mkdtemp(join(folder, 'schemas-'));
+    args = ['-strict', '-verbose', '-output', 'json', '-schema-location', await writeSchemas(schemas)];
+    found = await check(await Promise.all([...rendered].map(([path, manifests]) => written(path, manifests))));
+  }, FIRST_TIME_MS);
+
+  it.each(SCENARIOS)('is valid: %s', async (path) => {
+    const resources = found.filter(({ filename }) => filename.includes(path.replaceAll('/', '_')));
+    expect(resources.length).toBeGreaterThan(30);
+    expect(resources.filter(({ status }) => status !== 'statusValid')).toEqual([]);
+  });
+
+  it.each([
+    ['a field that does not exist', 'v1', 'Service', 'spec: { portz: [] }', "'portz'"],
+    [
+      "one of a kind that is not Kubernetes' own",
+      'monitoring.coreos.com/v1',
+      'ServiceMonitor',
+      'spec: { selector: {}, endpoints: [], port: a }',
+      "'port'",
+    ],
+    [
+      'a number for a name',
+      'gateway.networking.k8s.io/v1',
+      'HTTPRoute',
+      'spec: { parentRefs: [{ name: 5 }] }',
+      'parentRefs/0/name',
+    ],
+    ['a phase that nobody knows', 'uswarm.dev/v1alpha1', 'UserSwarm', 'spec: { userId: a, image: b }', "'image'"],
+    ['a kind that nobody knows', 'example.com/v1', 'Thing', 'spec: {}', 'could not find schema'],
+    ['a key twice', 'v1', 'ConfigMap', 'data: { a: b, a: c }', 'already set'],
+  ])('would not be with %s', async (_what, apiVersion, kind, body, says) => {
+    const manifest = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n${body}\n`;
+    const [resource] = await check([await written(kind, manifest)]);
+    expect(resource).toMatchObject({
+      status: expect.stringMatching(/^status(Invalid|Error)$/),
+      msg: expect.stringContaining(says),
+    });
+  });
+});
+
+describeWith('go', 'what the chart renders, by kube-score', () => {
+  interface Complaint {
+    scenario: string;
+    check: string;
+    object: string;
+    says: string;
+  }
+  interface Scored {
+    type_meta: { kind: string };
+    object_meta: { name: string };
+    checks: { check: { id: string }; grade: number; skipped: boolean; comments: { summary: string }[] | null }[];
+  }
+  const OPTIONAL = ['container-seccomp-profile', 'container-ports-check'];
+  const GOOD = 10;
+  let complaints: Complaint[];
+  beforeAll(async () => {
+    const program = await kubeScore();
+    const optional = OPTIONAL.flatMap((name) => ['--enable-optional-test', name]);
+    const args = ['score', '--output-format', 'json', '--kubernetes-version', 'v1.31', ...optional, '-'];
+    const score = async ([scenario, manifests]: [string, string]): Promise<Complaint[]> => {
+      const scored = JSON.parse(await judge(program, args, manifests)) as Scored[];
+      return scored.flatMap((object) => complaintsOf(scenario, object));
+    };
+    complaints = (await Promise.all([...rendered].map(score))).flat();
+  }, FIRST_TIME_MS);
+
+  const complaintsOf = (scenario: string, { object_meta: { name: object }, checks }: Scored): Complaint[] =>
+    checks
+      .filter(({ grade, skipped }) => !skipped && grade < GOOD)
+      .flatMap(({ check, comments }) =>
+        (comments ?? [{ summary: '' }]).map(({ summary: says }) => ({ scenario, check: check.id, object, says })),
+      );
+  const covers = (exception: (typeof EXCEPTIONS)[number], complaint: Complaint): boolean =>
+    exception.check === complaint.check &&
+    (exception.objects?.includes(complaint.object) ?? true) &&
+    (exception.scenarios?.test(complaint.scenario) ?? true) &&
+    complaint.says.includes(exception.says ?? '');
+
+  it.each(SCENARIOS)('is good practice, apart from exceptions that have a reason: %s', (path) => {
+    const said = complaints.filter(({ scenario }) => scenario === path);
+    expect(said.filter((each) => !EXCEPTIONS.some((exception) => covers(exception, each)))).toEqual([]);
+  });
+
+  it('needs every exception that there is', () => {
+    expect(EXCEPTIONS.filter((exception) => !complaints.some((each) => covers(exception, each)))).toEqual([]);
+  });
+});

@@ -1,0 +1,247 @@
+{{/*
+What NetworkPolicies are put together from. Ports are those of pods, as most plug-ins look at a connection after its
+Service was resolved.
+*/}}
+
+{{/* podSelector and policyTypes of a component's own policy. */}}
+{{- define "uswarm.network.policy" -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "uswarm.metadata" . | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "uswarm.selectorLabels" . | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+{{- end }}
+
+{{/* Pods of components: root, components (names). */}}
+{{- define "uswarm.network.components" -}}
+{{- range .components }}
+- podSelector:
+    matchLabels:
+      {{- include "uswarm.selectorLabels" (dict "root" $.root "component" .) | nindent 6 }}
+{{- end }}
+{{- end }}
+
+{{/* As before, seen from another namespace. */}}
+{{- define "uswarm.network.componentsFromAfar" -}}
+{{- range .components }}
+- namespaceSelector:
+    matchLabels:
+      kubernetes.io/metadata.name: {{ $.root.Release.Namespace }}
+  podSelector:
+    matchLabels:
+      {{- include "uswarm.selectorLabels" (dict "root" $.root "component" .) | nindent 6 }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.network.runtimeLabels" -}}
+app.kubernetes.io/component: agent-runtime
+app.kubernetes.io/part-of: uswarm
+{{- end }}
+
+{{- define "uswarm.network.runtimes" -}}
+- namespaceSelector:
+    matchExpressions:
+      - key: kubernetes.io/metadata.name
+        operator: In
+        values: {{ prepend .Values.runtime.extraNamespaces .Values.runtime.namespace | uniq | toJson }}
+  podSelector:
+    matchLabels:
+      {{- include "uswarm.network.runtimeLabels" . | nindent 6 }}
+{{- end }}
+
+{{/* A list of ports as a policy has it. */}}
+{{- define "uswarm.network.tcp" -}}
+{{- $ports := list }}
+{{- range . }}
+{{- $ports = append $ports (int .) }}
+{{- end }}
+{{- range uniq $ports }}
+- { protocol: TCP, port: {{ . }} }
+{{- end }}
+{{- end }}
+
+{{/* Egress to `to` on `ports`; as in a NetworkPolicy, an empty `to` is every address. */}}
+{{- define "uswarm.network.egress" -}}
+- ports:
+    {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
+  {{- with .to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{/* Ingress to `ports` from the peers of a value. */}}
+{{- define "uswarm.network.ingress" -}}
+- ports:
+    {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
+  {{- with .from }}
+  from:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{/* Between components of the release: root, components, ports. */}}
+{{- define "uswarm.network.fromComponents" -}}
+{{- include "uswarm.network.ingress" (dict "ports" .ports "from" (include "uswarm.network.components" . | fromYamlArray)) }}
+{{- end }}
+{{- define "uswarm.network.toComponents" -}}
+{{- include "uswarm.network.egress" (dict "ports" .ports "to" (include "uswarm.network.components" . | fromYamlArray)) }}
+{{- end }}
+
+{{- define "uswarm.network.fromMetrics" -}}
+{{- include "uswarm.network.ingress" (dict "ports" (list 8081) "from" .Values.networkPolicy.metrics.from) }}
+{{- end }}
+
+{{- define "uswarm.network.fromEdge" -}}
+{{- include "uswarm.network.ingress" (dict "ports" (list 8080) "from" .Values.networkPolicy.edge.from) }}
+{{- end }}
+
+{{- define "uswarm.network.toDns" -}}
+{{- $to := .Values.networkPolicy.dns.to }}
+{{- range .Values.networkPolicy.dns.nodeLocal }}
+{{- $to = append $to (dict "ipBlock" (dict "cidr" .)) }}
+{{- end -}}
+- ports:
+    {{- range .Values.networkPolicy.dns.ports }}
+    - { protocol: UDP, port: {{ int . }} }
+    - { protocol: TCP, port: {{ int . }} }
+    {{- end }}
+  {{- with $to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{- define "uswarm.network.toApiServer" -}}
+{{- include "uswarm.network.egress" .Values.networkPolicy.apiServer }}
+{{- end }}
+
+{{/* The store of an evaluation where there is one, else what networkPolicy names. */}}
+{{- define "uswarm.network.toDatabase" -}}
+{{- if include "uswarm.ownPostgres" . }}
+{{- include "uswarm.network.toComponents" (dict "root" . "components" (list "postgres") "ports" (list 5432)) }}
+{{- else }}
+{{- include "uswarm.network.egress" .Values.networkPolicy.database }}
+{{- end }}
+{{- end }}
+{{- define "uswarm.network.toRealtime" -}}
+{{- if include "uswarm.ownValkey" . }}
+{{- include "uswarm.network.toComponents" (dict "root" . "components" (list "valkey") "ports" (list 6379)) }}
+{{- else }}
+{{- include "uswarm.network.egress" .Values.networkPolicy.realtime }}
+{{- end }}
+{{- end }}
+
+{{/* The port of a URL. */}}
+{{- define "uswarm.network.portOf" -}}
+{{- $url := urlParse . }}
+{{- default (ternary "80" "443" (eq $url.scheme "http")) (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host)) }}
+{{- end }}
+
+{{/* Issuers, object storage and the apps of integrations, on the ports that other values name. */}}
+{{- define "uswarm.network.toWeb" -}}
+{{- $urls := list .Values.objectStorage.endpoint }}
+{{- range .Values.oidc.issuers }}
+{{- $urls = concat $urls (list .issuer .jwksUri) }}
+{{- end }}
+{{- $ports := .Values.networkPolicy.web.ports }}
+{{- range compact $urls }}
+{{- $ports = append $ports (include "uswarm.network.portOf" . | int) }}
+{{- end }}
+{{- include "uswarm.network.egress" (dict "ports" $ports "to" .Values.networkPolicy.web.to) }}
+{{- end }}
+
+{{/* Where a cloud hands out the credentials of a pod's own role. */}}
+{{- define "uswarm.network.toCloudRole" -}}
+- ports:
+    - { protocol: TCP, port: 80 }
+  to:
+    - ipBlock: { cidr: 169.254.169.254/32 }
+    - ipBlock: { cidr: 169.254.170.2/32 }
+    - ipBlock: { cidr: 169.254.170.23/32 }
+    - ipBlock: { cidr: 'fd00:ec2::254/128' }
+    - ipBlock: { cidr: 'fd00:ec2::23/128' }
+{{- end }}
+
+{{/* root, rules: what egressAllowRules opens, besides what a component needs anyway. */}}
+{{- define "uswarm.network.allowed" -}}
+{{- if .rules.nonPrivateIPs }}
+{{- include "uswarm.network.toInternet" (dict "ranges" .root.Values.networkPolicy.clusterRanges "ports" .rules.nonPrivatePorts) }}
+{{- end }}
+{{- range .rules.inCluster }}
+- ports:
+    {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
+  to:
+    - namespaceSelector:
+        {{- toYaml .namespaceSelector | nindent 8 }}
+      {{- with .podSelector }}
+      podSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+{{- end }}
+{{- range .rules.privateEndpoints }}
+- ports:
+    {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
+  to:
+    - ipBlock: { cidr: {{ .cidr | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* Every address but those that lead to the cluster, its nodes, their network, and clouds' own services. */}}
+{{- define "uswarm.network.toInternet" -}}
+- to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except:
+          - 0.0.0.0/8
+          - 10.0.0.0/8
+          - 100.64.0.0/10
+          - 127.0.0.0/8
+          # Metadata of most clouds is in it, and node-local DNS.
+          - 169.254.0.0/16
+          - 172.16.0.0/12
+          - 192.0.0.0/24
+          - 192.168.0.0/16
+          - 198.18.0.0/15
+          # Azure's services for its machines.
+          - 168.63.129.16/32
+          - 224.0.0.0/4
+          - 240.0.0.0/4
+          {{- range .ranges }}
+          {{- if not (contains ":" .) }}
+          - {{ . }}
+          {{- end }}
+          {{- end }}
+    - ipBlock:
+        cidr: '::/0'
+        except:
+          - '::/127'
+          # The private ranges above, by NAT64.
+          - '64:ff9b::/104'
+          - '64:ff9b::a00:0/104'
+          - '64:ff9b::6440:0/106'
+          - '64:ff9b::7f00:0/104'
+          - '64:ff9b::a9fe:0/112'
+          - '64:ff9b::ac10:0/108'
+          - '64:ff9b::c000:0/120'
+          - '64:ff9b::c0a8:0/112'
+          - '64:ff9b::c612:0/111'
+          - '64:ff9b::a83f:8110/128'
+          - '64:ff9b::e000:0/99'
+          - 'fc00::/7'
+          - 'fe80::/10'
+          - 'ff00::/8'
+          {{- range .ranges }}
+          {{- if contains ":" . }}
+          - {{ . | quote }}
+          {{- end }}
+          {{- end }}
+  {{- with .ports }}
+  ports:
+    {{- include "uswarm.network.tcp" . | trim | nindent 4 }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childName, userSwarmName } from '@uswarm/contract/userswarm';
+import {
+  type AuditedRequest,
+  type AuditLog,
+  eventually,
+  EXTRA_RUNTIME_NAMESPACES,
+  type Forwarded,
+  forwardPort,
+  loadSettings,
+  NAMESPACE,
+  openAuditLog,
+  openSession,
+  RELEASE,
+  type Session,
+  showRequest,
+  SHOWN_WITHIN_MS,
+  sumOf,
+} from '../src/index.js';
+import type { Mobile } from '../../services/local/test/mobile.js';
+import { signUp } from '../test/mobile-outside.js';
+
+/** As the release has it. spec: supporting §8 */
+const RESYNC_S = 30;
+const PERIODS = 3;
+/** Milliseconds without a write after which everything that was set off is over. */
+const QUIET_MS = 6_000;
+/** Milliseconds between two questions: a runtime that is asked that often does not fall asleep. */
+const TALK_MS = 8_000;
+
+/** Those of the platform and of runtimes; a kubelet writes in its own name. */
+const NAMESPACES_OF_OURS = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
+const isOurs = ({ user }: AuditedRequest): boolean =>
+  NAMESPACES_OF_OURS.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
+const CONTROLLER = `system:serviceaccount:${NAMESPACE.release}:${RELEASE}-controller`;
+/** Who leads says so every two seconds: the one write that is left. */
+const isLeaseRenewal = ({ name, namespace, resource, user, verb }: AuditedRequest): boolean =>
+  user === CONTROLLER &&
+  verb === 'update' &&
+  resource === 'leases' &&
+  namespace === NAMESPACE.release &&
+  name === `${RELEASE}-controller`;
+
+const { auditLog } = loadSettings();
+
+// Only the audit log knows of writes that change nothing.
+(auditLog === undefined ? describe.skip : describe)('UserSwarms at rest', () => {
+  let session: Session;
+  let audit: AuditLog;
+  let operations: Forwarded;
+  let talker: Mobile;
+  let names: string[];
+  let observed: string;
+  let talk: { stop(): Promise<unknown[]> };
+
+  beforeAll(async () => {
+    session = await openSession();
+    audit = openAuditLog(auditLog!);
+    talker = await signUp(session);
+    observed = userSwarmName(talker.workspaceId);
+    const [ready, suspended] = await Promise.all([session.create(), session.create({ suspend: true })]);
+    names = [observed, ready, suspended];
+    await Promise.all([session.ready(observed), session.ready(ready), session.shows(suspended, 'Suspended')]);
+    operations = await forwardPort(session.tools, NAMESPACE.release, `deployment/${RELEASE}-controller`, 8081);
+    session.onClose(() => operations.close());
+    talk = talkOn();
+    session.onClose(() => talk.stop());
+    await eventually('nobody writes any more', { withinMs: 90_000, everyMs: 1_000 }, async () => {
+      const mark = await audit.mark();
+      await sleep(QUIET_MS);
+      const writes = (await ourWrites(mark)).filter((write) => !isLeaseRenewal(write));
+      if (writes.length > 0) throw new Error(writes.map(showRequest).join(', '));
+      return true as const;
+    });
+  }, 400_000);
+  afterAll(() => session?.close(), 300_000);
+
+  /** What is said and answered is no change of what runs. */
+  function talkOn(): typeof talk {
+    const stopping = new AbortController();
+    const outcomes: unknown[] = [];
+    const talking = (async () => {
+      while (!stopping.signal.aborted) {
+        const { done } = await talker.ask('Please repeat: still here').catch((error: unknown) => ({ done: error }));
+        outcomes.push((done as { payload?: { status: string } }).payload?.status ?? done);
+        await sleep(TALK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    })();
+    return {
+      async stop() {
+        stopping.abort();
+        await talking;
+        return outcomes;
+      },
+    };
+  }
+
+  const ourWrites = async (mark: number): Promise<AuditedRequest[]> => (await audit.writesSince(mark)).filter(isOurs);
+  const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${operations.port}/metrics`)).text();
+  const metric = (name: string): string => `uswarm_controller_${name}`;
+  const syncs = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'));
+  const synced = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'), { outcome: 'synced' });
+
+  /** Waits until every UserSwarm was synced so many times from now on: at each turn even the one whose sync is the longest ago. */
+  async function everyOneSynced(times: number): Promise<void> {
+    for (let turn = 1; turn <= times; turn += 1) {
+      const began = performance.now();
+      await eventually(`each was synced ${turn} times`, { withinMs: 2 * RESYNC_S * 1_000, everyMs: 500 }, async () => {
+        const asked = performance.now();
+        const longest = sumOf(await scrape(), metric('longest_unsynced_seconds')) * 1_000;
+        if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
+        return true as const;
+      });
+    }
+  }
+
+  /** The version of everything that belongs to them. */
+  async function versions(): Promise<string[]> {
+    const objects = await Promise.all(
+      names.map(async (name) => {
+        const { deployment, pods, service, serviceAccount } = await session.children(name);
+        return [await session.api.get('UserSwarm', { name }), deployment, service, serviceAccount, ...pods];
+      }),
+    );
+    return objects
+      .flat()
+      .map((object) => `${object?.kind} ${object?.metadata?.name} ${object?.metadata?.resourceVersion}`);
+  }
+
+  it('are synced three times each, over three resync periods, and nothing is written', async () => {
+    const before = await scrape();
+    const versionsBefore = await versions();
+    const mark = await audit.mark();
+    const over = performance.now() + PERIODS * RESYNC_S * 1_000;
+    await everyOneSynced(PERIODS);
+    await sleep(Math.max(0, over - performance.now()));
+    const writes = await ourWrites(mark);
+    const after = await scrape();
+
+    expect(writes.filter((write) => !isLeaseRenewal(write)).map(showRequest)).toEqual([]);
+    // The log is the right one, and was written.
+    expect(writes.filter(isLeaseRenewal).length).toBeGreaterThan(PERIODS * RESYNC_S * 0.25);
+    expect(
+      session.swarms
+        .all()
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+    ).toEqual(names.toSorted());
+    expect(synced(after) - synced(before)).toBeGreaterThanOrEqual(PERIODS * names.length);
+    expect(syncs(after) - syncs(before)).toBe(synced(after) - synced(before));
+    expect(sumOf(after, metric('api_writes_total'), { resource: 'userswarms' })).toBe(
+      sumOf(before, metric('api_writes_total'), { resource: 'userswarms' }),
+    );
+    expect(await versions()).toEqual(versionsBefore);
+    expect(new Set(await talk.stop())).toEqual(new Set(['delivered']));
+  }, 240_000);
+
+  it('are not forgotten: what somebody changes then is repaired', async () => {
+    const place = { name: childName(observed), namespace: NAMESPACE.runtime };
+    const { metadata, spec } = await session.api.get('Service', place);
+    const mark = await audit.mark();
+    const changed = await session.api.merge('Service', place, { spec: { selector: { somebody: 'else' } } });
+    expect(changed.spec?.selector).not.toEqual(spec?.selector);
+    await eventually('the selector is the old one', { withinMs: SHOWN_WITHIN_MS }, async () => {
+      const now = await session.api.get('Service', place);
+      expect(now.spec).toEqual(spec);
+      expect(now.metadata?.uid).toBe(metadata?.uid);
+      return true as const;
+    });
+    const writes = (await ourWrites(mark)).filter(({ resource }) => resource === 'services');
+    expect(writes.map(({ name, user }) => [user, name])).toContainEqual([CONTROLLER, place.name]);
+  }, 60_000);
+});

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NAMESPACE, openSession, RELEASE, type Session, type SpecInput } from '../src/index.js';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close());
+
+const GOOD_CONTAINER = {
+  name: 'a',
+  image: 'localhost/any:1',
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 65_532,
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+};
+const container = (security: object): object => ({
+  containers: [{ ...GOOD_CONTAINER, securityContext: { ...GOOD_CONTAINER.securityContext, ...security } }],
+});
+const pod = (more: object): object => ({ containers: [GOOD_CONTAINER], ...more });
+
+describe('a pod in the runtime namespace', () => {
+  const tryPod = (namespace: string, spec: object): Promise<unknown> =>
+    session.api.create('Pod', { metadata: { name: `e2e-${randomUUID()}`, namespace }, spec }, { dryRun: true });
+
+  it('is taken when it is an ordinary one', async () => {
+    await expect(tryPod(NAMESPACE.runtime, pod({}))).resolves.toBeDefined();
+  });
+
+  it.each([
+    ['runs as root', container({ runAsNonRoot: false, runAsUser: 0 }), /runAsNonRoot != true.*runAsUser=0/],
+    ['is privileged', container({ privileged: true, allowPrivilegeEscalation: true }), /privileged/],
+    ['may gain privileges', container({ allowPrivilegeEscalation: true }), /allowPrivilegeEscalation != false/],
+    ['keeps capabilities', container({ capabilities: {} }), /unrestricted capabilities/],
+    ['adds one', container({ capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }), /unrestricted capabilities/],
+    ['filters no system calls', container({ seccompProfile: { type: 'Unconfined' } }), /seccompProfile/],
+    ['uses the network of its node', pod({ hostNetwork: true }), /hostNetwork=true/],
+    ['sees the processes of its node', pod({ hostPID: true }), /hostPID=true/],
+    ['mounts a folder of its node', pod({ volumes: [{ name: 'root', hostPath: { path: '/' } }] }), /hostPath/],
+  ])('is refused when it %s, and would be taken where no rule is', async (_what, spec, why) => {
+    await expect(tryPod(NAMESPACE.edge, spec)).resolves.toBeDefined();
+    await expect(tryPod(NAMESPACE.runtime, spec)).rejects.toMatchObject({
+      status: 403,
+      message: expect.stringMatching(new RegExp(`violates PodSecurity "restricted.*${why.source}`)),
+    });
+  });
+});
+
+// As docs/operations.md shows it.
+const DENIED = `ValidatingAdmissionPolicy '${RELEASE}-policy' with binding '${RELEASE}-policy' denied request: PolicyDenied:`;
+
+describe('a UserSwarm that names what it may not', () => {
+  // policy-denied.serial.e2e.test.ts shows that each is stored where the rule is lifted.
+  it.each<[string, SpecInput, string]>([
+    [
+      'the namespace of the platform',
+      { placement: { runtimeNamespace: NAMESPACE.release } },
+      `The namespace ${NAMESPACE.release} is not one for runtimes.`,
+    ],
+    [
+      'a namespace of the cluster',
+      { placement: { runtimeNamespace: 'kube-system' } },
+      'The namespace kube-system is not one for runtimes.',
+    ],
+    [
+      'a Secret of another tenant',
+      { config: { envSecretRef: { name: 'workspace-somebody-else-env' } } },
+      "The Secret workspace-somebody-else-env is neither the workspace's own nor a shared one.",
+    ],
+    [
+      'the Secret of the stores',
+      { config: { envSecretRef: { name: 'uswarm-runtime-stores' } } },
+      "The Secret uswarm-runtime-stores is neither the workspace's own nor a shared one.",
+    ],
+    [
+      'an image from elsewhere',
+      { runtime: { image: 'registry.example.com/somebody/runtime:1' } },
+      'The image registry.example.com/somebody/runtime:1 is not an allowed one.',
+    ],
+  ])('is refused: %s', async (_what, spec, why) => {
+    const name = session.newName();
+    await expect(session.api.create('UserSwarm', session.manifest(spec, name))).rejects.toMatchObject({
+      status: 403,
+      message: expect.stringContaining(`"${name}" is forbidden: ${DENIED} ${why}`),
+    });
+    expect(await session.api.find('UserSwarm', { name })).toBeUndefined();
+  });
+
+  it('is refused when it comes to that by a change, and stays as it was', async () => {
+    const name = await session.create({ suspend: true });
+    const image = 'registry.example.com/somebody/runtime:1';
+    const spec = { runtime: { image } };
+    await expect(session.api.merge('UserSwarm', { name }, { spec })).rejects.toMatchObject({ status: 403 });
+    expect((await session.api.get('UserSwarm', { name })).spec.runtime).not.toHaveProperty('image');
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { LABEL } from '@uswarm/contract/userswarm';
+import { imageOf, NAMESPACE, openSession, type Session } from '../src/index.js';
+import { becomes, call, type Caller, lift } from '../test/attack.js';
+
+/** Where clouds hand out the credentials of a node. */
+const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
+/** An address for documents, in the place of some host of the internet. */
+const INTERNET = { host: '203.0.113.10', port: 80, cidr: '203.0.113.10/32' };
+
+let session: Session;
+let runtime: Caller;
+let elsewhere: Caller;
+
+beforeAll(async () => {
+  session = await openSession();
+  await startStandIn();
+  const name = await session.create();
+  await session.ready(name);
+  const [pod] = (await session.children(name)).pods;
+  runtime = { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: name } };
+  const [upstream] = await session.api.list('Pod', { namespace: NAMESPACE.search, labelSelector: 'app=upstream' });
+  elsewhere = { namespace: NAMESPACE.search, pod: upstream!.metadata!.name!, labels: { app: 'upstream' } };
+}, 150_000);
+afterAll(() => session?.close(), 60_000);
+
+/** The node answers at both addresses for as long as this pod runs. */
+async function startStandIn(): Promise<void> {
+  const place = { name: 'metadata', namespace: NAMESPACE.edge };
+  const addresses = [METADATA.host, INTERNET.host];
+  const each = (command: (address: string) => string): string => addresses.map(command).join('; ');
+  const add = each((address) => `busybox ip address add ${address}/32 dev lo`);
+  const listen = addresses.map((address) => `busybox httpd -f -p ${address}:80 -h /tmp`).join(' & ');
+  const remove = each((address) => `busybox ip address del ${address}/32 dev lo`);
+  await session.api.create('Pod', {
+    metadata: place,
+    spec: {
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        {
+          name: 'metadata',
+          image: imageOf(session.settings.images, 'valkey'),
+          imagePullPolicy: 'IfNotPresent',
+          command: ['sh', '-c', `${add}; ${listen}`],
+          lifecycle: { preStop: { exec: { command: ['sh', '-c', remove] } } },
+          securityContext: { runAsUser: 0, capabilities: { add: ['NET_ADMIN', 'NET_BIND_SERVICE'] } },
+        },
+      ],
+    },
+  });
+  session.onClose(() =>
+    session.tools.kubectl(['delete', 'pod', '-n', place.namespace, place.name, '--timeout=30s'], { timeoutMs: 40_000 }),
+  );
+  await session.tools.kubectl(
+    ['wait', '-n', place.namespace, 'pod/metadata', '--for=condition=Ready', '--timeout=60s'],
+    {
+      timeoutMs: 70_000,
+    },
+  );
+}
+
+it('a runtime does not reach the metadata of its node, which pods without a policy do', async () => {
+  await expect(becomes(session, elsewhere, METADATA, 'open')).resolves.toBe('open');
+  const shut = await lift(session, 'Egress', runtime, METADATA);
+  await expect(becomes(session, runtime, METADATA, 'open')).resolves.toBe('open');
+  await shut();
+  await expect(becomes(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
+}, 90_000);
+
+it('a runtime does reach the internet', async () => {
+  expect(await call(session, runtime, INTERNET)).toBe('open');
+}, 30_000);
+
+it('nor does a part of the platform that has no role of the cloud’s', async () => {
+  const [pod] = await session.api.list('Pod', {
+    namespace: NAMESPACE.release,
+    labelSelector: 'app.kubernetes.io/component=orchestrator',
+  });
+  const { labels = {}, name = '' } = pod!.metadata!;
+  const orchestrator = { namespace: NAMESPACE.release, pod: name, labels, container: 'orchestrator' };
+  expect(await call(session, orchestrator, METADATA)).toBe('silence');
+}, 30_000);

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childName, LABEL } from '@uswarm/contract/userswarm';
+import { NAMESPACE, openSession, RELEASE, type Session } from '../src/index.js';
+import { becomes, call, type Caller, lift, type Target } from '../test/attack.js';
+
+let session: Session;
+let victim: string;
+/** A pod of another tenant, whom its own policy and the target's keep apart. */
+let tenant: Caller;
+/** A pod of a namespace without any policy. */
+let elsewhere: Caller;
+
+beforeAll(async () => {
+  session = await openSession();
+  const [first, second] = await Promise.all([session.create(), session.create()]);
+  await Promise.all([session.ready(first), session.ready(second)]);
+  victim = first;
+  const [pod] = (await session.children(second)).pods;
+  tenant = { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: second } };
+  const [upstream] = await session.api.list('Pod', { namespace: NAMESPACE.search, labelSelector: 'app=upstream' });
+  elsewhere = { namespace: NAMESPACE.search, pod: upstream!.metadata!.name!, labels: { app: 'upstream' } };
+}, 150_000);
+afterAll(() => session?.close(), 60_000);
+
+/** A part of the release. */
+const part = (component: string, port: number): Target => ({
+  host: `${RELEASE}-${component}.${NAMESPACE.release}.svc.cluster.local`,
+  port,
+  pods: {
+    namespace: NAMESPACE.release,
+    labels: { 'app.kubernetes.io/instance': RELEASE, 'app.kubernetes.io/component': component },
+  },
+});
+const runtime = (): Target => ({
+  host: `${childName(victim)}.${NAMESPACE.runtime}.svc.cluster.local`,
+  port: 42_618,
+  pods: { namespace: NAMESPACE.runtime, labels: { [LABEL.instance]: victim } },
+});
+
+const TARGETS: [string, () => Target][] = [
+  ['port 42618 of a runtime', runtime],
+  ['/sync of the webhook', () => part('webhook', 8080)],
+  ['the internal API of the orchestrator', () => part('orchestrator', 8082)],
+  ['Postgres', () => part('postgres', 5432)],
+  ['Valkey', () => part('valkey', 6379)],
+];
+
+describe('a pod of another tenant', () => {
+  it.each(TARGETS)(
+    'does not reach %s, refused by the target’s policy and by its own',
+    async (_what, target) => {
+      const to = target();
+      const shutEgress = await lift(session, 'Egress', tenant, to);
+      const shutIngress = await lift(session, 'Ingress', tenant, to);
+      await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+      await shutIngress();
+      await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+      const shutIngressAgain = await lift(session, 'Ingress', tenant, to);
+      await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+      await shutEgress();
+      await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+      await shutIngressAgain();
+    },
+    120_000,
+  );
+
+  it('does not read metrics, which other pods of the cluster may', async () => {
+    const to = part('controller', 8081);
+    expect(await call(session, elsewhere, to)).toBe('open');
+    const shut = await lift(session, 'Egress', tenant, to);
+    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+    await shut();
+    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+  }, 60_000);
+
+  it('does not reach the API server', async () => {
+    const apiServer = { host: 'kubernetes.default.svc.cluster.local', port: 443, cidr: '0.0.0.0/0' };
+    const shut = await lift(session, 'Egress', tenant, apiServer);
+    await expect(becomes(session, tenant, apiServer, 'open')).resolves.toBe('open');
+    await shut();
+    await expect(becomes(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
+  }, 60_000);
+
+  it('does reach names, the tool server and the REST API', async () => {
+    for (const to of [part('searxng-client', 8080), part('orchestrator', 8080)]) {
+      expect([to.host, await call(session, tenant, to)]).toEqual([to.host, 'open']);
+    }
+  });
+});
+
+describe('a pod of another namespace', () => {
+  it.each(TARGETS)(
+    'does not reach %s',
+    async (_what, target) => {
+      const to = target();
+      const shut = await lift(session, 'Ingress', elsewhere, to);
+      await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
+      await shut();
+      await expect(becomes(session, elsewhere, to, 'silence')).resolves.toBe('silence');
+    },
+    60_000,
+  );
+
+  it('does not get through with the labels of one that may', async () => {
+    const to = part('webhook', 8080);
+    const name = 'attacker';
+    const labels = {
+      'app.kubernetes.io/name': 'uswarm',
+      'app.kubernetes.io/instance': RELEASE,
+      'app.kubernetes.io/component': 'controller',
+    };
+    const { image } = (await session.api.get('Pod', { name: elsewhere.pod, namespace: NAMESPACE.search })).spec!
+      .containers[0]!;
+    const place = { name, namespace: NAMESPACE.search };
+    const containers = [{ name, image, imagePullPolicy: 'IfNotPresent' }];
+    await session.api.create('Pod', {
+      metadata: { ...place, labels },
+      spec: { containers, enableServiceLinks: false },
+    });
+    session.onClose(() => session.api.delete('Pod', place));
+    await session.tools.kubectl(
+      ['wait', '-n', place.namespace, `pod/${name}`, '--for=condition=Ready', '--timeout=60s'],
+      {
+        timeoutMs: 70_000,
+      },
+    );
+    const attacker = { namespace: place.namespace, pod: name, labels };
+    const shut = await lift(session, 'Ingress', attacker, to);
+    await expect(becomes(session, attacker, to, 'open')).resolves.toBe('open');
+    await shut();
+    await expect(becomes(session, attacker, to, 'silence')).resolves.toBe('silence');
+  }, 120_000);
+});

@@ -1,0 +1,171 @@
+import { mkdir, appendFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childName, LABEL } from '@uswarm/contract/userswarm';
+import {
+  type AuditMark,
+  conditionOf,
+  eventually,
+  NAMESPACE,
+  openAuditLog,
+  openSession,
+  type Session,
+  showRequest,
+} from '../src/index.js';
+import { changeRelease } from '../test/changed-release.js';
+import { type Newcomer, newcomers } from '../test/newcomers.js';
+import { openStriker } from '../test/striker.js';
+import { type Strike, strikes, type Victim, VICTIMS } from '../test/strikes.js';
+
+const PEOPLE = 4;
+const WORKSPACES = 5;
+const ALL = PEOPLE * WORKSPACES;
+const FEWEST = 5;
+const MOST = 15;
+/** Times that a round is begun until its strike falls where it has to. */
+const TRIES = 3;
+/** Milliseconds until all are Ready, a lease and an API server that have to come back included. */
+const HEALED_WITHIN_MS = 180_000;
+
+let session: Session;
+let hits: Record<Victim, Strike>;
+let report: string;
+beforeAll(async () => {
+  session = await openSession();
+  // Two controllers, and nobody falls asleep who waits for the others.
+  await changeRelease(session, { controller: { replicas: 2 }, runtime: { idleSuspendAfterSeconds: 3_600 } });
+  hits = strikes(session, await openStriker(session));
+  report = path.join(session.settings.artifacts, 'creations-under-fire.txt');
+  await mkdir(session.settings.artifacts, { recursive: true });
+  await writeFile(report, '');
+}, 300_000);
+afterAll(() => session?.close(), 300_000);
+
+const phaseOf = (name: string): string | undefined => session.swarms.current(name)?.status?.phase;
+const readyOf = (names: readonly string[]): number => names.filter((name) => phaseOf(name) === 'Ready').length;
+
+interface Round {
+  people: Newcomer[];
+  names: string[];
+  since: AuditMark;
+  /** How many were Ready right before and right after. */
+  ready: [before: number, after: number];
+  seconds: { untilReady: number; untilReplaced: number };
+}
+
+/** Half of them first; once enough of these are Ready the other half, and then, at once, the strike. */
+async function fireAt(hit: Strike): Promise<Round> {
+  const audit = auditLog();
+  const since = (await audit?.mark()) ?? 0;
+  const people = await newcomers(session, PEOPLE);
+  const settle = async (some: Newcomer[]): Promise<string[]> =>
+    (await Promise.all(some.map((person) => person.settle(WORKSPACES)))).flat();
+  const first = await settle(people.slice(0, PEOPLE / 2));
+  await eventually(`${FEWEST} are Ready`, { withinMs: 120_000, everyMs: 100 }, async () =>
+    readyOf(first) >= FEWEST ? true : undefined,
+  );
+  const names = [...first, ...(await settle(people.slice(PEOPLE / 2)))];
+  const before = readyOf(names);
+  const struck = performance.now();
+  const replaced = await hit();
+  const after = readyOf(names);
+  const seconds = (): number => (performance.now() - struck) / 1_000;
+  const times = await Promise.all([
+    Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', HEALED_WITHIN_MS))).then(seconds),
+    replaced().then(seconds),
+  ]);
+  return {
+    people,
+    names,
+    since,
+    ready: [before, after],
+    seconds: { untilReady: times[0], untilReplaced: times[1] },
+  };
+}
+
+const auditLog = () => (session.settings.auditLog === undefined ? undefined : openAuditLog(session.settings.auditLog));
+
+/** What a workspace has, as it is now. */
+async function belongings(name: string): Promise<Record<string, number>> {
+  const selection = { namespace: NAMESPACE.runtime, labelSelector: `${LABEL.instance}=${name}` };
+  const counts = (['ServiceAccount', 'Service', 'Deployment', 'ReplicaSet', 'Pod'] as const).map(
+    async (kind) => [kind, (await session.api.list(kind, selection)).length] as const,
+  );
+  return Object.fromEntries(await Promise.all(counts));
+}
+
+/** Creates that succeeded, by what was created; more than one of the same is one too many. */
+async function createdTwice({ names, since }: Round): Promise<string[]> {
+  const ours = new Set(names.flatMap((name) => [name, childName(name)]));
+  const writes = (await auditLog()?.writesSince(since)) ?? [];
+  const created = writes
+    .filter(({ name, resource, status }) => status === 201 && ours.has(name ?? '') && !resource.includes('/'))
+    .map(showRequest);
+  return created.filter((request, at) => created.indexOf(request) !== at);
+}
+
+async function leave({ people, names }: Pick<Round, 'people' | 'names'>): Promise<void> {
+  await Promise.all(people.map((person) => person.leave()));
+  await Promise.all(names.map((name) => session.gone(name, 120_000)));
+  await eventually('nothing is left of them', { withinMs: 60_000 }, async () => {
+    const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });
+    const left = pods.filter(({ metadata }) => names.includes(metadata?.labels?.[LABEL.instance] ?? ''));
+    if (left.length > 0) throw new Error(`${left.length} pods`);
+    return true as const;
+  });
+}
+
+/** A round whose strike fell while 5 to 15 were Ready; what misses is cleared away and begun again. */
+async function roundThatHits(victim: Victim): Promise<Round> {
+  for (let tries = 1; ; tries += 1) {
+    const round = await fireAt(hits[victim]);
+    const hit = round.ready.every((count) => count >= FEWEST && count <= MOST);
+    const { untilReady, untilReplaced } = round.seconds;
+    await appendFile(
+      report,
+      `${victim}: ${round.ready.join(' to ')} of ${ALL} Ready when struck; back after ${untilReplaced.toFixed(1)} s, all Ready after ${untilReady.toFixed(1)} s\n`,
+    );
+    if (hit) return round;
+    await leave(round);
+    if (tries === TRIES) throw new Error(`the strike missed ${TRIES} times, last at ${round.ready.join(' to ')} Ready`);
+  }
+}
+
+describe(`${ALL} creations, while 5 to 15 of them are Ready`, () => {
+  it.each(VICTIMS)(
+    'outlive the sudden end of %s: all Ready, none twice, none stuck',
+    async (victim) => {
+      const round = await roundThatHits(victim);
+      const { names, people } = round;
+      expect(new Set(names).size).toBe(ALL);
+
+      const shown = await Promise.all(
+        people.map((person) =>
+          eventually('they see their runtimes as ready', { withinMs: 60_000 }, async () => {
+            const runtimes = (await person.workspaces()).map(({ runtime }) => runtime);
+            const waiting = runtimes.filter(({ status, verified }) => status !== 'ready' || !verified);
+            if (waiting.length > 0) throw new Error(JSON.stringify(waiting));
+            return runtimes.length;
+          }),
+        ),
+      );
+      expect(shown).toEqual(people.map(() => WORKSPACES));
+
+      const owners = new Set(names.map((name) => session.swarms.current(name)?.spec.userId));
+      const swarms = (await session.api.list('UserSwarm')).filter(({ spec }) => owners.has(spec.userId));
+      expect(swarms.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted());
+      for (const swarm of swarms) {
+        expect(swarm.metadata.generation).toBe(1);
+        expect(conditionOf(swarm, 'Synced')?.status).toBe('True');
+      }
+      for (const name of names) {
+        expect(await belongings(name)).toEqual({ ServiceAccount: 1, Service: 1, Deployment: 1, ReplicaSet: 1, Pod: 1 });
+        const { deployment } = await session.children(name);
+        expect(deployment?.metadata?.generation).toBe(1);
+      }
+      expect(await createdTwice(round)).toEqual([]);
+      await leave(round);
+    },
+    600_000,
+  );
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { childName } from '@uswarm/contract/userswarm';
+import {
+  conditionOf,
+  eventually,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  READY_WITHIN_MS,
+  type Session,
+} from '../src/index.js';
+
+type ChildKind = 'Deployment' | 'Service' | 'ServiceAccount';
+type Child = Kinds[ChildKind];
+
+/** Milliseconds; far less than nothing but a resync would take, were many not at work beside this. */
+const REPAIRED_WITHIN_MS = 20_000;
+
+let session: Session;
+let name: string;
+beforeAll(async () => {
+  session = await openSession();
+  name = await session.create();
+  await session.ready(name);
+}, 120_000);
+afterAll(() => session?.close(), 150_000);
+
+const place = (swarm = name) => ({ name: childName(swarm), namespace: NAMESPACE.runtime });
+const read = (kind: ChildKind, swarm?: string): Promise<Child> => session.api.get(kind, place(swarm));
+
+/** Everything of a child that somebody may have wished: not what servers choose, count and note. */
+function wishesIn(child: Child): object {
+  const { metadata, status: _status, ...rest } = child as Kinds['Deployment'];
+  const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata?.annotations ?? {};
+  const { labels, ownerReferences } = metadata ?? {};
+  const {
+    clusterIP: _address,
+    clusterIPs: _addresses,
+    ...spec
+  } = (rest.spec ?? {}) as Kinds['Service']['spec'] & object;
+  return { ...rest, spec, labels, annotations, ownerReferences };
+}
+
+/** What somebody does with kubectl. @returns the child as it was right after. */
+async function edit(kind: ChildKind, verb: string[], args: string[], swarm?: string): Promise<Child> {
+  const where = ['-n', NAMESPACE.runtime, `${kind.toLowerCase()}/${place(swarm).name}`];
+  const { stdout } = await session.tools.kubectl([...verb, ...where, ...args, '-o', 'json']);
+  return JSON.parse(stdout) as Child;
+}
+const patch = (kind: ChildKind, operations: object[], swarm?: string): Promise<Child> =>
+  edit(kind, ['patch'], ['--type=json', '-p', JSON.stringify(operations)], swarm);
+
+/** It is as it was; `same` as before the edit: the same object, or another one. */
+function becomes(kind: ChildKind, before: Child, same: boolean): Promise<true> {
+  return eventually(`the ${kind} is as it was`, { withinMs: REPAIRED_WITHIN_MS }, async () => {
+    const now = await read(kind);
+    expect(wishesIn(now)).toEqual(wishesIn(before));
+    expect(now.metadata?.uid === before.metadata?.uid).toBe(same);
+    return true as const;
+  });
+}
+
+const CONTAINER = '/spec/template/spec/containers/0';
+const label =
+  (kind: ChildKind, ...labels: string[]) =>
+  () =>
+    edit(kind, ['label', '--overwrite'], labels);
+const change =
+  (kind: ChildKind, ...operations: object[]) =>
+  () =>
+    patch(kind, operations);
+
+describe('somebody changes a child', () => {
+  it.each<[ChildKind, string, () => Promise<Child>]>([
+    ['Deployment', 'its image', () => edit('Deployment', ['set', 'image'], ['agent-runtime=localhost/uswarm/other:1'])],
+    ['Deployment', 'a variable of its pods', () => edit('Deployment', ['set', 'env'], ['USWARM_USER_ID=mallory'])],
+    ['Deployment', 'one more variable', () => edit('Deployment', ['set', 'env'], ['NODE_OPTIONS=--inspect'])],
+    ['Deployment', 'a variable less', () => edit('Deployment', ['set', 'env'], ['SVC_MCP_ENDPOINT-'])],
+    ['Deployment', 'the number of its pods', change('Deployment', { op: 'replace', path: '/spec/replicas', value: 3 })],
+    ['Deployment', 'a label', label('Deployment', 'app.kubernetes.io/managed-by=somebody')],
+    ['Deployment', 'the label that it is watched by', label('Deployment', 'controller-uid-')],
+    [
+      'Deployment',
+      'one more container',
+      change('Deployment', { op: 'add', path: '/spec/template/spec/containers/-', value: { name: 'x', image: 'x' } }),
+    ],
+    [
+      'Deployment',
+      'the rights of its container',
+      change('Deployment', {
+        op: 'replace',
+        path: `${CONTAINER}/securityContext/readOnlyRootFilesystem`,
+        value: false,
+      }),
+    ],
+    [
+      'Deployment',
+      'a command of its container',
+      change('Deployment', { op: 'add', path: `${CONTAINER}/command`, value: ['sleep', '1'] }),
+    ],
+    [
+      'Deployment',
+      'the network of its node',
+      change('Deployment', { op: 'add', path: '/spec/template/spec/hostNetwork', value: true }),
+    ],
+    ['Service', 'its port', change('Service', { op: 'replace', path: '/spec/ports/0/port', value: 1_234 })],
+    [
+      'Service',
+      'one more port',
+      change('Service', { op: 'add', path: '/spec/ports/-', value: { name: 'x', port: 1_234 } }),
+    ],
+    ['Service', 'its selector', change('Service', { op: 'add', path: '/spec/selector/somebody', value: 'else' })],
+    [
+      'Service',
+      'an address of somebody else',
+      change('Service', { op: 'add', path: '/spec/externalIPs', value: ['192.0.2.1'] }),
+    ],
+    ['Service', 'its type', change('Service', { op: 'replace', path: '/spec/type', value: 'NodePort' })],
+    ['Service', 'a label', label('Service', 'app.kubernetes.io/instance=another')],
+    ['Service', 'a label less', label('Service', 'app.kubernetes.io/part-of-')],
+    [
+      'Service',
+      'what its owner reference says',
+      change('Service', { op: 'replace', path: '/metadata/ownerReferences/0/blockOwnerDeletion', value: false }),
+    ],
+    [
+      'ServiceAccount',
+      'whether it gives pods a token',
+      change('ServiceAccount', { op: 'replace', path: '/automountServiceAccountToken', value: true }),
+    ],
+    ['ServiceAccount', 'the label that it is watched by', label('ServiceAccount', 'controller-uid=another')],
+  ])(
+    '%s, %s: it is changed back, in place',
+    async (kind, _what, somebodyChanges) => {
+      const before = await read(kind);
+      expect(wishesIn(await somebodyChanges())).not.toEqual(wishesIn(before));
+      await becomes(kind, before, true);
+    },
+    60_000,
+  );
+
+  it('and in the end the runtime runs as it did, in one pod', async () => {
+    const [pod] = await eventually('one pod, as rendered', { withinMs: READY_WITHIN_MS }, async () => {
+      const { pods } = await session.children(name);
+      const images = pods.flatMap(({ spec }) => spec?.containers.map(({ image }) => image));
+      if (pods.length !== 1 || images.length !== 1) throw new Error(images.join(', '));
+      return pods;
+    });
+    const { spec } = (await read('Deployment')) as Kinds['Deployment'];
+    expect(pod?.spec?.containers[0]?.env).toEqual(spec?.template.spec?.containers[0]?.env);
+    await session.ready(name);
+  }, 120_000);
+});
+
+describe('somebody deletes a child', () => {
+  it.each<ChildKind>(['Service', 'ServiceAccount', 'Deployment'])(
+    'the %s: another one is made, just like it',
+    async (kind) => {
+      const before = await read(kind);
+      expect(await session.api.delete(kind, place())).toBe(true);
+      await becomes(kind, before, false);
+      await session.ready(name);
+    },
+    150_000,
+  );
+});
+
+describe('somebody takes the owner off a child', () => {
+  it('the child is not taken back, which shows; once it is gone another one is made', async () => {
+    const swarm = await session.create({ suspend: true });
+    await session.shows(swarm, 'Suspended');
+    const before = await read('Service', swarm);
+    await patch('Service', [{ op: 'remove', path: '/metadata/ownerReferences' }], swarm);
+    const shown = (status: string, reason: string) =>
+      session.swarms.until(
+        swarm,
+        `Synced ${status} for ${reason}`,
+        (object) => {
+          const synced = object === undefined ? undefined : conditionOf(object, 'Synced');
+          return synced?.status === status && synced.reason === reason;
+        },
+        REPAIRED_WITHIN_MS,
+      );
+    await shown('False', 'NameConflict');
+    const orphan = await read('Service', swarm);
+    expect(orphan.metadata?.uid).toBe(before.metadata?.uid);
+    expect(orphan.metadata?.ownerReferences).toBeUndefined();
+    expect(await session.api.delete('Service', place(swarm))).toBe(true);
+    await shown('True', 'Synced');
+    expect((await read('Service', swarm)).metadata?.ownerReferences).toEqual(before.metadata?.ownerReferences);
+  }, 90_000);
+});
+
+it('somebody restarts a runtime by an annotation of its pod: that stays', async () => {
+  const swarm = await session.create();
+  await session.ready(swarm);
+  const [before] = (await session.children(swarm)).pods;
+  await session.tools.kubectl(['rollout', 'restart', '-n', NAMESPACE.runtime, `deployment/${place(swarm).name}`]);
+  await eventually('another pod is ready', { withinMs: READY_WITHIN_MS }, async () => {
+    const [pod, ...others] = (await session.children(swarm)).pods;
+    const ready = pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (others.length > 0 || pod?.metadata?.uid === before?.metadata?.uid || !ready) throw new Error('not yet');
+    return true as const;
+  });
+  const { spec } = (await read('Deployment', swarm)) as Kinds['Deployment'];
+  expect(spec?.template.metadata?.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
+}, 150_000);

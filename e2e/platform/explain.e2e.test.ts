@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { REASON_ADVICE } from '@uswarm/contract/userswarm';
+import { eventually, openSession, type Session } from '../src/index.js';
+
+const PROGRAM = path.resolve(import.meta.dirname, '../../packages/cli/dist/uswarmctl.js');
+const run = promisify(execFile);
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 150_000);
+
+/** As an operator calls it, with a kubeconfig and nothing else: no address and no key of the orchestrator. */
+async function explain(...args: string[]): Promise<string> {
+  const { context, kubeconfig } = session.settings;
+  const { stdout } = await run(process.execPath, [PROGRAM, 'explain', ...args, '--context', context], {
+    env: { KUBECONFIG: kubeconfig },
+    timeout: 30_000,
+  });
+  return stdout;
+}
+
+describe('uswarmctl explain', () => {
+  it('shows cause and cure of a runtime whose image is absent', async () => {
+    const name = await session.create({ runtime: { image: 'localhost/uswarm/absent:1' } });
+    await session.shows(name, 'Progressing', 'ImagePullBackOff', 60_000);
+    const text = await explain(name);
+    const { cause, advice } = REASON_ADVICE.ImagePullBackOff;
+    expect(text).toContain(`phase       Progressing (ImagePullBackOff)`);
+    expect(text).toContain(`- ImagePullBackOff: ${cause} ${advice}`);
+    expect(text).toMatch(/agent-runtime: (ErrImagePull|ImagePullBackOff).*, not ready, 0 restarts/);
+    expect(text).toMatch(/Warning +ImagePullBackOff +UserSwarm /);
+    expect(text).toMatch(/controller: backend\/uswarm-controller, 1 of 1 ready; led by uswarm-controller-\S+/);
+    expect(text).toContain('webhook: backend/uswarm-webhook, 1 of 1 ready');
+    expect(text).not.toContain('Could not be read');
+  }, 120_000);
+
+  it('names who holds a runtime, by the id of its workspace, also as JSON', async () => {
+    const name = await session.create();
+    await session.ready(name);
+    await session.tools.kubectl(['patch', 'uswarm', name, '--type=merge', '-p', '{"spec":{"suspend":true}}']);
+    await session.shows(name, 'Suspended', 'Suspended', 30_000);
+    const report = await eventually('a report without pods', { withinMs: 30_000 }, async () => {
+      const found = JSON.parse(await explain(name.replace('workspace-', ''), '--json')) as Record<string, unknown>;
+      return (found['pods'] as unknown[]).length === 0 ? found : undefined;
+    });
+    expect(report).toMatchObject({
+      name,
+      phase: 'Suspended',
+      suspended: { by: 'kubectl-patch', hold: true },
+      unreadable: [],
+      exhausted: [],
+    });
+    expect(report['next']).toContainEqual(expect.stringMatching(/^It is held: "kubectl-patch"/));
+  }, 150_000);
+
+  it('says in a sentence that there is none', async () => {
+    await expect(explain(session.newName())).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^There is no UserSwarm workspace-\S+\. .*\n$/),
+    });
+  });
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { undocumented } from '@uswarm/testkit';
+import { parse } from 'yaml';
+import {
+  CHART,
+  forwardPort,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  RELEASE,
+  releaseValues,
+  type Session,
+} from '../src/index.js';
+
+const OPS_PORT = 8081;
+/** What each component of the chart calls itself in its metrics. */
+const COMPONENTS: Record<string, string> = {
+  controller: 'uswarm-controller',
+  orchestrator: 'orchestrator',
+  'realtime-gateway': 'realtime-gateway',
+  'searxng-client': 'searxng-client',
+  webhook: 'uswarm-webhook',
+};
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close());
+
+interface Monitor {
+  metadata: { namespace: string };
+  spec: {
+    selector: { matchLabels: Record<string, string> };
+    namespaceSelector: { matchNames: string[] };
+    endpoints: { port: string; path: string }[];
+  };
+}
+
+/** The ServiceMonitor that the chart would make for this release. */
+async function serviceMonitor(): Promise<Monitor> {
+  const values = { ...releaseValues(session.settings.images), metrics: { serviceMonitor: { enabled: true } } };
+  const { stdout } = await session.tools.helm(
+    ['template', RELEASE, CHART, '-n', NAMESPACE.release, '-f', '-', '-s', 'templates/monitoring/service-monitor.yaml'],
+    { input: JSON.stringify(values) },
+  );
+  return parse(stdout) as Monitor;
+}
+
+const fits = (labels: Record<string, string> | undefined, wanted: Record<string, string>): boolean =>
+  Object.entries(wanted).every(([name, value]) => labels?.[name] === value);
+
+const componentOf = ({ metadata }: { metadata?: { labels?: Record<string, string> } }): string =>
+  metadata?.labels?.['app.kubernetes.io/component'] ?? '';
+
+async function scrape({ metadata }: Kinds['Pod'], path: string): Promise<string> {
+  const forwarded = await forwardPort(session.tools, NAMESPACE.release, `pod/${metadata?.name}`, OPS_PORT);
+  try {
+    const response = await fetch(`http://127.0.0.1:${forwarded.port}${path}`);
+    expect([metadata?.name, response.status]).toEqual([metadata?.name, 200]);
+    return await response.text();
+  } finally {
+    await forwarded.close();
+  }
+}
+
+describe('the metrics of the installed release', () => {
+  it('are found by the ServiceMonitor: every ready pod of each service is a target', async () => {
+    const { spec } = await serviceMonitor();
+    expect(spec.namespaceSelector.matchNames).toEqual([NAMESPACE.release]);
+    const [services, slices, pods] = await Promise.all([
+      session.api.list('Service', { namespace: NAMESPACE.release }),
+      session.api.list('EndpointSlice', { namespace: NAMESPACE.release }),
+      session.api.list('Pod', { namespace: NAMESPACE.release }),
+    ]);
+    const { port } = spec.endpoints[0]!;
+    const selected = services.filter(
+      (service) =>
+        fits(service.metadata?.labels, spec.selector.matchLabels) &&
+        service.spec?.ports?.some(({ name }) => name === port),
+    );
+    expect(selected.map(componentOf).toSorted()).toEqual(Object.keys(COMPONENTS).toSorted());
+    for (const service of selected) {
+      const own = slices.filter(
+        ({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === service.metadata?.name,
+      );
+      const targets = own.flatMap(({ endpoints = [], ports = [] }) =>
+        ports.some((each) => each.name === port && each.port === OPS_PORT)
+          ? endpoints.filter(({ conditions }) => conditions?.ready === true).map(({ targetRef }) => targetRef?.name)
+          : [],
+      );
+      const ready = pods.filter(
+        (pod) =>
+          fits(pod.metadata?.labels, service.spec?.selector ?? {}) &&
+          pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
+      );
+      expect(ready.length).toBeGreaterThan(0);
+      expect(targets.toSorted()).toEqual(ready.map(({ metadata }) => metadata?.name).toSorted());
+    }
+  });
+
+  it.each(Object.entries(COMPONENTS))('of %s are those of docs/metrics.md', async (label, component) => {
+    const { spec } = await serviceMonitor();
+    const pods = (await session.api.list('Pod', { namespace: NAMESPACE.release })).filter(
+      (pod) => componentOf(pod) === label && pod.status?.phase === 'Running',
+    );
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) {
+      const text = await scrape(pod, spec.endpoints[0]!.path);
+      expect([pod.metadata?.name, undocumented(component, text)]).toEqual([pod.metadata?.name, []]);
+      expect(text).toMatch(new RegExp(`^uswarm_build_info\\{version="[^"]+",component="${component}"\\} 1$`, 'm'));
+      expect(text).toMatch(/^process_resident_memory_bytes\{.*\} \d{7,}/m);
+    }
+  });
+
+  it('say that everything is well', async () => {
+    const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
+    const of = async (label: string): Promise<string> =>
+      scrape(
+        pods.find((pod) => componentOf(pod) === label)!,
+        '/metrics',
+      );
+    const [orchestrator, gateway, controller] = [
+      await of('orchestrator'),
+      await of('realtime-gateway'),
+      await of('controller'),
+    ];
+    expect(orchestrator).toContain('uswarm_database_up{component="orchestrator"} 1');
+    expect(orchestrator).toContain('uswarm_event_bus_up{component="orchestrator"} 1');
+    expect(gateway).toContain('uswarm_event_bus_up{component="realtime-gateway"} 1');
+    expect(controller).toContain('uswarm_controller_leader{component="uswarm-controller"} 1');
+    expect(controller).toContain('uswarm_controller_synced{component="uswarm-controller"} 1');
+  });
+});

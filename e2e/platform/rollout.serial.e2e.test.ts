@@ -1,0 +1,240 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  deployEdge,
+  eventually,
+  forwardPort,
+  GENERATED_SECRET,
+  imageOf,
+  imageValues,
+  NAMESPACE,
+  openSession,
+  PREVIOUS_CHART,
+  RELEASE,
+  secretValue,
+  type Session,
+  upgradeRelease,
+} from '../src/index.js';
+import { signUp } from '../test/mobile-outside.js';
+import {
+  answerWith,
+  imageOfPod,
+  isUpToDate,
+  mostNotReady,
+  type Person,
+  personOf,
+  podOf,
+  send,
+  stoppedAt,
+} from '../test/rolling-swarms.js';
+
+const SWARMS = 5;
+/** Words of a question that takes the demo model a minute to repeat, and longer than an upgrade in all. */
+const LONG = Array.from({ length: 4_500 }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
+/** Nobody is idle for so long that it would be suspended for that. */
+const AWAKE = { idleSuspendAfterSeconds: 36_000 };
+const ONE_BY_ONE = { maxConcurrent: 1, deadlineSeconds: 36_000, maxFailures: 2 };
+
+let session: Session;
+let people: Person[];
+let busy: Person;
+let oldImage: string;
+let newImage: string;
+/** The changes that make the release what it is at the moment. */
+let present: object;
+
+/** Another release; the edge knows pods by their addresses. */
+async function release(changes: object, chart?: string): Promise<void> {
+  await upgradeRelease(session, changes, chart);
+  present = changes;
+  await deployEdge(session, imageOf(session.settings.images, 'edge'));
+}
+
+async function rollBack(): Promise<void> {
+  const { helm } = session.tools;
+  await helm(['rollback', RELEASE, '-n', NAMESPACE.release, '--wait', '--timeout', '3m'], { timeoutMs: 200_000 });
+  await deployEdge(session, imageOf(session.settings.images, 'edge'));
+}
+
+const allUpToDate = async (withinMs: number): Promise<void> =>
+  void (await Promise.all(
+    people.map(({ name }) => session.swarms.until(name, 'Ready and up to date', isUpToDate, withinMs)),
+  ));
+const podNames = async (of: readonly Person[]): Promise<(string | undefined)[]> =>
+  Promise.all(of.map(async ({ name }) => (await podOf(session, name))?.metadata?.name));
+const images = async (): Promise<(string | undefined)[]> =>
+  Promise.all(people.map(async ({ name }) => imageOfPod(await podOf(session, name))));
+
+/** Each asks something that only they ask, and is answered. */
+async function everybodyIsAnswered(question: (nonce: string) => string, withinMs = 120_000): Promise<void> {
+  await Promise.all(
+    people.map(async (person) => {
+      const nonce = randomUUID();
+      await send(person, question(nonce));
+      await answerWith(person, nonce, withinMs);
+    }),
+  );
+}
+
+beforeAll(async () => {
+  session = await openSession();
+  const { images: all } = session.settings;
+  [oldImage, newImage] = [imageOf(all, 'agent-runtime'), imageOf(all, 'agent-runtime-other')];
+  session.onClose(() => release({}));
+  await release({ runtime: AWAKE }, PREVIOUS_CHART);
+  people = [];
+  // One after another: each needs a moment of the issuer.
+  for (let count = 0; count < SWARMS; count += 1) people.push(personOf(await signUp(session)));
+  [busy] = people as [Person];
+  await Promise.all(people.map(({ name }) => session.ready(name)));
+}, 600_000);
+afterAll(() => session?.close(), 600_000);
+
+describe('an upgrade from the release before, with five runtimes, one in the middle of a turn', () => {
+  const ROLLOUT = { maxConcurrent: 2, deadlineSeconds: 36_000, maxFailures: 2 };
+  let upgradedAt: number;
+  let workedWith: NonNullable<Awaited<ReturnType<typeof podOf>>>;
+
+  beforeAll(async () => {
+    if ((await images()).some((image) => image !== oldImage)) throw new Error('a pod has another image already');
+    await send(busy, `Repeat: ${LONG}`);
+    await busy.mobile.saw('message.chunk');
+    // It has more to do than this one turn.
+    await send(busy, `Again: ${LONG}`);
+    workedWith = (await podOf(session, busy.name))!;
+    upgradedAt = Date.now();
+    await release({ runtime: { ...AWAKE, image: imageValues(newImage) }, rollout: ROLLOUT });
+  }, 400_000);
+
+  it('ends the running turn, and the one after it, in the pod that began them, with all of their text', async () => {
+    const first = await answerWith(busy, `Repeat: ${LONG}`, 240_000);
+    const second = await answerWith(busy, `Again: ${LONG}`, 240_000);
+    const doneAt = Math.max(Date.parse(first.updated_at), Date.parse(second.updated_at));
+    const waited = session.swarms
+      .history(busy.name)
+      .find(({ at, object }) => at >= upgradedAt && object?.status?.pendingRevision !== undefined);
+    expect(waited?.at).toBeLessThan(doneAt);
+    await session.swarms.until(busy.name, 'Ready and up to date', isUpToDate, 120_000);
+    expect(stoppedAt(session, workedWith)).toBeGreaterThan(doneAt);
+  }, 600_000);
+
+  it('replaces the pods of all, at most two at once, and loses no message meanwhile', async () => {
+    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+    await allUpToDate(180_000);
+    expect(await images()).toEqual(people.map(() => newImage));
+    expect(mostNotReady(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
+    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+  }, 400_000);
+});
+
+describe('an image that does not exist', () => {
+  const broken = { registry: 'localhost', repository: 'uswarm/agent-runtime', tag: 'there-is-none' };
+  let before: (string | undefined)[];
+  let failed: Person[];
+
+  beforeAll(async () => {
+    before = await podNames(people);
+    await release({ runtime: { ...AWAKE, image: broken }, rollout: ONE_BY_ONE });
+  }, 250_000);
+
+  it('halts after two failures in a row, says so, and leaves the others Ready as they are', async () => {
+    const halted = await eventually('halted', { withinMs: 240_000, everyMs: 1_000 }, async () => {
+      const events = await session.api.list('Event', { namespace: 'default' });
+      const about = events.filter(({ reason }) => reason === 'RolloutHalted').map((event) => event.involvedObject.name);
+      const ours = people.filter(({ name }) => about.includes(name));
+      return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
+    });
+    failed = halted;
+    // Longer than a resync: nobody else gets it.
+    await sleep(40_000);
+    const others = people.filter((person) => !failed.includes(person));
+    for (const { name } of failed) {
+      expect(session.swarms.current(name)?.status?.conditions?.[0]?.reason).toBe('ImagePullBackOff');
+    }
+    for (const { name } of others) {
+      expect(session.swarms.current(name)?.status).toMatchObject({
+        phase: 'Ready',
+        pendingRevision: expect.any(String),
+      });
+    }
+    expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
+  }, 400_000);
+
+  it('is taken back by helm rollback, which touches only those that failed', async () => {
+    await rollBack();
+    await allUpToDate(180_000);
+    expect(await images()).toEqual(people.map(() => newImage));
+    const others = people.filter((person) => !failed.includes(person));
+    expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
+    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+  }, 500_000);
+});
+
+describe('another call key and another signing key', () => {
+  const SECRET = 'e2e-rotated-keys';
+  let rotatedAt: number;
+  let engine: string;
+
+  beforeAll(async () => {
+    const pair = generateKeyPairSync('ed25519');
+    const pem = { type: 'pkcs8', format: 'pem' } as const;
+    const stringData = {
+      'call-private-key': pair.privateKey.export(pem).toString(),
+      'call-public-key': pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      'previous-private-key': await secretValue(session.api, GENERATED_SECRET, 'call-private-key'),
+      'mcp-signing-key': `rotated:${randomBytes(32).toString('hex')}`,
+      'previous-key': await secretValue(session.api, GENERATED_SECRET, 'mcp-signing-key'),
+    };
+    const place = { name: SECRET, namespace: NAMESPACE.release };
+    await session.api.delete('Secret', place);
+    await session.api.create('Secret', { metadata: place, stringData });
+    session.onClose(() => session.api.delete('Secret', place));
+    await openSearchEngine();
+    rotatedAt = Date.now();
+    await release({
+      runtime: { ...AWAKE, image: imageValues(newImage) },
+      rollout: ONE_BY_ONE,
+      secrets: {
+        callKey: { existingSecret: SECRET, previousPrivateKey: 'previous-private-key' },
+        mcpSigning: { existingSecret: SECRET, previousKey: 'previous-key' },
+      },
+    });
+  }, 300_000);
+
+  async function openSearchEngine(): Promise<void> {
+    const forwarded = await forwardPort(session.tools, NAMESPACE.search, 'deployment/upstream', 8080);
+    session.onClose(() => forwarded.close());
+    engine = `http://127.0.0.1:${forwarded.port}`;
+  }
+  /** The runtime is called with a call key, and shows what the signing key signed to the tool server. */
+  async function finds(person: Person): Promise<void> {
+    const nonce = randomUUID();
+    const url = `https://example.com/${randomUUID()}`;
+    const response = await fetch(`${engine}/results?q=${nonce}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ title: 'Found', url, content: 'Found' }]),
+    });
+    if (!response.ok) throw new Error(`the search upstream says ${response.status}`);
+    await send(person, `Search the web for ${nonce} and answer with sources`);
+    await answerWith(person, url, 120_000);
+  }
+  const everybodyFinds = async (): Promise<void> => void (await Promise.all(people.map(finds)));
+
+  it('reach runtimes one after another, and old and new ones answer all the while', async () => {
+    await everybodyFinds();
+    await allUpToDate(240_000);
+    expect(mostNotReady(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
+    await everybodyFinds();
+  }, 500_000);
+
+  it('leave nothing behind that needs the keys before', async () => {
+    const { secrets: _rotated, ...others } = present as { secrets: unknown };
+    const secrets = { callKey: { existingSecret: SECRET }, mcpSigning: { existingSecret: SECRET } };
+    const pods = await podNames(people);
+    await release({ ...others, secrets });
+    await everybodyFinds();
+    expect(await podNames(people)).toEqual(pods);
+  }, 400_000);
+});

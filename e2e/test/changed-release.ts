@@ -1,0 +1,26 @@
+import { deployEdge, eventually, fromOutside, imageOf, type Session, upgradeRelease } from '../src/index.js';
+
+/** The installed release with other values until the session is closed. The edge learns of new pods. */
+export async function changeRelease(session: Session, changes: object): Promise<void> {
+  const upgrade = async (values: object): Promise<void> => {
+    await upgradeRelease(session, values);
+    await deployEdge(session, imageOf(session.settings.images, 'edge'));
+    await edgeAnswers(session);
+  };
+  session.onClose(() => upgrade({}));
+  await upgrade(changes);
+}
+
+/** The node learns of a new pod a little after it is ready. */
+async function edgeAnswers({ api, settings }: Session): Promise<void> {
+  const outside = await fromOutside(api, settings);
+  try {
+    await eventually('the edge leads to the release', { withinMs: 30_000 }, async () => {
+      const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
+      if (status !== 200) throw new Error(`answered ${status}`);
+      return true as const;
+    });
+  } finally {
+    await outside.close();
+  }
+}

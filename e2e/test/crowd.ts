@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ListedMessage } from '@uswarm/contract';
+import { userSwarmName } from '@uswarm/contract/userswarm';
+import { fetch } from 'undici';
+import { credentialsOf, forwardPort, fromOutside, NAMESPACE, type Outside, type Session } from '../src/index.js';
+
+export interface Person {
+  token: string;
+  workspaceId: string;
+  conversationId: string;
+  /** The name of the workspace's UserSwarm. */
+  swarm: string;
+  /** Milliseconds since the epoch. */
+  signedUpAt: number;
+}
+
+/** People who use the API through the edge, by REST alone. */
+export interface Crowd {
+  signUp(): Promise<Person>;
+  /** @returns the status of the answer. */
+  send(person: Person, text: string): Promise<number>;
+  /** Deletes the account. */
+  leave(person: Person): Promise<unknown>;
+  /** The newest of the conversation. */
+  messages(person: Person): Promise<ListedMessage[]>;
+}
+
+type Json = Record<string, never>;
+
+export async function gatherCrowd({ api, onClose, settings, tools }: Session): Promise<Crowd> {
+  const issuer = await forwardPort(tools, NAMESPACE.oidc, 'deployment/oidc', 8080);
+  onClose(() => issuer.close());
+  const outside: Outside = await fromOutside(api, settings);
+  onClose(() => outside.close());
+  const credentials = new Map<string, () => Record<string, string>>();
+
+  const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {
+    const sign = credentials.get(token) ?? (await credentialsOf(api, token));
+    credentials.set(token, sign);
+    const answer = await outside.fetch(`${outside.url}${path}`, {
+      method,
+      headers: { ...sign(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return [answer.status, (text.startsWith('{') ? JSON.parse(text) : {}) as Json];
+  };
+  const first = async (token: string, path: string): Promise<string> => {
+    const [status, { data }] = await call(token, 'GET', path);
+    const [entry] = (data ?? []) as { id: string }[];
+    if (entry === undefined) throw new Error(`${path} answers ${status}, with nothing in it`);
+    return entry.id;
+  };
+  const messages = ({ workspaceId, conversationId }: Person): string =>
+    `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
+
+  return {
+    async signUp() {
+      const response = await fetch(`http://127.0.0.1:${issuer.port}/dev/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: `${randomUUID()}@example.com`, name: 'Ada' }),
+      });
+      const { id_token: token } = (await response.json()) as { id_token: string };
+      const [status] = await call(token, 'POST', '/v1/auth/sign-up');
+      const signedUpAt = Date.now();
+      if (status >= 300) throw new Error(`the sign-up answers ${status}`);
+      const workspaceId = await first(token, '/v1/workspaces');
+      const conversationId = await first(token, `/v1/workspaces/${workspaceId}/conversations`);
+      return { token, workspaceId, conversationId, swarm: userSwarmName(workspaceId), signedUpAt };
+    },
+    async send(person, text) {
+      const content = { content: { type: 'text', text }, mentions: [], attachments: [] };
+      const [status] = await call(person.token, 'POST', messages(person), content);
+      return status;
+    },
+    leave: ({ token }) => call(token, 'DELETE', '/v1/auth/delete'),
+    async messages(person) {
+      const [, { data }] = await call(person.token, 'GET', messages(person));
+      return (data ?? []) as ListedMessage[];
+    },
+  };
+}
+
+/** Repeats `work` until it is told to stop; what fails, as all does in the end, is tried again. */
+export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  void (async () => {
+    while (!signal.aborted) {
+      await work().catch(() => undefined);
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  })();
+  // A request to what is gone may hang at the edge for a minute; nobody waits for it.
+  return { stop: () => stopping.abort() };
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { Workspace } from '@uswarm/contract';
+import { userSwarmName } from '@uswarm/contract/userswarm';
+import { type Api, createApi } from '../../services/local/test/mobile.js';
+import { credentialsOf, eventually, fromOutside, openIssuer, type Session } from '../src/index.js';
+
+/** Somebody who uses REST alone. */
+export interface Newcomer {
+  api: Api;
+  /** Signs up, which makes the first workspace, and makes others. @returns the names of their UserSwarms */
+  settle(workspaces: number): Promise<string[]>;
+  workspaces(): Promise<Workspace[]>;
+  /** Deletes the account, if there is one. */
+  leave(): Promise<void>;
+}
+
+/** People with a token each, through the edge. They leave when the session is closed. */
+export async function newcomers(session: Session, count: number): Promise<Newcomer[]> {
+  const { api: kube, onClose, settings, tools } = session;
+  const outside = await fromOutside(kube, settings);
+  onClose(() => outside.close());
+  const issuer = await openIssuer(tools);
+  try {
+    const people = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const token = await issuer.issue(`${randomUUID()}@example.com`);
+        const credentials = await credentialsOf(kube, token);
+        return newcomer(createApi({ restUrl: outside.url, credentials, fetch: outside.fetch }));
+      }),
+    );
+    onClose(() => Promise.all(people.map((person) => person.leave())));
+    return people;
+  } finally {
+    await issuer.close();
+  }
+}
+
+function newcomer(api: Api): Newcomer {
+  const workspaces = async (): Promise<Workspace[]> => ((await api('GET', '/v1/workspaces')).body as Data).data;
+  return {
+    api,
+    workspaces,
+    async settle(wanted) {
+      await accepted(api('POST', '/v1/auth/sign-up'));
+      const others = Array.from({ length: wanted - 1 }, (_, at) =>
+        accepted(api('POST', '/v1/workspaces', { name: `Workspace ${at + 2}` })),
+      );
+      await Promise.all(others);
+      return (await workspaces()).map(({ id }) => userSwarmName(id));
+    },
+    async leave() {
+      await eventually('the account is deleted', { withinMs: 60_000 }, async () => {
+        const { status } = await api('DELETE', '/v1/auth/delete');
+        if (status >= 500) throw new Error(`answered ${status}`);
+        return true as const;
+      });
+    },
+  };
+}
+
+interface Data {
+  data: Workspace[];
+}
+
+async function accepted(answer: ReturnType<Api>): Promise<void> {
+  const { body, status } = await answer;
+  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+}

@@ -1,0 +1,71 @@
+import type { MessageData } from '@uswarm/contract';
+import { type UserSwarm, userSwarmName } from '@uswarm/contract/userswarm';
+import type { Mobile } from '../../services/local/test/mobile.js';
+import { conditionOf, eventually, type Kinds, type Session } from '../src/index.js';
+
+/** Somebody's workspace while the release around it changes; everything over REST, as sockets go with the gateway. */
+export interface Person {
+  mobile: Mobile;
+  name: string;
+}
+
+export const personOf = (mobile: Mobile): Person => ({ mobile, name: userSwarmName(mobile.workspaceId) });
+
+const pathOf = ({ workspaceId, conversationId }: Mobile): string =>
+  `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
+
+/** Stores a message. The edge may be away for a moment. */
+export async function send({ mobile }: Person, text: string): Promise<void> {
+  const localId = crypto.randomUUID();
+  await eventually('stored', { withinMs: 60_000, everyMs: 1_000 }, async () => {
+    const { status } = await mobile.api('POST', pathOf(mobile), { local_id: localId, content: { type: 'text', text } });
+    if (status >= 300) throw new Error(`the message is answered ${status}`);
+    return true;
+  });
+}
+
+const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
+
+/** The one answer that holds the text, once it is whole. @throws Error where there are two */
+export function answerWith({ mobile }: Person, text: string, withinMs: number): Promise<MessageData> {
+  return eventually(`an answer with ${text.slice(0, 60)}`, { withinMs, everyMs: 1_000 }, async () => {
+    const { body } = await mobile.api('GET', `${pathOf(mobile)}?limit=100`);
+    const { data } = body as { data: MessageData[] };
+    const answers = data.filter((message) => message.role === 'agent' && textOf(message).includes(text));
+    if (answers.length > 1) throw new Error(`answered ${answers.length} times`);
+    const [answer] = answers;
+    if (answer !== undefined && answer.status === 'failed') throw new Error('the answer failed');
+    return answer?.status === 'delivered' ? answer : undefined;
+  });
+}
+
+export const isUpToDate = (swarm: UserSwarm | undefined): boolean =>
+  swarm?.status?.phase === 'Ready' && conditionOf(swarm, 'UpToDate')?.status === 'True';
+
+/** The largest number of them that were not Ready at the same time, since `from`. */
+export function mostNotReady({ swarms }: Session, people: readonly Person[], from: number): number {
+  const events = people
+    .flatMap(({ name }) => swarms.history(name).map(({ at, object }) => ({ at, name, ready: isReady(object) })))
+    .toSorted((left, right) => left.at - right.at);
+  const down = new Set<string>();
+  let most = 0;
+  for (const { at, name, ready } of events) {
+    if (ready) down.delete(name);
+    else down.add(name);
+    if (at >= from) most = Math.max(most, down.size);
+  }
+  return most;
+}
+
+const isReady = (swarm: UserSwarm | undefined): boolean => swarm?.status?.phase === 'Ready';
+
+export const podOf = async ({ children }: Session, name: string): Promise<Kinds['Pod'] | undefined> =>
+  (await children(name)).pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined);
+
+export const imageOfPod = (pod: Kinds['Pod'] | undefined): string | undefined => pod?.spec?.containers[0]?.image;
+
+/** When the watch first saw that this pod was on its way out, in milliseconds of the epoch. */
+export function stoppedAt({ pods }: Session, pod: Kinds['Pod']): number | undefined {
+  const key = `${pod.metadata?.namespace}/${pod.metadata?.name}`;
+  return pods.history(key).find(({ object }) => object === undefined || object.metadata?.deletionTimestamp)?.at;
+}

@@ -1,0 +1,93 @@
+import { eventually, imageOf, type Kinds, NAMESPACE, type Session } from '../src/index.js';
+
+/** One container of one pod. */
+export interface Target {
+  namespace: string;
+  pod: string;
+  container: string;
+}
+
+export interface Striker {
+  /** Ends all processes of a container as the kernel does, without a word. */
+  kill(target: Target): Promise<Struck>;
+}
+
+export interface Struck {
+  /** Resolves once the container is another one, or its pod is gone. */
+  replaced(): Promise<void>;
+}
+
+/** Runs as root among the processes of the node; the argument is the id of a container. */
+const SCRIPT = `
+const { readdirSync, readFileSync } = require('node:fs');
+const inContainer = (pid) => {
+  try {
+    return readFileSync('/proc/' + pid + '/cgroup', 'utf8').includes(process.argv[1]);
+  } catch {
+    return false;
+  }
+};
+const found = readdirSync('/proc').map(Number).filter((pid) => pid > 1 && inContainer(pid));
+if (found.length === 0) throw new Error('no process of ' + process.argv[1]);
+for (const pid of found) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // The others go with the first one.
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+`;
+
+const POD = { name: 'striker', namespace: NAMESPACE.edge };
+
+/** A pod that sees the processes of its node, until the session is closed. */
+export async function openStriker({ api, onClose, settings, tools }: Session): Promise<Striker> {
+  const { kubectl } = tools;
+  const where = ['-n', POD.namespace];
+  await api.create('Pod', {
+    metadata: POD,
+    spec: {
+      hostPID: true,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 0,
+      tolerations: [{ operator: 'Exists' }],
+      containers: [
+        {
+          name: 'striker',
+          image: imageOf(settings.images, 'agent-runtime'),
+          imagePullPolicy: 'IfNotPresent',
+          command: ['node', '-e', 'setInterval(() => {}, 60_000)'],
+          securityContext: { runAsUser: 0, runAsNonRoot: false },
+          resources: { requests: { cpu: '10m', memory: '32Mi' } },
+        },
+      ],
+    },
+  });
+  onClose(() => kubectl(['delete', 'pod', POD.name, ...where, '--ignore-not-found']));
+  await kubectl(['wait', `pod/${POD.name}`, ...where, '--for=condition=Ready', '--timeout=60s'], { timeoutMs: 70_000 });
+  return {
+    async kill(target) {
+      const before = containerOf(await api.get('Pod', { name: target.pod, namespace: target.namespace }), target);
+      const id = before.containerID?.split('//')[1] ?? '';
+      // The way to the striker leads through the API server, so it may not tell of its success.
+      const ran = await kubectl(['exec', POD.name, ...where, '--', 'node', '-e', SCRIPT, id], { mayFail: true });
+      const replaced = async (): Promise<true> => {
+        const pod = await api.find('Pod', { name: target.pod, namespace: target.namespace });
+        if (pod === undefined || containerOf(pod, target).containerID !== before.containerID) return true;
+        throw new Error(`it runs on; the striker said: ${ran.stdout}${ran.stderr}`);
+      };
+      return {
+        async replaced() {
+          await eventually(`${target.container} of ${target.pod} was killed`, { withinMs: 120_000 }, replaced);
+        },
+      };
+    },
+  };
+}
+
+function containerOf(pod: Kinds['Pod'], { container }: Pick<Target, 'container'>) {
+  const found = pod.status?.containerStatuses?.find(({ name }) => name === container);
+  if (found === undefined) throw new Error(`the pod ${pod.metadata?.name} has no container ${container}`);
+  return found;
+}

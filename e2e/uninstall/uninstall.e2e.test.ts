@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { KEEP_LABEL, LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
+import {
+  deployEdge,
+  eventually,
+  imageOf,
+  installRelease,
+  NAMESPACE,
+  openSession,
+  RELEASE,
+  type Session,
+  uninstallRelease,
+  upgradeRelease,
+} from '../src/index.js';
+import { type Crowd, gatherCrowd, keepBusy, type Person } from '../test/crowd.js';
+import { outsideDatabase, ownKeys } from '../test/outside-database.js';
+
+const PEOPLE = 8;
+/** People who come while everything goes; each has a runtime after the next installation. */
+const LATE_PEOPLE = 6;
+const READY_MS = 240_000;
+/** Between two of them in milliseconds: some come before the first runtime goes, some after. */
+const LATE_EVERY_MS = 1_500;
+/** None falls asleep while the test looks at others. */
+const AWAKE = { runtime: { idleSuspendAfterSeconds: 0 } };
+const FLAG = { name: 'uswarm-drain', namespace: NAMESPACE.release };
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+});
+afterAll(() => session?.close(), 180_000);
+
+const edge = (): Promise<void> => deployEdge(session, imageOf(session.settings.images, 'edge'));
+const label = (name: string): Promise<unknown> =>
+  session.api.merge('UserSwarm', { name }, { metadata: { labels: { [KEEP_LABEL]: 'true' } } });
+const podOf = async (name: string): Promise<string | undefined> =>
+  (await session.children(name)).pods[0]?.metadata?.uid;
+
+/** Names of the UserSwarms that came after this moment, in milliseconds since the epoch. */
+function cameAfter(moment: number): string[] {
+  const { swarms } = session;
+  const names = new Set(swarms.all().map(({ metadata }) => metadata.name));
+  for (const name of seenNames) names.add(name);
+  return [...names].filter((name) =>
+    swarms.history(name).some(({ at, object }, index, all) => {
+      const before = all[index - 1]?.object;
+      return object !== undefined && before === undefined && at > moment;
+    }),
+  );
+}
+const seenNames = new Set<string>();
+
+/** What of the release the cluster still has, beside what is kept on purpose. */
+async function leftovers(): Promise<string[]> {
+  const { api } = session;
+  const { release, runtime } = NAMESPACE;
+  const labelSelector = `${LABEL.partOf}=uswarm,${LABEL.component}!=${RUNTIME_COMPONENT}`;
+  const found = await Promise.all([
+    api.list('ClusterRole', { labelSelector }),
+    ...([release, runtime, 'default'] as const).flatMap((namespace) => [
+      api.list('Role', { namespace, labelSelector }),
+      api.list('ServiceAccount', { namespace, labelSelector }),
+      api.list('ConfigMap', { namespace, labelSelector }),
+      api.list('Deployment', { namespace, labelSelector }),
+      api.list('Job', { namespace, labelSelector }),
+    ]),
+  ]);
+  return found.flat().map(({ kind, metadata }) => `${kind} ${metadata?.namespace ?? ''}/${metadata?.name}`);
+}
+
+describe('a release in use, whose database is outside of it', () => {
+  let crowd: Crowd;
+  let values: object;
+  let people: Person[];
+  const late: Person[] = [];
+  const written: { person: Person; text: string }[] = [];
+  let made: string;
+  let kept: string;
+  let keptPod: string | undefined;
+  let said: string;
+  let drainedAt: number;
+  let goneAt: number;
+
+  beforeAll(async () => {
+    values = { ...AWAKE, secrets: { ...(await ownKeys(session)), ...(await outsideDatabase(session)) } };
+    await upgradeRelease(session, values);
+    await edge();
+    crowd = await gatherCrowd(session);
+    session.swarms.onChange((name) => seenNames.add(name));
+    people = await Promise.all(Array.from({ length: PEOPLE }, () => crowd.signUp()));
+    [made, kept] = await Promise.all([session.create(), session.create()]);
+    await label(kept);
+    const names = [...people.map(({ swarm }) => swarm), made, kept];
+    await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
+    keptPod = await podOf(kept);
+    await crowd.send(people[0]!, 'before');
+  }, 480_000);
+  afterAll(async () => {
+    await session.api.delete('UserSwarm', { name: kept });
+    await session.gone(kept, 120_000);
+  }, 130_000);
+
+  it('goes, while people sign up and write, and ends', async () => {
+    const signUps = keepBusy(async () => {
+      if (late.length < LATE_PEOPLE && (await session.api.find('ConfigMap', FLAG))) late.push(await crowd.signUp());
+    }, LATE_EVERY_MS);
+    let turn = 0;
+    const writing = keepBusy(async () => {
+      turn += 1;
+      const person = people[turn % PEOPLE]!;
+      const text = `while it goes ${turn}`;
+      if ((await crowd.send(person, text)) === 201 && drainedAt !== undefined) written.push({ person, text });
+    }, 200);
+    session.swarms.onChange((_name, { object }) => {
+      if (object === undefined) drainedAt ??= Date.now();
+    });
+    said = await uninstallRelease(session);
+    goneAt = Date.now();
+    signUps.stop();
+    writing.stop();
+    // It was in use indeed, after the first runtime had gone.
+    expect(late.filter(({ signedUpAt }) => signedUpAt > drainedAt).length).toBeGreaterThan(0);
+    expect(written.length).toBeGreaterThan(0);
+  }, 420_000);
+
+  it('leaves no UserSwarm but the one that is labelled to be kept, and brings none back', async () => {
+    const swarms = await session.api.list('UserSwarm');
+    expect(swarms.map(({ metadata }) => metadata.name)).toEqual([kept]);
+    expect(cameAfter(drainedAt)).toEqual([]);
+    for (const { swarm } of late) expect(session.swarms.history(swarm)).toEqual([]);
+    const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });
+    expect(pods.map(({ metadata }) => metadata?.uid)).toEqual([keptPod]);
+  });
+
+  it('leaves no finalizer, no right, no account and no flag', async () => {
+    const [swarm] = await session.api.list('UserSwarm');
+    expect(swarm?.metadata.finalizers ?? []).toEqual([]);
+    // Pods of the release still end; objects that own nothing are gone at once.
+    await eventually('nothing left of the release', { withinMs: 60_000 }, async () => {
+      const left = await leftovers();
+      if (left.length > 0) throw new Error(left.join(', '));
+      return true;
+    });
+  }, 70_000);
+
+  it('says what it did and what it kept', () => {
+    expect(said).toMatch(/9 UserSwarms to go\./);
+    expect(said).toMatch(/9 UserSwarms gone, with all that belonged to them/);
+    expect(said).toContain(`Kept, as labelled ${KEEP_LABEL}=true: ${kept}`);
+    for (const line of [
+      'the definition of UserSwarm: kubectl delete crd userswarms.uswarm.dev',
+      `namespace ${NAMESPACE.runtime} with what is in it`,
+      `Secret uswarm-model-env in namespace ${NAMESPACE.runtime}`,
+      'No UserSwarm has a finalizer of uswarm any more.',
+    ]) {
+      expect(said).toContain(line);
+    }
+    expect(said).toMatch(/kept due to the resource policy/i);
+    expect(said).toContain('uninstalled');
+  });
+
+  it('comes again over what was kept: every workspace has its runtime, also of those who came last', async () => {
+    expect(goneAt).toBeGreaterThan(drainedAt);
+    await installRelease(session, values);
+    await edge();
+    const names = [...people, ...late].map(({ swarm }) => swarm);
+    await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
+    const again = await session.shows(kept, 'Ready', 'Available', READY_MS);
+    expect(again.metadata.finalizers).toHaveLength(1);
+    expect(await podOf(kept)).toBe(keptPod);
+  }, 600_000);
+
+  it('has lost no message, and answers those that waited', async () => {
+    const sent = [{ person: people[0]!, text: 'before' }, ...written];
+    for (const { person, text } of sent) {
+      await eventually(`"${text}" is read`, { withinMs: 120_000, everyMs: 1_000 }, async () => {
+        const found = (await crowd.messages(person)).find(
+          ({ content }) => content.type === 'text' && content.text === text,
+        );
+        if (found === undefined) throw new Error('it is not there');
+        return found.extended_status === 'read' ? found : undefined;
+      });
+    }
+    expect(sent.length).toBeGreaterThan(1);
+  }, 400_000);
+});
+
+describe('a release whose webhook is broken, with ten UserSwarms', () => {
+  let names: string[];
+  let said: string;
+
+  beforeAll(async () => {
+    // Its own database again: nobody's workspaces, only what is made here.
+    await uninstallRelease(session);
+    await installRelease(session, { ...AWAKE, drain: { graceSeconds: 10 } });
+    names = await Promise.all(Array.from({ length: 10 }, () => session.create()));
+    await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
+    const webhook = ['-n', NAMESPACE.release, 'deployment/uswarm-webhook'];
+    await session.tools.kubectl(['scale', ...webhook, '--replicas=0']);
+    const pods = '--selector=app.kubernetes.io/component=webhook';
+    await session.tools.kubectl(['wait', '--for=delete', 'pod', '-n', NAMESPACE.release, pods, '--timeout=60s'], {
+      timeoutMs: 70_000,
+    });
+  }, 600_000);
+
+  it('goes all the same, though the drain is killed half-way', async () => {
+    const uninstalling = uninstallRelease(session);
+    const labelSelector = 'batch.kubernetes.io/job-name=uswarm-drain';
+    const pod = await eventually('a drain that runs', { withinMs: 60_000, everyMs: 100 }, async () => {
+      const [found] = await session.api.list('Pod', { namespace: NAMESPACE.release, labelSelector });
+      return found?.status?.phase === 'Running' ? found : undefined;
+    });
+    await session.swarms.until(names[0]!, 'on its way out', (swarm) => !!swarm?.metadata.deletionTimestamp, 30_000);
+    await session.api.delete('Pod', { name: pod.metadata!.name!, namespace: NAMESPACE.release });
+    said = await uninstalling;
+    expect(said).toContain('the controller or its webhook is down');
+  }, 420_000);
+
+  it('leaves neither UserSwarm nor child nor pod', async () => {
+    expect(await session.api.list('UserSwarm')).toEqual([]);
+    const namespace = NAMESPACE.runtime;
+    const children = await Promise.all([
+      session.api.list('Deployment', { namespace }),
+      session.api.list('Service', { namespace }),
+      session.api.list('Pod', { namespace }),
+    ]);
+    expect(children.flat().map(({ metadata }) => metadata?.name)).toEqual([]);
+  });
+
+  it('can be installed again, as it was found', async () => {
+    await installRelease(session);
+    await edge();
+    const name = await session.create();
+    expect((await session.ready(name)).status?.phase).toBe('Ready');
+  }, 480_000);
+});
+
+describe('a removal that fails', () => {
+  it('can be taken back: the flag goes, and workspaces get their runtimes again', async () => {
+    const crowd = await gatherCrowd(session);
+    const person = await crowd.signUp();
+    const { swarm } = person;
+    const before = await session.ready(swarm);
+    const { helm } = session.tools;
+    const release = [RELEASE, '-n', NAMESPACE.release];
+    // It does not wait for the drain, which goes on.
+    const { code } = await helm(['uninstall', ...release, '--timeout', '1s'], { mayFail: true });
+    expect(code).not.toBe(0);
+    await session.gone(swarm, 60_000);
+    const { stdout } = await helm(['history', ...release, '-o', 'json']);
+    const revisions = JSON.parse(stdout) as { revision: number; status: string }[];
+    const { revision, status } = revisions.at(-1)!;
+    expect(status).toBe('uninstalling');
+    await helm(['rollback', RELEASE, String(revision), ...release.slice(1), '--wait', '--timeout', '3m'], {
+      timeoutMs: 200_000,
+    });
+    expect(await session.api.find('ConfigMap', FLAG)).toBeUndefined();
+    const again = await session.ready(swarm);
+    expect(again.metadata.uid).not.toBe(before.metadata.uid);
+    await edge();
+    await crowd.leave(person);
+    await session.gone(swarm, 90_000);
+  }, 480_000);
+});

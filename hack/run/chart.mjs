@@ -1,0 +1,71 @@
+import { parseArgs } from 'node:util';
+import { join } from 'node:path';
+import { repositoryRoot } from './environment.mjs';
+import { runQuietly } from './quiet.mjs';
+import { RunError } from './run-error.mjs';
+
+const USAGE = `npm run chart -- [options]
+  --out FOLDER         where the packed chart goes (default: dist/charts)
+  --version VERSION    of the chart, where it is not that of Chart.yaml
+  --sign NAME          signs it with the OpenPGP key of that name: beside it lies a provenance file
+  --keyring FILE       where that key is, not armored (gpg --export-secret-keys > FILE)
+  --passphrase-file F  the passphrase of the key
+  --push oci://REPO    pushes both to an OCI registry that helm is logged in to
+  --plain-http         to a registry of this machine`;
+
+/** `npm run chart`: packs the chart, signs it and pushes it, if told. @returns exit code */
+export async function chart(args) {
+  const options = parseOptions(args);
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  for (const line of await packChart(options)) console.log(line);
+  return 0;
+}
+
+/** @throws RunError with the usage */
+export function parseOptions(args) {
+  const names = ['out', 'version', 'sign', 'keyring', 'passphrase-file', 'push'];
+  const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+  const flags = { help: { type: 'boolean' }, 'plain-http': { type: 'boolean' } };
+  try {
+    const { values } = parseArgs({ args, options: { ...known, ...flags }, allowPositionals: false });
+    const empty = names.find((name) => values[name]?.trim() === '');
+    if (empty !== undefined) throw new Error(`--${empty} has no value.`);
+    if ((values.sign === undefined) !== (values.keyring === undefined)) {
+      throw new Error('--sign and --keyring belong together.');
+    }
+    if (values.push !== undefined && !/^oci:\/\/[^/]/.test(values.push)) {
+      throw new Error(`--push takes an address that begins with oci://, and not ${values.push}.`);
+    }
+    return { ...values, out: values.out ?? join(repositoryRoot, 'dist/charts') };
+  } catch (error) {
+    throw new RunError(`${error.message}\n\n${USAGE}`);
+  }
+}
+
+/** @returns what helm said of it. @throws RunError */
+export async function packChart({ out, push, ...options }) {
+  const { kubeTools } = await import('../../packages/testkit/dist/index.js');
+  const { helm } = await kubeTools();
+  const packed = await run(helm, ['package', join(repositoryRoot, 'charts/uswarm'), '-d', out, ...signing(options)]);
+  const file = /saved it to: (\S+)/.exec(packed)[1];
+  if (push === undefined) return [file];
+  const pushed = await run(helm, ['push', file, push, ...(options['plain-http'] ? ['--plain-http'] : [])]);
+  return [file, ...pushed.split('\n').filter((line) => /^(Pushed|Digest):/.test(line))];
+}
+
+function signing({ version, sign, keyring, 'passphrase-file': passphrase }) {
+  return [
+    ...(version === undefined ? [] : ['--version', version]),
+    ...(sign === undefined ? [] : ['--sign', '--key', sign, '--keyring', keyring]),
+    ...(passphrase === undefined ? [] : ['--passphrase-file', passphrase]),
+  ];
+}
+
+async function run(helm, args) {
+  const { code, output } = await runQuietly(helm, args, { cwd: repositoryRoot });
+  if (code !== 0) throw new RunError(`helm ${args[0]} failed: ${output.trim()}`);
+  return output;
+}

@@ -1,0 +1,116 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { generateKey } from 'openpgp';
+import { crane, describeWith, freePort, kubeTools } from '../../packages/testkit/dist/index.js';
+import { packChart, parseOptions } from './chart.mjs';
+
+describe('npm run chart', () => {
+  it('packs into dist/charts unless told otherwise', () => {
+    expect(parseOptions([]).out).toMatch(/\/dist\/charts$/);
+    const args = ['--out=o', '--version=1.2.3', '--sign=me', '--keyring=k', '--push=oci://r.example/charts'];
+    expect(parseOptions(args)).toEqual({
+      out: 'o',
+      version: '1.2.3',
+      sign: 'me',
+      keyring: 'k',
+      push: 'oci://r.example/charts',
+    });
+  });
+
+  it.each([[['--sing', 'x']], [['--out', '']], [['--sign', 'me']], [['--push', 'r.example/charts']], [['uswarm']]])(
+    'refuses %j with the usage',
+    (args) => {
+      expect(() => parseOptions(args)).toThrow('npm run chart -- [options]');
+    },
+  );
+});
+
+describeWith('go', 'the chart in a registry', () => {
+  let program;
+  let folder;
+  let registry;
+  let port;
+  beforeAll(async () => {
+    program = await crane();
+  }, 600_000);
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'uswarm-registry-'));
+    port = await freePort();
+    registry = spawn(program, ['registry', 'serve', '--address', `127.0.0.1:${port}`], { stdio: 'ignore' });
+    await answering(`http://127.0.0.1:${port}/v2/`);
+  });
+  afterEach(async () => {
+    const exit = once(registry, 'exit');
+    registry.kill();
+    await exit;
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A key of somebody; where helm finds both halves. */
+  async function keyOf(name) {
+    const userIDs = [{ name, email: `${name}@example.com` }];
+    const { privateKey, publicKey } = await generateKey({ type: 'rsa', rsaBits: 2048, userIDs, format: 'object' });
+    const files = { sign: name, keyring: join(folder, `${name}.secret`), trusted: join(folder, `${name}.public`) };
+    writeFileSync(files.keyring, privateKey.write());
+    writeFileSync(files.trusted, publicKey.write());
+    return files;
+  }
+
+  it('can be checked by whoever trusts the key that signed it, and by nobody else', async () => {
+    const [owner, stranger] = [await keyOf('owner'), await keyOf('stranger')];
+    const { sign, keyring } = owner;
+    const push = `oci://127.0.0.1:${port}/charts`;
+    const lines = await packChart({
+      out: join(folder, 'out'),
+      version: '1.2.3',
+      sign,
+      keyring,
+      push,
+      'plain-http': true,
+    });
+    expect(lines).toEqual([
+      expect.stringMatching(/\/uswarm-1\.2\.3\.tgz$/),
+      expect.stringMatching(/^Pushed: .*\/charts\/uswarm:1\.2\.3$/),
+      expect.stringMatching(/^Digest: sha256:[0-9a-f]{64}$/),
+    ]);
+
+    const { helm } = await kubeTools();
+    const pull = (trusted) =>
+      promisify(execFile)(
+        helm,
+        ['pull', `${push}/uswarm`, '--version=1.2.3', '--plain-http', '--verify', '--keyring', trusted, '-d', folder],
+        { env: { ...process.env, HELM_CACHE_HOME: join(folder, 'cache') } },
+      );
+    await expect(pull(stranger.trusted)).rejects.toThrow(/signature/);
+    const { stdout, stderr } = await pull(owner.trusted);
+    expect(stdout + stderr).toContain('Chart Hash Verified: sha256:');
+    const packed = readFileSync(join(folder, 'out/uswarm-1.2.3.tgz'));
+    expect(readFileSync(join(folder, 'uswarm-1.2.3.tgz')).equals(packed)).toBe(true);
+  });
+
+  it('holds what is needed to install it, and not what only its tests need', async () => {
+    await packChart({ out: folder });
+    const [file] = readdirSync(folder);
+    const { stdout } = await promisify(execFile)('tar', ['tzf', join(folder, file)]);
+    const names = stdout.trim().split('\n');
+    expect(names).toEqual(
+      expect.arrayContaining(['uswarm/Chart.yaml', 'uswarm/README.md', 'uswarm/values.schema.json']),
+    );
+    expect(names.filter((name) => /\/ci\/|gotmpl/.test(name))).toEqual([]);
+  });
+});
+
+async function answering(url) {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const answer = await fetch(url).catch(() => undefined);
+    if (answer?.ok) return;
+    if (performance.now() > deadline) throw new Error(`${url} does not answer`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,177 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { explain } from './explain.js';
+
+const SWARM = '/apis/uswarm.dev/v1alpha1/userswarms/workspace-a';
+const PODS = '/api/v1/namespaces/userswarms/pods';
+const DEPLOYMENTS = '/apis/apps/v1/deployments';
+const swarm = {
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', generation: 1, creationTimestamp: '2026-11-21T10:00:00Z' },
+  spec: { userId: 'ada', placement: { runtimeNamespace: 'userswarms' }, runtime: { port: 1 }, suspend: false },
+};
+const deployment = (component: string, readyReplicas: number) => ({
+  metadata: {
+    name: `uswarm-${component}`,
+    namespace: 'backend',
+    labels: { 'app.kubernetes.io/component': component },
+  },
+  spec: { replicas: 1 },
+  status: { readyReplicas },
+});
+
+describe('uswarmctl explain', () => {
+  let folder: string;
+  let server: Server;
+  let asked: string[];
+  /** Answers by path; a number is a refusal. What is not here is not found. */
+  let answers: Record<string, object | number>;
+  let notFound: object | string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-explain-'));
+    asked = [];
+    notFound = { kind: 'Status', code: 404, reason: 'NotFound', message: 'not found' };
+    answers = {
+      [SWARM]: swarm,
+      [DEPLOYMENTS]: list([deployment('controller', 1), deployment('webhook', 0)]),
+    };
+    server = createServer((request, response) => {
+      const { pathname, search } = new URL(request.url ?? '/', 'http://x');
+      asked.push(decodeURIComponent(pathname + search).replaceAll('+', ' '));
+      const answer = answers[pathname];
+      if (typeof answer === 'number') {
+        response
+          .writeHead(answer)
+          .end(JSON.stringify({ kind: 'Status', code: answer, message: `refused: ${pathname}` }));
+      } else if (answer === undefined) {
+        response.writeHead(404).end(typeof notFound === 'string' ? notFound : JSON.stringify(notFound));
+      } else response.writeHead(200).end(JSON.stringify(answer));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await useCluster();
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  });
+
+  const list = (items: object[]): object => ({
+    kind: 'List',
+    apiVersion: 'v1',
+    metadata: { resourceVersion: '1' },
+    items,
+  });
+  const address = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const useCluster = async (): Promise<void> => {
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'c', cluster: { server: address(), 'insecure-skip-tls-verify': true } }],
+      users: [{ name: 'u', user: { token: 'secret-token' } }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'c',
+    };
+    await writeFile(join(folder, 'config'), JSON.stringify(config));
+  };
+  const run = (options: { context?: string; kubeconfig?: string } = {}) =>
+    explain(
+      { name: 'explain', swarm: 'workspace-a', kubeconfig: join(folder, 'config'), context: undefined, ...options },
+      {},
+      new Date('2026-11-21T10:05:00Z'),
+    );
+
+  it('asks Kubernetes about the UserSwarm, what belongs to it, and who looks after it', async () => {
+    answers[PODS] = list([{ metadata: { name: 'agent-1', namespace: 'userswarms' } }]);
+    answers['/apis/coordination.k8s.io/v1/namespaces/backend/leases/uswarm-controller'] = {
+      metadata: { name: 'uswarm-controller', namespace: 'backend' },
+      spec: { holderIdentity: 'uswarm-controller-1', renewTime: '2026-11-21T10:04:58.000000Z' },
+    };
+    const { json, text } = await run();
+    expect(json).toMatchObject({
+      name: 'workspace-a',
+      workspace_id: 'a',
+      user_id: 'ada',
+      phase: 'Pending',
+      age_s: 300,
+    });
+    expect(json.sync).toMatchObject({
+      framework: 'builtin',
+      controller: { name: 'backend/uswarm-controller', ready: 1, wanted: 1 },
+      webhook: { name: 'backend/uswarm-webhook', ready: 0, wanted: 1 },
+      leader: { holder: 'uswarm-controller-1', renewed_s_ago: 2 },
+    });
+    expect(asked).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining(
+          `${PODS}?labelSelector=app.kubernetes.io/name=agent-runtime,app.kubernetes.io/instance=workspace-a`,
+        ),
+        expect.stringContaining(
+          '/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind=UserSwarm,involvedObject.name=workspace-a',
+        ),
+        expect.stringContaining(
+          '/api/v1/namespaces/userswarms/events?fieldSelector=involvedObject.kind=Pod,involvedObject.name=agent-1',
+        ),
+      ]),
+    );
+    expect(text).toContain('- Deployment backend/uswarm-webhook has no ready pod');
+    expect(text).not.toContain('secret-token');
+  });
+
+  it('goes on without what may not be read, and says what that is', async () => {
+    answers[PODS] = 403;
+    answers[DEPLOYMENTS] = 403;
+    const { json, text } = await run();
+    expect(json.unreadable.map(({ what }) => what)).toEqual(['its pods', "uswarm's own Deployments"]);
+    expect(text).toContain(`its pods: refused: ${PODS}`);
+    // Nobody is missing who may not be seen.
+    expect(text).not.toContain('No controller looks after');
+  });
+
+  it('knows Metacontroller in place of the controller', async () => {
+    answers[DEPLOYMENTS] = list([deployment('webhook', 1)]);
+    answers['/apis/metacontroller.k8s.io/v1alpha1/compositecontrollers/userswarm-controller'] = {
+      metadata: { name: 'userswarm-controller' },
+    };
+    const { json, text } = await run();
+    expect(json.sync.framework).toBe('metacontroller');
+    expect(text).toContain('controller: Metacontroller');
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    ['no such UserSwarm', () => delete answers[SWARM], /^There is no UserSwarm workspace-a\. .*workspace show/],
+    [
+      'a cluster without UserSwarms',
+      () => {
+        delete answers[SWARM];
+        notFound = '404 page not found';
+      },
+      /^This cluster has no UserSwarms at all/,
+    ],
+    ['no right to read it', () => (answers[SWARM] = 403), /^You may not read UserSwarms: refused/],
+    ['an unknown user', () => (answers[SWARM] = 401), /^The cluster does not know the user of the kubeconfig\.$/],
+    ['a cluster in trouble', () => (answers[SWARM] = 500), /^The cluster answers 500: refused/],
+  ])('says in a sentence what is wrong: %s', async (_what, prepare, sentence) => {
+    prepare();
+    await expect(run()).rejects.toThrow(sentence);
+    await expect(run()).rejects.toHaveProperty('constructor.name', 'Failure');
+  });
+
+  it('says so where there is no cluster', async () => {
+    await expect(run({ context: 'other' })).rejects.toThrow(/^No cluster to ask: there is no context "other"/);
+    await expect(run({ kubeconfig: join(folder, 'missing') })).rejects.toThrow(
+      /^No cluster to ask: KUBECONFIG cannot be used/,
+    );
+    const where = address();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(run()).rejects.toThrow(`The cluster at ${where} does not answer (ECONNREFUSED).`);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+});

@@ -1,0 +1,51 @@
+import type { Unreadable } from './objects.js';
+
+/** What is known about one UserSwarm, as `--json` prints it. Ages are whole seconds. */
+export interface Report {
+  name: string;
+  workspace_id: string;
+  user_id: string;
+  namespace: string;
+  age_s: number | null;
+  /** `Pending` without a status. */
+  phase: string;
+  reason: string | null;
+  message: string | null;
+  image: string | null;
+  address: string | null;
+  /** The status tells of an older spec than the one that is stored. */
+  outdated: boolean;
+  /** Who set `spec.suspend`, when it is set. */
+  suspended: { by: string; hold: boolean; age_s: number | null } | null;
+  deletion: { age_s: number | null; finalizers: string[]; children: string[] } | null;
+  conditions: { type: string; status: string; reason: string; message: string; age_s: number | null }[];
+  sync: {
+    status_written_s_ago: number | null;
+    framework: 'builtin' | 'metacontroller' | null;
+    controller: Workload | null;
+    webhook: Workload | null;
+    leader: { holder: string; renewed_s_ago: number | null } | null;
+  };
+  deployment: { wanted: number; ready: number; updated: number; why: string | null } | null;
+  pods: PodReport[];
+  /** What of the namespace's quotas is used up. */
+  exhausted: { quota: string; resource: string; used: string; hard: string }[];
+  events: { age_s: number | null; type: string; reason: string; about: string; count: number; message: string }[];
+  next: string[];
+  unreadable: Unreadable[];
+}
+
+export interface Workload {
+  name: string;
+  ready: number;
+  wanted: number;
+}
+
+export interface PodReport {
+  name: string;
+  phase: string;
+  node: string | null;
+  age_s: number | null;
+  leaving: boolean;
+  containers: { name: string; ready: boolean; restarts: number; state: string; last_end: string | null }[];
+}

@@ -1,0 +1,100 @@
+import { age, block, plain, table } from '../show.js';
+import type { Report } from './report.js';
+
+const since = (seconds: number | null): string => (seconds === null ? 'unknown' : age(seconds));
+const section = (title: string, body: string): string => `\n${title}\n${indent(body)}`;
+const indent = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+
+/** The report for people. What other programs wrote is shown without anything that could steer a terminal. */
+export function showReport(report: Report): string {
+  const { conditions, events, pods, unreadable } = report;
+  return [
+    summary(report),
+    section('Next', report.next.map((step) => `- ${plain(step)}`).join('\n')),
+    section(
+      'Conditions',
+      conditions.length === 0
+        ? 'None yet.'
+        : table(
+            ['TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'],
+            conditions.map((each) => [each.type, each.status, each.reason, since(each.age_s), plain(each.message)]),
+          ),
+    ),
+    section('Sync', syncText(report)),
+    section('Pods', pods.length === 0 ? 'None.' : pods.map(podText).join('\n')),
+    section('Events, the newest first', events.length === 0 ? 'None that are still kept.' : eventTable(events)),
+    ...(unreadable.length === 0
+      ? []
+      : [section('Could not be read', unreadable.map(({ what, why }) => `${what}: ${plain(why)}`).join('\n'))]),
+  ].join('\n');
+}
+
+function summary(report: Report): string {
+  const { deployment, suspended, deletion } = report;
+  const optional = (name: string, value: string | null): [string, string][] =>
+    value === null || value === '' ? [] : [[name, plain(value)]];
+  return block(report.name, [
+    ['phase', `${report.phase}${report.reason === null ? '' : ` (${report.reason})`}`],
+    ...optional('message', report.message),
+    ['user', plain(report.user_id)],
+    ['namespace', report.namespace],
+    ['age', since(report.age_s)],
+    ...optional('image', report.image),
+    ...(suspended === null
+      ? []
+      : [['suspended', `by ${plain(suspended.by)}, for ${since(suspended.age_s)}`] satisfies [string, string]]),
+    ...(deletion === null ? [] : [['deleted', `${since(deletion.age_s)} ago`] satisfies [string, string]]),
+    [
+      'deployment',
+      deployment === null
+        ? 'none'
+        : `${deployment.ready} of ${deployment.wanted} ready${deployment.why === null ? '' : `; ${plain(deployment.why)}`}`,
+    ],
+  ]);
+}
+
+function syncText({ sync, conditions, outdated }: Report): string {
+  const synced = conditions.find(({ type }) => type === 'Synced');
+  const workload = (name: string, found: Report['sync']['controller']): string =>
+    `${name}: ${found === null ? 'none found' : `${found.name}, ${found.ready} of ${found.wanted} ready`}`;
+  const { leader, framework } = sync;
+  const led = leader === null ? '' : `; led by ${plain(leader.holder)}, renewed ${since(leader.renewed_s_ago)} ago`;
+  return [
+    synced === undefined
+      ? 'last write of the children: not known'
+      : `last write of the children: ${synced.status === 'True' ? 'succeeded' : `${synced.reason}: ${plain(synced.message)}`}, since ${since(synced.age_s)}`,
+    `status last written: ${sync.status_written_s_ago === null ? 'never' : `${since(sync.status_written_s_ago)} ago`}${outdated ? ', about an older spec' : ''}`,
+    framework === 'metacontroller'
+      ? 'controller: Metacontroller, by CompositeController userswarm-controller'
+      : `${workload('controller', sync.controller)}${led}`,
+    workload('webhook', sync.webhook),
+  ].join('\n');
+}
+
+function podText({ name, phase, node, age_s, leaving, containers }: Report['pods'][number]): string {
+  const where = node === null ? 'on no node' : `on ${node}`;
+  const lines = containers.map(({ name: container, ready, restarts, state, last_end: end }) =>
+    plain(
+      `  ${container}: ${state}, ${ready ? 'ready' : 'not ready'}, ${restarts} restarts${end === null ? '' : `; last ended: ${end}`}`,
+    ),
+  );
+  return [`${name}: ${plain(phase)} ${where}, ${since(age_s)} old${leaving ? ', on its way out' : ''}`, ...lines].join(
+    '\n',
+  );
+}
+
+const eventTable = (events: Report['events']): string =>
+  table(
+    ['AGE', 'TYPE', 'REASON', 'ABOUT', 'MESSAGE'],
+    events.map(({ age_s, type, reason, about, count, message }) => [
+      since(age_s),
+      plain(type),
+      plain(reason),
+      plain(about),
+      `${count > 1 ? `(${count} times) ` : ''}${plain(message)}`,
+    ]),
+  );

@@ -1,0 +1,23 @@
+import { API_GROUP } from './names.js';
+
+/**
+ * Annotations by which orchestrator, controller and webhook agree on when a running runtime gets a new
+ * pod template. docs/adr/0014-runtimes-change-when-idle.md
+ */
+export const ROLLOUT = {
+  /** By the orchestrator: the runtime is idle, and may be stopped for this revision. */
+  wanted: `${API_GROUP}/rollout-wanted`,
+  /** By the controller: the go-ahead for this revision. */
+  revision: `${API_GROUP}/rollout-revision`,
+  /** By the controller: when the go-ahead was given, RFC 3339. */
+  time: `${API_GROUP}/rollout-time`,
+  /** By the controller, `true`: the runtime waited too long, and is stopped whatever it does. */
+  forced: `${API_GROUP}/rollout-forced`,
+} as const;
+
+/**
+ * In the webhook's request alone, by the controller: `queued` where as many runtimes start as may start at once.
+ * What somebody wrote into the UserSwarm is never passed on.
+ */
+export const START = `${API_GROUP}/start`;
+export const START_QUEUED = 'queued';

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { describe, expect, it } from '@jest/globals';
+import { createMetrics, knownCounter, knownLabel, Registry } from './metrics.js';
+
+const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).split('\n');
+
+describe('the figures of every process', () => {
+  it('say which version runs, and how much memory it may use', async () => {
+    const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+    const { version } = JSON.parse(manifest) as { version: string };
+    const found = await lines(createMetrics('tested'));
+    expect(found).toContain(`uswarm_build_info{version="${version}",component="tested"} 1`);
+    const limit = Number(found.find((line) => line.startsWith('uswarm_process_memory_limit_bytes'))?.split(' ')[1]);
+    expect(limit).toBeGreaterThan(0);
+    expect(limit).toBeLessThanOrEqual(totalmem());
+  });
+
+  it('have those of Node among them', async () => {
+    const names = createMetrics('tested')
+      .getMetricsAsArray()
+      .map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'process_resident_memory_bytes',
+        'nodejs_eventloop_lag_p99_seconds',
+        'nodejs_gc_duration_seconds',
+      ]),
+    );
+  });
+});
+
+describe('a counter of what can be known before', () => {
+  it('has every series from the start', async () => {
+    const registry = new Registry();
+    knownCounter(registry, 'done_total', 'Done', { kind: ['a', 'b'], outcome: ['ok', 'failed'] }).inc({
+      kind: 'b',
+      outcome: 'failed',
+    });
+    expect((await lines(registry)).filter((line) => line.startsWith('done_total'))).toEqual([
+      'done_total{kind="a",outcome="ok"} 0',
+      'done_total{kind="a",outcome="failed"} 0',
+      'done_total{kind="b",outcome="ok"} 0',
+      'done_total{kind="b",outcome="failed"} 1',
+    ]);
+  });
+
+  it('begins at nothing without labels too', async () => {
+    const registry = new Registry();
+    knownCounter(registry, 'done_total', 'Done', {});
+    expect(await lines(registry)).toContain('done_total 0');
+  });
+
+  it('makes no series of what it does not know', () => {
+    const known = new Set(['a']);
+    expect(['a', 'b', ''].map((value) => knownLabel(known, value))).toEqual(['a', 'other', 'other']);
+  });
+});

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+const PLACEHOLDER =
+  /(change|replace)[-_ ]?(me|it|this)|place[-_ ]?holder|your[-_ ]?(own[-_ ]?)?(secret|key|token|password)/i;
+
+/** Whether a secret is what a template or a guide had in its place, which everybody knows. */
+export const isPlaceholder = (secret: string): boolean => PLACEHOLDER.test(secret);
+
+/** A secret of at least so many characters that somebody really made. */
+export const secretText = (minLength: number) =>
+  z
+    .string()
+    .min(minLength)
+    .refine((secret) => !isPlaceholder(secret), 'is a placeholder: generate a secret of your own');

@@ -1,0 +1,25 @@
+import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { Histogram } from 'prom-client';
+
+/** What the relay counts. */
+export interface RelayMetrics {
+  /** @param seconds from the transaction that wrote the event */
+  published(seconds: number): void;
+  failed(): void;
+}
+
+export function createRelayMetrics(registry: Registry): RelayMetrics {
+  const lag = new Histogram({
+    name: 'uswarm_relay_lag_seconds',
+    help: 'Time from the transaction that wrote an event until it was published.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    registers: [registry],
+  });
+  const failures = knownCounter(
+    registry,
+    'uswarm_relay_failures_total',
+    'Rounds in which events could not be read or published; they are tried again.',
+    {},
+  );
+  return { published: (seconds) => lag.observe(seconds), failed: () => failures.inc() };
+}

@@ -1,0 +1,89 @@
+import { type Clock, knownCounter, knownLabel, type Registry } from '@uswarm/service-kit';
+import { Histogram } from 'prom-client';
+import type { TurnStatus } from '../../database/schema.js';
+import type { TurnRow, UsageEntry } from './turns.store.js';
+
+type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
+
+/** What is counted of replies, each once its transaction is committed. */
+export interface TurnMetrics {
+  begun(turn: Pick<TurnRow, 'created_at'>): void;
+  ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
+  used(usage: Pick<UsageEntry, 'provider' | 'promptTokens' | 'completionTokens'>): void;
+  toolEnded(tool: string, outcome: 'completed' | 'failed'): void;
+}
+
+export interface TurnMetricsDeps {
+  /** The tools that there are; runtimes name others, and those share a label. */
+  tools: readonly string[];
+  clock: Clock;
+}
+
+const OTHER = 'other';
+const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
+/** Codes of ours, and those that our runtime has. */
+const REASONS = [
+  'internal_error',
+  'model_rate_limited',
+  'model_rejected',
+  'model_timeout',
+  'model_unavailable',
+  'runtime_lost',
+  'runtime_not_ready',
+  'runtime_unreachable',
+  'step_limit_reached',
+  'token_limit_reached',
+];
+const PROVIDERS = ['anthropic', 'demo', 'openai'];
+const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
+
+export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
+  const [reasons, providers, toolNames] = [new Set(REASONS), new Set(PROVIDERS), new Set(tools)];
+  const ends = knownCounter(registry, 'uswarm_turns_total', 'Replies that ended, by how.', { status: STATUSES });
+  const failures = knownCounter(registry, 'uswarm_turn_failures_total', 'Replies that failed, by the reason.', {
+    reason: [...REASONS, OTHER],
+  });
+  const wait = new Histogram({
+    name: 'uswarm_turn_wait_seconds',
+    help: 'Time from a question until its reply was begun, a start of the runtime included.',
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'uswarm_turn_duration_seconds',
+    help: 'Time from a question until its reply ended, by how it ended.',
+    labelNames: ['status'],
+    buckets: SECONDS,
+    registers: [registry],
+  });
+  const calls = knownCounter(registry, 'uswarm_model_calls_total', 'Model calls whose usage was reported.', {
+    provider: [...PROVIDERS, OTHER],
+  });
+  const tokens = knownCounter(registry, 'uswarm_model_tokens_total', 'Tokens that model providers reported.', {
+    provider: [...PROVIDERS, OTHER],
+    direction: ['prompt', 'completion'],
+  });
+  const toolCalls = knownCounter(registry, 'uswarm_tool_calls_total', 'Tool calls of agents that ended, by how.', {
+    tool: [...tools, OTHER],
+    outcome: ['completed', 'failed'],
+  });
+  for (const status of STATUSES) duration.zero({ status });
+
+  const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>
+    Math.max(0, clock.now().getTime() - created_at.getTime()) / 1_000;
+  return {
+    begun: (turn) => wait.observe(since(turn)),
+    ended(turn, { turnStatus, errorCode }) {
+      ends.inc({ status: turnStatus });
+      duration.observe({ status: turnStatus }, since(turn));
+      if (turnStatus === 'failed') failures.inc({ reason: knownLabel(reasons, errorCode ?? 'internal_error') });
+    },
+    used({ provider: name, promptTokens, completionTokens }) {
+      const provider = knownLabel(providers, name);
+      calls.inc({ provider });
+      tokens.inc({ provider, direction: 'prompt' }, promptTokens);
+      tokens.inc({ provider, direction: 'completion' }, completionTokens);
+    },
+    toolEnded: (tool, outcome) => toolCalls.inc({ tool: knownLabel(toolNames, tool), outcome }),
+  };
+}

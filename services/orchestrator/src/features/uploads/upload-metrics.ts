@@ -1,0 +1,35 @@
+import { ApiError } from '@uswarm/contract';
+import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { Gauge } from 'prom-client';
+import type { UploadService } from './uploads.service.js';
+
+/** The same service, with what it takes in counted. */
+export function measureUploads(service: UploadService, registry: Registry): UploadService {
+  const uploads = knownCounter(registry, 'uswarm_uploads_total', 'Files that people sent, by what became of them.', {
+    outcome: ['stored', 'refused', 'failed'],
+  });
+  const bytes = knownCounter(registry, 'uswarm_upload_bytes_total', 'Bytes of the files that were stored.', {});
+  const underWay = new Gauge({
+    name: 'uswarm_uploads_in_progress',
+    help: 'Files that come in at the moment.',
+    registers: [registry],
+  });
+  return {
+    ...service,
+    async receive(userId, file) {
+      underWay.inc();
+      try {
+        const attachment = await service.receive(userId, file);
+        uploads.inc({ outcome: 'stored' });
+        bytes.inc(attachment.size);
+        return attachment;
+      } catch (error) {
+        const refused = error instanceof ApiError && error.status < 500;
+        uploads.inc({ outcome: refused ? 'refused' : 'failed' });
+        throw error;
+      } finally {
+        underWay.dec();
+      }
+    },
+  };
+}

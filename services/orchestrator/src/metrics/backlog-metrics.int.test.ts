@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
+import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
+import { WORK_KINDS } from '../work-kinds.js';
+import { registerBacklog } from './backlog-metrics.js';
+import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
+
+describe('what waits in the database', () => {
+  let db: MigratedDatabase;
+  beforeAll(async () => {
+    db = await createMigratedDatabase(4);
+  });
+  beforeEach(() => sql`TRUNCATE users, work, runtimes CASCADE`.execute(db.database));
+  afterAll(() => db.close());
+
+  const run = (statement: string) => sql.raw(statement).execute(db.database);
+  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(WORK_KINDS);
+  const stateOf = ({ turns }: Backlog, state: string) => turns.find((each) => each.state === state);
+  /** Replies to `conversations` users, as old as that, each with its work. */
+  const fill = async (conversations: number, seconds: number): Promise<void> => {
+    await fillWorkspaces(db.database, conversations);
+    await fillMessages(db.database, 2);
+    await fillTurns(db.database);
+    await run(`UPDATE turns SET status = 'queued', created_at = now() - interval '${seconds} seconds'`);
+    await run(`DELETE FROM work`);
+    await run(`
+      INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal)
+      SELECT 'turn', t.id, t.workspace_id, t.conversation_id, m.seq FROM turns t JOIN messages m ON m.id = t.user_message_id`);
+  };
+
+  it('is nothing at first', async () => {
+    expect(await read()).toEqual({ turns: [], work: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] });
+  });
+
+  it('tells queued, held and running replies apart', async () => {
+    await fill(3, 100);
+    const [queued] = (await read()).turns;
+    expect(queued).toMatchObject({ state: 'queued' });
+    expect(Math.round(queued!.oldestAgeS)).toBeGreaterThanOrEqual(100);
+    await run(`UPDATE turns SET status = 'running'`);
+    expect((await read()).turns).toMatchObject([{ state: 'running', count: queued!.count }]);
+    await run(`UPDATE turns SET status = 'queued'`);
+    await run(`UPDATE runtimes SET phase = 'Suspended', reason = 'Held'`);
+    expect((await read()).turns).toMatchObject([{ state: 'held', count: queued!.count }]);
+  });
+
+  it('does not call a reply old that waits for an earlier one of its conversation', async () => {
+    await fill(1, 10);
+    await run(`UPDATE turns SET status = 'running' WHERE id = (SELECT subject_id FROM work ORDER BY ordinal LIMIT 1)`);
+    await run(`UPDATE turns SET created_at = now() - interval '1 hour' WHERE status = 'queued'`);
+    const backlog = await read();
+    expect(stateOf(backlog, 'queued')).toMatchObject({ oldestAgeS: 0 });
+    expect(stateOf(backlog, 'running')!.oldestAgeS).toBeLessThan(3_000);
+  });
+
+  it('tells work that is due from work that somebody has, and counts none whose time has not come', async () => {
+    await run(`
+      INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at, lease_id, lease_expires_at)
+      SELECT 'runtime', id, id, id, now() + offset_s * interval '1 second', lease, expires
+      FROM (VALUES
+        (gen_random_uuid(), -90, NULL, NULL),
+        (gen_random_uuid(), -500, gen_random_uuid(), now() + interval '1 hour'),
+        (gen_random_uuid(), -30, gen_random_uuid(), now() - interval '1 second'),
+        (gen_random_uuid(), 60, NULL, NULL)
+      ) AS rows (id, offset_s, lease, expires)`);
+    const { work } = await read();
+    expect(work).toMatchObject([{ kind: 'runtime', due: 2, leased: 1 }]);
+    expect(Math.round(work[0]!.oldestDueAgeS / 10)).toBe(9);
+  });
+
+  it('counts what is stored and not published', async () => {
+    await fillWorkspaces(db.database, 2);
+    await fillMessages(db.database, 3);
+    await run(`UPDATE workspace_events SET published_at = now() WHERE seq = 1`);
+    await run(`UPDATE workspace_events SET created_at = now() - interval '40 seconds' WHERE seq = 2`);
+    const { events } = await read();
+    expect(events.unpublished).toBe(4);
+    expect(Math.round(events.oldestAgeS / 10)).toBe(4);
+  });
+
+  describe('as Prometheus gets it', () => {
+    const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
+      const registry = new Registry();
+      registerBacklog(registry, { store, kinds: WORK_KINDS, deadlineMs });
+      return registry.metrics();
+    };
+
+    it('has a series for everything that can wait', async () => {
+      await fillWorkspaces(db.database, 3);
+      const text = await scrape(createBacklogStore(db.database));
+      for (const line of [
+        'uswarm_database_up 1',
+        'uswarm_turns{state="queued"} 0',
+        'uswarm_turns_oldest_age_seconds{state="queued"} 0',
+        'uswarm_work_due{kind="upload"} 0',
+        'uswarm_relay_unpublished_events 0',
+        'uswarm_runtimes{phase="Pending"} 3',
+        'uswarm_runtimes{phase="Error"} 0',
+      ]) {
+        expect(text).toContain(`${line}\n`);
+      }
+    });
+
+    it.each([
+      ['fails', () => Promise.reject(new Error('away'))],
+      ['does not answer', () => new Promise<never>(() => undefined)],
+    ])('says nothing of it while the database %s, and that it is so', async (_how, answer) => {
+      const text = await scrape({ read: answer }, 20);
+      expect(text).toContain('uswarm_database_up 0\n');
+      expect(text.split('\n').filter((line) => /^uswarm_(turns|work|relay|runtimes)/.test(line))).toEqual([]);
+    });
+
+    it('takes one look a scrape', async () => {
+      let looks = 0;
+      await scrape({ read: (kinds) => ((looks += 1), createBacklogStore(db.database).read(kinds)) });
+      expect(looks).toBe(1);
+    });
+  });
+});

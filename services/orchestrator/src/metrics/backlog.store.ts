@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Database } from '../database/database.js';
+import type { InternalPhase } from '../database/schema.js';
+import { HELD } from '../features/runtimes/runtime-state.js';
+import { TURN_WORK } from '../features/turns/turn-queue.js';
+
+/** `held`: it waits because somebody suspended its runtime. */
+export const TURN_STATES = ['queued', 'held', 'running'] as const;
+export type TurnState = (typeof TURN_STATES)[number];
+
+/** What waits for somebody, as Postgres has it. Ages are in seconds. */
+export interface Backlog {
+  turns: { state: TurnState; count: number; oldestAgeS: number }[];
+  work: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
+  events: { unpublished: number; oldestAgeS: number };
+  runtimes: { phase: InternalPhase; count: number }[];
+}
+
+export interface BacklogStore {
+  /** @param kinds of work that there are */
+  read(kinds: readonly string[]): Promise<Backlog>;
+}
+
+/** Unpublished events are counted up to here: in an outage there may be very many. */
+const EVENTS_LOOKED_AT = 100_000;
+
+export function createBacklogStore(database: Database): BacklogStore {
+  return {
+    async read(kinds) {
+      // One after the other: a scrape takes one connection of the pool.
+      const turns = await readTurns(database);
+      const work = await readWork(kinds, database);
+      const events = await readEvents(database);
+      const runtimes = await database
+        .selectFrom('runtimes')
+        .select(({ fn }) => ['phase', fn.countAll<number>().as('count')])
+        .groupBy('phase')
+        .execute();
+      return { turns, work, events, runtimes };
+    },
+  };
+}
+
+/** By their work, which is gone once they have ended. What waits for an earlier reply of its conversation is not old. */
+async function readTurns(database: Database): Promise<Backlog['turns']> {
+  const { rows } = await sql<Backlog['turns'][number]>`
+    SELECT state, count(*), coalesce(max(age) FILTER (WHERE NOT behind), 0)::float8 AS "oldestAgeS"
+    FROM (
+      SELECT
+        CASE
+          WHEN t.status = 'running' THEN 'running'
+          WHEN r.phase = 'Suspended' AND r.reason = ${HELD} THEN 'held'
+          ELSE 'queued'
+        END AS state,
+        extract(epoch FROM now() - t.created_at) AS age,
+        EXISTS (
+          SELECT 1 FROM work earlier
+          WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key AND earlier.ordinal < w.ordinal
+        ) AS behind
+      FROM work w
+      JOIN turns t ON t.id = w.subject_id
+      LEFT JOIN runtimes r ON r.workspace_id = w.workspace_id
+      WHERE w.kind = ${TURN_WORK}
+    ) AS waiting
+    GROUP BY state`.execute(database);
+  return rows;
+}
+
+/** Only what is due: most rows wait for their time. */
+async function readWork(kinds: readonly string[], database: Database): Promise<Backlog['work']> {
+  const { rows } = await sql<Backlog['work'][number]>`
+    SELECT kind, count(*) FILTER (WHERE NOT leased) AS due, count(*) FILTER (WHERE leased) AS leased,
+      coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE NOT leased)), 0)::float8 AS "oldestDueAgeS"
+    FROM (
+      SELECT kind, run_at, coalesce(lease_expires_at > now(), false) AS leased
+      FROM work WHERE kind = ANY(${[...kinds]}) AND run_at <= now()
+    ) AS due
+    GROUP BY kind`.execute(database);
+  return rows;
+}
+
+async function readEvents(database: Database): Promise<Backlog['events']> {
+  const { rows } = await sql<Backlog['events']>`
+    SELECT count(*) AS unpublished,
+      coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestAgeS"
+    FROM (
+      SELECT created_at FROM workspace_events WHERE published_at IS NULL LIMIT ${EVENTS_LOOKED_AT}
+    ) AS waiting`.execute(database);
+  return rows[0] ?? { unpublished: 0, oldestAgeS: 0 };
+}

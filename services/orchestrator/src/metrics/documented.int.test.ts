@@ -1,0 +1,13 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { documentedMetrics, metricsIn } from '@uswarm/testkit';
+import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
+
+let uswarm: TestOrchestrator;
+beforeAll(async () => {
+  uswarm = await startTestOrchestrator();
+});
+afterAll(() => uswarm.close());
+
+it('docs/metrics.md has every metric of the orchestrator, and no other', () => {
+  expect(metricsIn(uswarm.metrics)).toEqual(documentedMetrics('orchestrator'));
+});

@@ -1,0 +1,30 @@
+import type { EventBus } from '@uswarm/event-bus';
+import { type Clock, readGauge, type Registry } from '@uswarm/service-kit';
+import type { Database } from '../database/database.js';
+import { loadTools } from '../features/core/catalog.js';
+import { createTurnMetrics, type TurnMetrics } from '../features/turns/turn-metrics.js';
+import { createWorkMetrics, type WorkMetrics } from '../work/work-metrics.js';
+import { WORK_KINDS } from '../work-kinds.js';
+import { registerBacklog } from './backlog-metrics.js';
+import { createBacklogStore } from './backlog.store.js';
+
+export interface OrchestratorMetricsDeps {
+  registry: Registry;
+  database: Database;
+  bus: Pick<EventBus, 'healthy'>;
+  clock: Clock;
+}
+
+/** What no feature counts by itself, and what several of them count. */
+export function createOrchestratorMetrics({ registry, database, bus, clock }: OrchestratorMetricsDeps): {
+  workMetrics: WorkMetrics;
+  turnMetrics: TurnMetrics;
+} {
+  const connected = '1 while both connections to Redis stand, else 0.';
+  readGauge(registry, 'uswarm_event_bus_up', connected, () => (bus.healthy() ? 1 : 0));
+  registerBacklog(registry, { store: createBacklogStore(database), kinds: WORK_KINDS });
+  return {
+    workMetrics: createWorkMetrics(registry, WORK_KINDS),
+    turnMetrics: createTurnMetrics(registry, { tools: loadTools().map(({ name }) => name), clock }),
+  };
+}

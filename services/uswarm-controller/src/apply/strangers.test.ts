@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { evictions, type ManagedFields } from './strangers.js';
+
+const US = 'uswarm-controller';
+const DESIRED: KubernetesObject = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 's' },
+  spec: {
+    type: 'ClusterIP',
+    selector: { app: 'x' },
+    ports: [{ port: 1 }],
+    template: { metadata: { labels: {} }, spec: { containers: [{ name: 'c' }] } },
+  },
+};
+const stored = (managedFields: ManagedFields[], spec: object = {}): KubernetesObject => ({
+  ...DESIRED,
+  metadata: { name: 's', managedFields } as KubernetesObject['metadata'],
+  spec: { ...(DESIRED['spec'] as object), ...spec },
+});
+const by = (manager: string, spec: object, fields: Partial<ManagedFields> = {}): ManagedFields => ({
+  manager,
+  operation: 'Update',
+  fieldsV1: { 'f:metadata': { 'f:labels': { 'f:theirs': {} } }, 'f:spec': spec },
+  ...fields,
+});
+const patch = (entries: ManagedFields[], spec?: object) => evictions(stored(entries, spec), DESIRED, US);
+
+describe('what is taken out of the spec', () => {
+  it('a field that others own and we do not set', () => {
+    const theirs = { 'f:externalIPs': { 'v:"192.0.2.1"': {} }, 'f:affinity': { '.': {}, 'f:clientIP': { 'f:s': {} } } };
+    const spec = { externalIPs: ['192.0.2.1'], affinity: { clientIP: { s: 1 } } };
+    expect(patch([by('kubectl', theirs)], spec)).toEqual([
+      { op: 'remove', path: '/spec/externalIPs' },
+      { op: 'remove', path: '/spec/affinity/clientIP/s' },
+    ]);
+  });
+
+  it('what others put into a list of ours: it is set as a whole, once', () => {
+    const port = { 'f:ports': { 'k:{"port":2}': { '.': {}, 'f:port': {} } } };
+    expect(patch([by('kubectl-edit', port), by('helm', port)])).toEqual([
+      { op: 'add', path: '/spec/ports', value: [{ port: 1 }] },
+    ]);
+    const variable = { 'k:{"name":"c"}': { 'f:env': { 'k:{"name":"X"}': {} } } };
+    expect(patch([by('kubectl', { 'f:template': { 'f:spec': { 'f:containers': variable } } })])).toEqual([
+      { op: 'add', path: '/spec/template/spec/containers', value: [{ name: 'c' }] },
+    ]);
+  });
+
+  it('a name with a slash in it, as JSON pointers want it', () => {
+    const theirs = { 'f:template': { 'f:metadata': { 'f:labels': { 'f:a/b~c': {} } } } };
+    const template = { metadata: { labels: { 'a/b~c': '1' } } };
+    expect(patch([by('kubectl', theirs)], { template })).toEqual([
+      { op: 'remove', path: '/spec/template/metadata/labels/a~1b~0c' },
+    ]);
+  });
+
+  it('is nothing that is ours too, that is not there, or that is a note on pods', () => {
+    const note = { 'f:template': { 'f:metadata': { 'f:annotations': { 'f:restartedAt': {} } } } };
+    const template = { metadata: { annotations: { restartedAt: 'now' } } };
+    expect(patch([by('kubectl', { 'f:type': {}, 'f:selector': {}, 'f:paused': {}, ...note })], { template })).toEqual(
+      [],
+    );
+  });
+
+  it('is nothing of what we own, of a subresource, or beside the spec', () => {
+    const paused = { 'f:paused': {} };
+    const entries = [
+      by(US, paused),
+      by('kubectl', paused, { subresource: 'scale' }),
+      by('kubectl', {}, { fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:a': {} } } } }),
+      { manager: 'old' },
+    ];
+    expect(patch(entries, { paused: true })).toEqual([]);
+    expect(patch([by('kubectl', paused)], { paused: true })).toHaveLength(1);
+  });
+});

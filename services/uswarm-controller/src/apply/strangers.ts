@@ -1,0 +1,55 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+
+/** An entry of `metadata.managedFields`. */
+export interface ManagedFields {
+  manager?: string;
+  operation?: string;
+  subresource?: string;
+  fieldsV1?: object;
+}
+
+export const managedFieldsOf = ({ metadata }: KubernetesObject): ManagedFields[] =>
+  (metadata as { managedFields?: ManagedFields[] }).managedFields ?? [];
+
+export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
+
+/** Annotations of pods are everybody's: somebody restarts a pod by one. */
+const FREE = ['spec', 'template', 'metadata', 'annotations'];
+
+/**
+ * JSON patch operations that take out of the spec what others put there, which an apply leaves alone:
+ * a field that we do not set goes, and a list that we set is set anew as a whole.
+ */
+export function evictions(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): PatchOperation[] {
+  const strangers = managedFieldsOf(stored).filter(
+    ({ manager, subresource = '' }) => manager !== fieldManager && subresource === '',
+  );
+  const paths = strangers.flatMap(({ fieldsV1 }) => {
+    const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
+    return spec === undefined ? [] : ownedPaths(spec, ['spec']);
+  });
+  const unique = new Map(paths.map((path) => [pointer(path), path]));
+  return [...unique].flatMap(([path, keys]): PatchOperation[] => {
+    const wanted = at(desired, keys);
+    if (Array.isArray(wanted)) return [{ op: 'add', path, value: wanted }];
+    const free = FREE.every((key, index) => keys[index] === key);
+    // What we set too, an apply by force has made ours.
+    return wanted !== undefined || free || at(stored, keys) === undefined ? [] : [{ op: 'remove', path }];
+  });
+}
+
+/** The ways to the lowest fields that are owned; they end at a list, whatever of it is owned. */
+function ownedPaths(fields: object, path: string[]): string[][] {
+  const below = Object.entries(fields).filter(([key]) => key !== '.');
+  if (below.length === 0 || !below.every(([key]) => key.startsWith('f:'))) return [path];
+  return below.flatMap(([key, owned]) => ownedPaths(owned as object, [...path, key.slice('f:'.length)]));
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let here = value;
+  for (const key of path) here = (here as Record<string, unknown> | undefined)?.[key];
+  return here;
+}
+
+const pointer = (path: readonly string[]): string =>
+  path.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

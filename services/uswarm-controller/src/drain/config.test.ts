@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from '@uswarm/service-kit';
+import { loadDrainConfig } from './config.js';
+
+const ENVIRONMENT = { DRAIN_FLAG: 'backend/uswarm-drain', RUNTIME_NAMESPACES: 'userswarms,team-a' };
+
+describe('the settings of a drain', () => {
+  it('name flag and namespaces; times have defaults', () => {
+    expect(loadDrainConfig(ENVIRONMENT)).toEqual({
+      DRAIN_FLAG: { namespace: 'backend', name: 'uswarm-drain' },
+      RUNTIME_NAMESPACES: ['userswarms', 'team-a'],
+      DRAIN_GRACE_S: 60,
+      DRAIN_TIMEOUT_S: 240,
+      DRAIN_KEEPS: '',
+    });
+  });
+
+  it.each([
+    ['DRAIN_FLAG', 'uswarm-drain'],
+    ['DRAIN_FLAG', 'a/b/c'],
+    ['RUNTIME_NAMESPACES', ''],
+    ['DRAIN_TIMEOUT_S', '0'],
+  ])('are refused with %s=%s', (name, value) => {
+    expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(ConfigError);
+    expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(name);
+  });
+});

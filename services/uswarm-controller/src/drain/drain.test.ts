@@ -1,0 +1,310 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KEEP_LABEL, type KubernetesObject } from '@uswarm/contract/userswarm';
+import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
+import { systemClock } from '@uswarm/service-kit';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { FINALIZER } from '../sync/finalizer.js';
+import { drain, type DrainDeps } from './drain.js';
+import { finish } from './finish.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const FLAGS = '/api/v1/namespaces/backend/configmaps';
+const NAMESPACES = '/api/v1/namespaces';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+const SERVICES = '/api/v1/namespaces/userswarms/services';
+const METACONTROLLER = 'metacontroller.io/compositecontroller-userswarm-controller';
+const flag = { namespace: 'backend', name: 'uswarm-drain' };
+
+let server: ScriptedApi;
+let credentials: Credentials;
+let said: string[];
+let stopping: AbortController;
+let workers: NodeJS.Timeout[];
+
+beforeEach(async () => {
+  server = await startScriptedApi();
+  credentials = await createCredentials(server.config);
+  said = [];
+  workers = [];
+  stopping = new AbortController();
+  raiseFlag();
+});
+afterEach(async () => {
+  for (const worker of workers) clearInterval(worker);
+  await credentials.close();
+  await server.close();
+});
+
+const raiseFlag = (ageS = 0): void => {
+  const creationTimestamp = new Date(Date.now() - ageS * 1_000).toISOString();
+  server.put(FLAGS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...flag, creationTimestamp } });
+};
+function addSwarm(name: string, metadata: object = {}): KubernetesObject {
+  return server.put(SWARMS, {
+    apiVersion: 'uswarm.dev/v1alpha1',
+    kind: 'UserSwarm',
+    metadata: { name, uid: `uid-${name}`, finalizers: [FINALIZER], ...metadata },
+    spec: { userId: 'u', placement: { runtimeNamespace: 'userswarms' } },
+  });
+}
+function addChild(collection: string, kind: string, owner: string): void {
+  const ownerReferences = [
+    { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', name: owner, uid: `uid-${owner}`, controller: true },
+  ];
+  const metadata = { name: `agent-runtime-${owner}`, namespace: 'userswarms', ownerReferences };
+  server.put(collection, { apiVersion: 'v1', kind, metadata });
+}
+const swarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
+const every = (work: () => void): void => void workers.push(setInterval(work, 5));
+
+/** As the controller does it: off comes the finalizer of whatever is being deleted. */
+const startController = (): void =>
+  every(() => {
+    for (const name of swarms()) {
+      const swarm = server.get(SWARMS, name)!;
+      if (swarm.metadata.deletionTimestamp === undefined) continue;
+      server.put(SWARMS, { ...swarm, metadata: { ...swarm.metadata, finalizers: [] } });
+    }
+  });
+/** Kubernetes' own part: what is deleted in the foreground goes once its dependents are gone. */
+const startGarbageCollector = (): void =>
+  every(() => {
+    for (const name of ['a', 'b', 'c']) {
+      const found = server.get(DEPLOYMENTS, `agent-runtime-${name}`);
+      if (found?.metadata.finalizers?.includes('foregroundDeletion')) server.remove(DEPLOYMENTS, found.metadata.name);
+    }
+  });
+
+const client = () => createKubeClient({ credentials, fieldManager: 'test' });
+const run = (options: Partial<DrainDeps> = {}): Promise<void> =>
+  drain(
+    {
+      client: client(),
+      flag,
+      runtimeNamespaces: ['userswarms'],
+      graceMs: 60_000,
+      timeoutMs: 60_000,
+      everyMs: 5,
+      settleMs: 30,
+      say: (line) => said.push(line),
+      clock: systemClock,
+      ...options,
+    },
+    stopping.signal,
+  );
+const writes = (): string[] => server.writes().map(({ method, path }) => `${method} ${path}`);
+
+describe('a drain', () => {
+  it('deletes every UserSwarm and leaves the rest to the controller', async () => {
+    startController();
+    addSwarm('a');
+    addSwarm('b', { labels: { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' } });
+    await run();
+    expect(swarms()).toEqual([]);
+    expect(writes().toSorted()).toEqual([`DELETE ${SWARMS}/a`, `DELETE ${SWARMS}/b`]);
+    expect(said[0]).toBe('2 UserSwarms to go.');
+    expect(said.at(-1)).toMatch(/^2 UserSwarms gone, with all that belonged to them, after \d+ s\.$/);
+  });
+
+  it('has nothing to do without UserSwarms, or without their definition', async () => {
+    await run();
+    server.script(({ path }, response) => {
+      if (path !== SWARMS) return undefined;
+      response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, reason: 'NotFound' }));
+      return true;
+    });
+    await run();
+    expect(writes()).toEqual([]);
+  });
+
+  it('leaves what is labelled to be kept, and says so', async () => {
+    startController();
+    addSwarm('a');
+    addSwarm('b', { labels: { [KEEP_LABEL]: 'true' } });
+    addSwarm('c', { labels: { [KEEP_LABEL]: 'false' } });
+    await run();
+    expect(swarms()).toEqual(['b']);
+    expect(server.get(SWARMS, 'b')?.metadata).toMatchObject({ finalizers: [FINALIZER] });
+    expect(said[0]).toBe('Kept, as labelled uswarm.dev/keep-on-uninstall=true: b');
+  });
+
+  it('takes one that comes while it waits for quiet', async () => {
+    startController();
+    addSwarm('a');
+    const running = run({ settleMs: 200 });
+    await eventually(() => swarms().length === 0);
+    addSwarm('b');
+    await running;
+    expect(swarms()).toEqual([]);
+  });
+
+  it('does the work of a controller that is down: children first, Deployments with their pods, then the finalizer', async () => {
+    startGarbageCollector();
+    for (const name of ['a', 'b']) {
+      addSwarm(name, name === 'b' ? { finalizers: [METACONTROLLER] } : {});
+      addChild(DEPLOYMENTS, 'Deployment', name);
+      addChild(SERVICES, 'Service', name);
+    }
+    addChild(SERVICES, 'Service', 'c');
+    await run({ graceMs: 20 });
+    expect(swarms()).toEqual([]);
+    // Of somebody else, though its name looks like ours.
+    expect(server.get(SERVICES, 'agent-runtime-c')).toBeDefined();
+    const ofA = writes().filter((write) => write.endsWith('a'));
+    expect(ofA).toEqual([
+      `DELETE ${SWARMS}/a`,
+      `DELETE ${SERVICES}/agent-runtime-a`,
+      `DELETE ${DEPLOYMENTS}/agent-runtime-a`,
+      `PATCH ${SWARMS}/a`,
+    ]);
+    const propagations = server.writes().map(({ path, body }) => [path, body['propagationPolicy']]);
+    expect(Object.fromEntries(propagations.filter(([path]) => String(path).includes('agent-runtime-a')))).toEqual({
+      [`${SERVICES}/agent-runtime-a`]: 'Background',
+      [`${DEPLOYMENTS}/agent-runtime-a`]: 'Foreground',
+    });
+    expect(said).toContainEqual(expect.stringMatching(/the controller or its webhook is down/));
+  });
+
+  it('leaves a controller alone that gets on, however long it takes', async () => {
+    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    const running = run({ graceMs: 250 });
+    for (const name of ['a', 'b', 'c']) {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      await eventually(() => server.get(SWARMS, name)?.metadata.deletionTimestamp !== undefined);
+      server.remove(SWARMS, name);
+    }
+    await running;
+    expect(writes().filter((write) => write.startsWith('PATCH'))).toEqual([]);
+  });
+
+  it('finds no children in a namespace that is gone, and with it the right to look', async () => {
+    addSwarm('a');
+    server.script(({ path }, response) => {
+      if (!path.startsWith(`${NAMESPACES}/userswarms`) && !path.startsWith(DEPLOYMENTS)) return undefined;
+      const status = path === `${NAMESPACES}/userswarms` ? 404 : 403;
+      response.writeHead(status).end(JSON.stringify({ kind: 'Status', code: status }));
+      return true;
+    });
+    await run({ graceMs: 0 });
+    expect(swarms()).toEqual([]);
+  });
+
+  it('goes on where one stopped that was killed half-way', async () => {
+    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    const first = run();
+    await eventually(() => server.writes().length === 3);
+    stopping.abort(new Error('killed'));
+    await expect(first).rejects.toThrow();
+    server.remove(SWARMS, 'b');
+    stopping = new AbortController();
+    startController();
+    await run();
+    expect(swarms()).toEqual([]);
+    // What was deleted is not deleted again.
+    expect(writes().filter((write) => write.startsWith('DELETE'))).toHaveLength(3);
+  });
+
+  it('goes on after faults of the API server, and says each once', async () => {
+    startController();
+    addSwarm('a');
+    let faults = 4;
+    server.script(({ method, path }, response) => {
+      if (method !== 'GET' || path !== SWARMS || faults === 0) return undefined;
+      faults -= 1;
+      response.writeHead(500).end(JSON.stringify({ kind: 'Status', code: 500, message: 'etcd is away' }));
+      return true;
+    });
+    await run();
+    expect(swarms()).toEqual([]);
+    expect(said.filter((line) => line.includes('etcd is away'))).toHaveLength(1);
+  });
+});
+
+describe('a drain whose time is up', () => {
+  it('takes our finalizers off all the same, and says what is left behind', async () => {
+    addSwarm('a');
+    addChild(DEPLOYMENTS, 'Deployment', 'a');
+    await run({ graceMs: 0, timeoutMs: 50 });
+    expect(swarms()).toEqual([]);
+    expect(said).toContainEqual(expect.stringContaining('leaves behind'));
+    expect(said).toContainEqual(expect.stringContaining('Deployment userswarms/agent-runtime-a'));
+  });
+
+  it('leaves the finalizers of others, and says whose they are', async () => {
+    addSwarm('a', { finalizers: [FINALIZER, 'example.com/backup'] });
+    await run({ timeoutMs: 50 });
+    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual(['example.com/backup']);
+    expect(said).toContainEqual('  a stays until others take off their finalizers: example.com/backup');
+  });
+
+  it('fails if one cannot be deleted at all', async () => {
+    addSwarm('a');
+    server.script(({ method }, response) => {
+      if (method !== 'DELETE') return undefined;
+      response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' }));
+      return true;
+    });
+    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
+  });
+
+  it('has used up its time when it begins again late, but for what it takes to try', async () => {
+    raiseFlag(3_600);
+    startController();
+    addSwarm('a');
+    await run({ timeoutMs: 3_000_000 });
+    expect(said).not.toContainEqual(expect.stringContaining('Time is up'));
+    expect(swarms()).toEqual([]);
+  });
+});
+
+it('without the flag of helm uninstall nothing is deleted', async () => {
+  server.remove(FLAGS, flag.name);
+  addSwarm('a');
+  await expect(run()).rejects.toThrow(/there is no ConfigMap backend\/uswarm-drain/);
+  expect(writes()).toEqual([]);
+});
+
+it('that is lowered stops it, as somebody keeps uswarm after all', async () => {
+  for (const name of ['a', 'b']) addSwarm(name);
+  const running = run();
+  await eventually(() => server.writes().length === 2);
+  server.remove(FLAGS, flag.name);
+  await expect(running).rejects.toThrow(/there is no ConfigMap/);
+  addSwarm('c');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(server.get(SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
+});
+
+describe('the end of a removal', () => {
+  const end = (): Promise<void> =>
+    finish({ client: client(), timeoutMs: 1_000, everyMs: 5, say: (line) => said.push(line) }, stopping.signal);
+
+  it('lets go of what is kept, and removes what came last', async () => {
+    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });
+    addSwarm('b');
+    await end();
+    expect(swarms()).toEqual(['a']);
+    const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
+    expect([finalizers, deletionTimestamp]).toEqual([['example.com/backup'], undefined]);
+    expect(said).toEqual(['a: kept', 'No UserSwarm has a finalizer of uswarm any more.']);
+  });
+
+  it('writes nothing where nothing is left', async () => {
+    addSwarm('a', { finalizers: [], labels: { [KEEP_LABEL]: 'true' } });
+    await end();
+    expect(writes()).toEqual([]);
+  });
+
+  it('fails if a finalizer cannot be taken off', async () => {
+    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    server.script(({ method }, response) => {
+      if (method !== 'PATCH') return undefined;
+      response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' }));
+      return true;
+    });
+    await expect(
+      finish({ client: client(), timeoutMs: 30, everyMs: 5, say: () => {} }, stopping.signal),
+    ).rejects.toThrow(/^not finished: not allowed/);
+  });
+});

@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KEEP_LABEL, type KubernetesObject, USERSWARMS } from '@uswarm/contract/userswarm';
+import { isNotFound, type ObjectName } from '@uswarm/kube-client';
+import { type Clock, retry } from '@uswarm/service-kit';
+import { CONFIG_MAPS } from '../resources.js';
+import { type ChildrenByOwner, deleteChildren, findChildren, namesOf } from './children.js';
+import {
+  deleteSeen,
+  type DrainClient,
+  foreignFinalizers,
+  forEach,
+  hasOurFinalizer,
+  isKept,
+  isTerminating,
+  listSwarms,
+  releaseSwarm,
+} from './swarms.js';
+
+export interface DrainDeps {
+  client: DrainClient;
+  /** The ConfigMap that keeps orchestrators from making UserSwarms again; without it there is no drain. */
+  flag: ObjectName;
+  runtimeNamespaces: readonly string[];
+  /** Milliseconds in which nothing went, until we do the controller's work. */
+  graceMs: number;
+  /** Milliseconds, from when the flag was raised, until finalizers are taken off whatever is left. */
+  timeoutMs: number;
+  /** Milliseconds between two looks, and for which nothing may come back before it is over. */
+  everyMs?: number;
+  settleMs?: number;
+  /** One line for whoever reads the log. */
+  say: (line: string) => void;
+  clock: Clock;
+  /** Milliseconds that pass, whatever is done to the clock. */
+  elapsed?: () => number;
+}
+
+/** It cannot be done; the message says why. */
+export class DrainError extends Error {
+  override name = 'DrainError';
+}
+
+const EVERY_MS = 1_000;
+/** An orchestrator that asked for the flag just before it was raised may still be about to write. */
+const SETTLE_MS = 3_000;
+/** A drain that was killed and begins again late has at least so much time, in ms. */
+const LEAST_MS = 30_000;
+const RETRY = { initialMs: 500, maxMs: 5_000, deadlineMs: LEAST_MS };
+
+/** What a look at the cluster found. */
+interface Look {
+  going: KubernetesObject[];
+  kept: KubernetesObject[];
+}
+
+/**
+ * Deletes every UserSwarm that nobody wants kept, and waits until they are gone. Each look begins with what
+ * is there, so one that was killed goes on where it was. It stops when the flag is lowered: somebody keeps uswarm.
+ *
+ * @throws DrainError without the flag, or with UserSwarms left that could not be deleted
+ */
+export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void> {
+  const { client, graceMs, say, everyMs = EVERY_MS, settleMs = SETTLE_MS, elapsed = () => performance.now() } = deps;
+  const start = elapsed();
+  const deadline = start + (await timeLeft(deps, signal));
+  const progress = createProgress(say);
+  let emptySince: number | undefined;
+  let lastGone = start;
+  let failure: string | undefined;
+  let helping = false;
+  for (;;) {
+    try {
+      await getFlag(deps, signal);
+      const { going, kept } = await look(client, signal);
+      if (progress.seen(going, kept)) lastGone = elapsed();
+      emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
+      if (emptySince !== undefined && elapsed() - emptySince >= settleMs) break;
+      if (elapsed() >= deadline) return await giveUp(deps, going, signal);
+      if (!helping && going.length > 0 && elapsed() - lastGone >= graceMs) {
+        helping = true;
+        say(
+          `Nothing went for ${seconds(graceMs)}: the controller or its webhook is down. Their work is done from here.`,
+        );
+      }
+      await deleteSwarms(client, going, signal);
+      if (helping) await helpOut(deps, going, signal);
+      failure = undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof DrainError) throw error;
+      const { message } = error as Error;
+      if (message !== failure) say(`It goes on after a failure: ${message}`);
+      failure = message;
+      if (elapsed() >= deadline) throw new DrainError(`time is up: ${message}`, { cause: error });
+    }
+    await sleep(everyMs, undefined, { signal });
+  }
+  say(`${counted(progress.gone())} gone, with all that belonged to them, after ${seconds(elapsed() - start)}.`);
+}
+
+async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
+  const swarms = await listSwarms(client, signal);
+  return { going: swarms.filter((swarm) => !isKept(swarm)), kept: swarms.filter(isKept) };
+}
+
+/** Milliseconds. The flag is made anew for each removal, so its age is that of the whole drain. */
+async function timeLeft(deps: DrainDeps, signal: AbortSignal): Promise<number> {
+  const { timeoutMs, clock } = deps;
+  const retryable = (error: unknown): boolean => !(error instanceof DrainError);
+  const { metadata } = await retry(() => getFlag(deps, signal), { ...RETRY, signal, retryable });
+  const age = clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
+  return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - Math.max(0, age || 0));
+}
+
+async function getFlag({ client, flag }: DrainDeps, signal: AbortSignal): Promise<KubernetesObject> {
+  try {
+    return await client.get(CONFIG_MAPS, flag, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const place = `${flag.namespace}/${flag.name}`;
+    throw new DrainError(
+      `there is no ConfigMap ${place}: helm uninstall makes it, and this runs only while it is there`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+const deleteSwarms = (client: DrainClient, going: readonly KubernetesObject[], signal: AbortSignal): Promise<void> =>
+  forEach(
+    going.filter((swarm) => !isTerminating(swarm)),
+    (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal),
+  );
+
+/** What the controller would do: the children first, then the finalizer. */
+async function helpOut(
+  { client, runtimeNamespaces }: DrainDeps,
+  going: readonly KubernetesObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const held = going.filter((swarm) => isTerminating(swarm) && hasOurFinalizer(swarm));
+  const children: ChildrenByOwner =
+    held.length === 0 ? new Map() : await findChildren(client, runtimeNamespaces, signal);
+  const childrenOf = (swarm: KubernetesObject) => children.get(swarm.metadata.uid ?? '') ?? [];
+  await deleteChildren(client, held.flatMap(childrenOf), signal);
+  const bare = held.filter((swarm) => childrenOf(swarm).length === 0);
+  await forEach(bare, (swarm) => releaseSwarm(client, swarm, signal));
+}
+
+/** Time is up: no finalizer of ours stays, and Kubernetes goes on with children that are on their way out. */
+async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal: AbortSignal): Promise<void> {
+  const { client, runtimeNamespaces, say } = deps;
+  const left = await findChildren(client, runtimeNamespaces, signal).catch((): ChildrenByOwner => new Map());
+  say(`Time is up with ${counted(seen.length)} left; their finalizers are taken off.`);
+  for (const { metadata } of seen) {
+    const children = left.get(metadata.uid ?? '') ?? [];
+    if (children.length > 0)
+      say(`  ${metadata.name} leaves behind, until Kubernetes has deleted it: ${namesOf(children)}`);
+  }
+  await deleteSwarms(client, seen, signal);
+  await forEach(seen, (swarm) => releaseSwarm(client, swarm, signal));
+  const { going } = await look(client, signal);
+  for (const swarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
+    say(
+      `  ${swarm.metadata.name} stays until others take off their finalizers: ${foreignFinalizers(swarm).join(', ')}`,
+    );
+  }
+  const stuck = going.filter((swarm) => !isTerminating(swarm) || hasOurFinalizer(swarm));
+  if (stuck.length > 0) {
+    throw new DrainError(`these could not be removed: ${stuck.map(({ metadata }) => metadata.name).join(', ')}`);
+  }
+}
+
+/** Tells how it goes, without a line for each look. */
+function createProgress(say: (line: string) => void) {
+  const known = new Set<string>();
+  let gone = 0;
+  let told: string | undefined;
+  return {
+    gone: () => gone,
+    /** @returns whether any has gone since the last look. */
+    seen(going: readonly KubernetesObject[], kept: readonly KubernetesObject[]): boolean {
+      for (const { metadata } of going) known.add(metadata.uid ?? metadata.name);
+      const before = gone;
+      gone = known.size - going.length;
+      if (told === undefined && kept.length > 0) {
+        say(`Kept, as labelled ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
+      }
+      const line = `${counted(going.length)} to go.`;
+      if (line !== told && going.length > 0) say(line);
+      told = line;
+      return gone > before;
+    },
+  };
+}
+
+const counted = (count: number): string => (count === 1 ? '1 UserSwarm' : `${count} UserSwarms`);
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { USERSWARMS } from '@uswarm/contract/userswarm';
+import { DrainError } from './drain.js';
+import {
+  deleteSeen,
+  type DrainClient,
+  foreignFinalizers,
+  forEach,
+  hasOurFinalizer,
+  isKept,
+  isTerminating,
+  listSwarms,
+  releaseSwarm,
+} from './swarms.js';
+
+export interface FinishDeps {
+  client: DrainClient;
+  timeoutMs: number;
+  everyMs?: number;
+  say: (line: string) => void;
+  elapsed?: () => number;
+}
+
+const EVERY_MS = 500;
+
+/**
+ * After everything else is gone, the controller too: takes our finalizer off the UserSwarms that are kept, so
+ * that they can be deleted without us, and removes one that came at the last moment.
+ *
+ * @throws DrainError if something of ours is left
+ */
+export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<void> {
+  const { client, timeoutMs, say, everyMs = EVERY_MS, elapsed = () => performance.now() } = deps;
+  const deadline = elapsed() + timeoutMs;
+  for (;;) {
+    let left: string;
+    try {
+      const swarms = await listSwarms(client, signal);
+      const late = swarms.filter((swarm) => !isKept(swarm) && !isTerminating(swarm));
+      const held = swarms.filter(hasOurFinalizer);
+      if (late.length === 0 && held.length === 0) {
+        for (const swarm of swarms) {
+          const others = foreignFinalizers(swarm);
+          const why = isKept(swarm) ? 'kept' : `stays until others take off their finalizers: ${others.join(', ')}`;
+          say(`${swarm.metadata.name}: ${why}`);
+        }
+        say('No UserSwarm has a finalizer of uswarm any more.');
+        return;
+      }
+      left = [...late, ...held].map(({ metadata }) => metadata.name).join(', ');
+      await forEach(late, (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal));
+      await forEach(held, (swarm) => releaseSwarm(client, swarm, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      left = (error as Error).message;
+    }
+    if (elapsed() >= deadline) throw new DrainError(`not finished: ${left}`);
+    await sleep(everyMs, undefined, { signal });
+  }
+}

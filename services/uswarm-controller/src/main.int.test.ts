@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { eventually } from '../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
+const NAME = 'uswarm-controller';
+
+let api: ScriptedApi;
+let folder: string;
+let replicas: ChildProcess[];
+beforeEach(async () => {
+  api = await startScriptedApi();
+  folder = await mkdtemp(join(tmpdir(), 'uswarm-controller-'));
+  await writeFile(join(folder, 'kubeconfig'), api.config.exportConfig());
+  replicas = [];
+});
+afterEach(async () => {
+  for (const replica of replicas) replica.kill('SIGKILL');
+  await api.close();
+  await rm(folder, { recursive: true });
+});
+
+function start(name: string): ChildProcess {
+  const replica = spawn(process.execPath, [MAIN], {
+    env: {
+      KUBECONFIG: join(folder, 'kubeconfig'),
+      SYNC_URL: 'http://127.0.0.1:1/sync',
+      SYNC_TOKEN: 'token-'.repeat(8),
+      RUNTIME_NAMESPACES: 'userswarms',
+      LEASE_NAMESPACE: 'backend',
+      LEASE_NAME: NAME,
+      POD_NAME: name,
+      OPS_PORT: '0',
+    },
+    stdio: 'ignore',
+  });
+  replicas.push(replica);
+  return replica;
+}
+
+/** Who held the lease, one after another; '' where it was given back. */
+const holders = (): string[] =>
+  api.requests
+    .filter(({ method, path }) => method !== 'GET' && path.startsWith(LEASES))
+    .map(({ body }) => (body['spec'] as { holderIdentity: string }).holderIdentity)
+    .filter((holder, index, all) => holder !== all[index - 1]);
+
+it('a replica that is told to stop hands over: nobody waits for its lease to run out', async () => {
+  const first = start('first');
+  await eventually(() => holders().length === 1);
+  // Only who does not hold the lease has to read it.
+  const reads = (): number =>
+    api.requests.filter(({ method, path }) => method === 'GET' && path === `${LEASES}/${NAME}`).length;
+  const before = reads();
+  const second = start('second');
+  await eventually(() => reads() > before);
+  const exit = once(first, 'exit');
+  first.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  await eventually(() => holders().at(-1) === 'second');
+  expect(holders()).toEqual(['first', '', 'second']);
+  expect(second.exitCode).toBeNull();
+});

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { createMetrics, silentLogger } from '@uswarm/service-kit';
+import { documentedMetrics, metricsIn } from '@uswarm/testkit';
+import { startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { createController } from './controller.js';
+
+it('docs/metrics.md has every metric of the controller, and no other', async () => {
+  const api = await startScriptedApi();
+  const registry = createMetrics('uswarm-controller');
+  const controller = await createController({
+    kubeConfig: api.config,
+    hook: { url: 'http://127.0.0.1:1/sync' },
+    runtimeNamespaces: ['userswarms'],
+    identity: 'pod-1',
+    logger: silentLogger,
+    registry,
+  });
+  await controller.stop();
+  await api.close();
+  expect(metricsIn(registry)).toEqual(documentedMetrics('uswarm-controller'));
+});

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type KubernetesObject, ROLLOUT, USERSWARMS } from '@uswarm/contract/userswarm';
+import { createStore, KubeError, type Store } from '@uswarm/kube-client';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import type { RecordedEvent } from '../events/event-recorder.js';
+import { createRolloutCoordinator, type RolloutCoordinator } from './coordinator.js';
+
+const NOW = new Date('2030-01-01T01:00:00Z');
+const LIMITS = { maxConcurrent: 2, deadlineS: 7_200, maxFailures: 1 };
+
+/** One that waits for `r2`, and is idle. */
+const waiting = (name: string, annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' }): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name, uid: `uid-${name}`, resourceVersion: '10', annotations },
+  spec: {},
+  status: {
+    phase: 'Ready',
+    revision: 'r1',
+    pendingRevision: 'r2',
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' },
+      { type: 'UpToDate', status: 'False', reason: 'x', message: '', lastTransitionTime: '2030-01-01T00:30:00Z' },
+    ],
+  },
+});
+const failed = (name: string): KubernetesObject => {
+  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: '2030-01-01T00:40:00Z' });
+  const condition = (type: string, status: string, reason: string) => ({
+    type,
+    status,
+    reason,
+    message: '',
+    lastTransitionTime: '2030-01-01T00:41:00Z',
+  });
+  const conditions = [condition('Ready', 'False', 'ImagePullBackOff'), condition('UpToDate', 'True', 'UpToDate')];
+  return { ...swarm, status: { phase: 'Progressing', revision: 'r2', conditions } };
+};
+
+describe('the coordinator', () => {
+  let parents: Store;
+  let patches: { name: string; patch: unknown }[];
+  let events: string[];
+  let granted: boolean[];
+  let refusal: KubeError | undefined;
+  let stopping: AbortController;
+  let running: Promise<void>;
+  let coordinator: RolloutCoordinator;
+
+  beforeEach(() => {
+    [parents, patches, events, granted, refusal] = [createStore(), [], [], [], undefined];
+    stopping = new AbortController();
+    running = Promise.resolve();
+  });
+  afterEach(async () => {
+    stopping.abort();
+    await running;
+  });
+
+  const newer = ({ metadata, ...rest }: KubernetesObject, annotations: Record<string, string | null>) => {
+    const merged = Object.entries({ ...metadata.annotations, ...annotations });
+    const resourceVersion = String(Number(metadata.resourceVersion) + 1);
+    const kept = Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null));
+    return { ...rest, metadata: { ...metadata, resourceVersion, annotations: kept } } as KubernetesObject;
+  };
+  const start = (): void => {
+    coordinator = createRolloutCoordinator({
+      client: {
+        get: async (_resource, { name }) => newer(parents.get(name)!, {}),
+        mergePatch: async (_resource, { name }, patch) => {
+          patches.push({ name, patch });
+          const refused = refusal;
+          refusal = undefined;
+          if (refused !== undefined) throw refused;
+          const { annotations } = (patch as { metadata: { annotations: Record<string, string | null> } }).metadata;
+          return newer(parents.get(name)!, annotations);
+        },
+      },
+      resource: USERSWARMS,
+      parents,
+      limits: LIMITS,
+      periodMs: 60_000,
+      settleMs: 1,
+      record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
+      onGrant: (forced) => void granted.push(forced),
+      clock: { now: () => NOW },
+      logger: silentLogger,
+    });
+    running = coordinator.run(stopping.signal);
+  };
+  const names = (): string[] => patches.map(({ name }) => name);
+  const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+
+  it('writes a go-ahead onto the very UserSwarm that it looked at, and tells of it', async () => {
+    parents.put(waiting('a'));
+    start();
+    await eventually(() => granted.length === 1);
+    const annotations = {
+      [ROLLOUT.revision]: 'r2',
+      [ROLLOUT.time]: '2030-01-01T01:00:00.000Z',
+      [ROLLOUT.forced]: null,
+    };
+    expect(patches).toEqual([{ name: 'a', patch: { metadata: { uid: 'uid-a', resourceVersion: '10', annotations } } }]);
+    expect([events, granted]).toEqual([['Normal RolloutGranted a'], [false]]);
+    expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
+  });
+
+  it('gives no more than may, and nothing more until something changes', async () => {
+    for (const name of ['a', 'b', 'c']) parents.put(waiting(name));
+    start();
+    await eventually(() => granted.length === 2);
+    await rest();
+    expect(names()).toEqual(['a', 'b']);
+    const done = newer(parents.get('a')!, {});
+    parents.put({
+      ...done,
+      status: {
+        phase: 'Ready',
+        revision: 'r2',
+        conditions: (waiting('a')['status'] as { conditions: object[] }).conditions.slice(0, 1),
+      },
+    });
+    coordinator.changed();
+    await eventually(() => granted.length === 3);
+    expect(names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('looks again where somebody wrote the UserSwarm meanwhile', async () => {
+    refusal = new KubeError(409, { reason: 'Conflict' });
+    parents.put(waiting('a'));
+    start();
+    await eventually(() => granted.length === 1);
+    expect(names()).toEqual(['a', 'a']);
+    expect(patches[1]).toMatchObject({ patch: { metadata: { resourceVersion: '11' } } });
+  });
+
+  it('goes on where another leader stopped: what that one gave counts', async () => {
+    for (const name of ['a', 'b']) parents.put(waiting(name, { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2' }));
+    parents.put(waiting('c'));
+    start();
+    await rest();
+    expect(patches).toEqual([]);
+    expect(coordinator.state()).toMatchObject({ pending: 3, inFlight: 2 });
+  });
+
+  it('says once that it halted, and writes nothing', async () => {
+    parents.put(failed('a'));
+    parents.put(waiting('b'));
+    start();
+    await eventually(() => events.length > 0);
+    for (let times = 0; times < 3; times += 1) {
+      coordinator.changed();
+      await rest();
+    }
+    expect([patches, events]).toEqual([[], ['Warning RolloutHalted a']]);
+    expect(coordinator.state()).toEqual({ pending: 1, inFlight: 0, failed: 1, halted: true });
+  });
+
+  it('takes back what is not used', async () => {
+    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: 'x' }));
+    start();
+    await eventually(() => patches.length === 1);
+    expect(patches[0]).toMatchObject({ patch: { metadata: { annotations: { [ROLLOUT.revision]: null } } } });
+    await rest();
+    expect([patches.length, granted]).toEqual([1, []]);
+  });
+
+  it('shows nothing once it no longer leads', async () => {
+    parents.put(waiting('a'));
+    start();
+    await eventually(() => granted.length === 1);
+    stopping.abort();
+    await running;
+    expect(coordinator.state()).toEqual({ pending: 0, inFlight: 0, failed: 0, halted: false });
+  });
+});

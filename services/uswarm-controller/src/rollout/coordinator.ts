@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type KubernetesObject, ROLLOUT } from '@uswarm/contract/userswarm';
+import { isConflict, isNotFound, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { RecordedEvent } from '../events/event-recorder.js';
+import { type Grant, planRollout, type RolloutLimits, type RolloutPlan } from './plan.js';
+
+export type RolloutState = Pick<RolloutPlan, 'pending' | 'inFlight'> & { failed: number; halted: boolean };
+
+export interface RolloutCoordinator {
+  /** A UserSwarm changed: there may be something to do. */
+  changed(): void;
+  /** Hands out go-aheads until aborted. */
+  run(signal: AbortSignal): Promise<void>;
+  /** As of the last look; all zero while it does not run. */
+  state(): RolloutState;
+}
+
+export interface RolloutDeps {
+  client: Pick<KubeClient, 'get' | 'mergePatch'>;
+  resource: Resource;
+  parents: Pick<Store, 'list' | 'written' | 'deleted'>;
+  limits: RolloutLimits;
+  /** Milliseconds after which it looks again without any change: deadlines pass by themselves. */
+  periodMs: number;
+  /** Milliseconds in which several changes count as one. */
+  settleMs?: number;
+  record: (parent: KubernetesObject, event: RecordedEvent) => void;
+  onGrant: (forced: boolean) => void;
+  clock: Clock;
+  logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+const SETTLE_MS = 100;
+const REST: RolloutState = { pending: 0, inFlight: 0, failed: 0, halted: false };
+
+/** Gives go-aheads to runtimes that wait for a new pod, a few at a time, and stops where they go wrong. */
+export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator {
+  const { parents, limits, clock, logger, periodMs, settleMs = SETTLE_MS } = deps;
+  let state = REST;
+  let dirty = false;
+  let wake: () => void = () => {};
+  /** Those whose end was told. */
+  let halted = new Set<string>();
+
+  const changed = (): void => {
+    dirty = true;
+    wake();
+  };
+  const pause = async (signal: AbortSignal): Promise<void> => {
+    if (!dirty) {
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      await sleep(periodMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => {});
+      wake = () => {};
+    }
+    await sleep(settleMs, undefined, { signal }).catch(() => {});
+  };
+  const tellHalts = (plan: RolloutPlan): void => {
+    const fresh = plan.halted.filter((revision) => !halted.has(revision));
+    halted = new Set(plan.halted);
+    for (const revision of fresh) {
+      const failed = plan.failed.get(revision) ?? [];
+      logger.warn({ revision, failed: failed.length }, 'a roll-out is halted: too many failed in a row');
+      const message = `No more runtimes get revision ${revision}: ${limits.maxFailures} in a row did not become Ready with it.`;
+      for (const parent of failed) deps.record(parent, { type: 'Warning', reason: 'RolloutHalted', message });
+    }
+  };
+  const step = async (signal: AbortSignal): Promise<void> => {
+    dirty = false;
+    const plan = planRollout(parents.list(), limits, clock.now());
+    const failed = [...plan.failed.values()].reduce((sum, { length }) => sum + length, 0);
+    state = { pending: plan.pending, inFlight: plan.inFlight, failed, halted: plan.halted.length > 0 };
+    tellHalts(plan);
+    for (const parent of plan.unused) await write(deps, parent, NO_GRANT, signal);
+    for (const grant of plan.grants) await give(deps, grant, signal);
+    // What we write no watch tells us of.
+    dirty ||= plan.unused.length + plan.grants.length > 0;
+  };
+  return {
+    changed,
+    state: () => state,
+    async run(signal) {
+      while (!signal.aborted) {
+        await step(signal).catch((error: unknown) => {
+          if (!signal.aborted) logger.warn({ err: error }, 'a go-ahead could not be given; it is tried again');
+        });
+        await pause(signal);
+      }
+      state = REST;
+      halted = new Set();
+    },
+  };
+}
+
+const NO_GRANT = { [ROLLOUT.revision]: null, [ROLLOUT.time]: null, [ROLLOUT.forced]: null };
+
+async function give(deps: RolloutDeps, { parent, revision, forced }: Grant, signal: AbortSignal): Promise<void> {
+  const annotations = {
+    [ROLLOUT.revision]: revision,
+    [ROLLOUT.time]: deps.clock.now().toISOString(),
+    [ROLLOUT.forced]: forced ? 'true' : null,
+  };
+  if (!(await write(deps, parent, annotations, signal))) return;
+  deps.onGrant(forced);
+  const why = forced ? 'it waited longer than it may' : 'it is idle';
+  const message = `Gets revision ${revision} of the platform: ${why}.`;
+  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'a go-ahead was given');
+  deps.record(parent, { type: 'Normal', reason: 'RolloutGranted', message });
+}
+
+/** Only onto the very UserSwarm that was looked at. @returns false where somebody wrote it meanwhile: the next look sees that */
+async function write(
+  { client, resource, parents }: RolloutDeps,
+  parent: KubernetesObject,
+  annotations: Record<string, string | null>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { uid, resourceVersion } = parent.metadata;
+  try {
+    const patch = { metadata: { uid, resourceVersion, annotations } };
+    parents.written(await client.mergePatch(resource, parent.metadata, patch, signal));
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) parents.deleted(parent);
+    else if (isConflict(error)) parents.written(await client.get(resource, parent.metadata, signal));
+    else throw error;
+    return false;
+  }
+}

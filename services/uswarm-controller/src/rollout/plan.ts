@@ -1,0 +1,75 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { type Member, memberOf } from './standing.js';
+
+export interface RolloutLimits {
+  /** So many runtimes at once are not Ready because of a roll-out. */
+  maxConcurrent: number;
+  /** Seconds after which a runtime that waits is replaced whatever it does. */
+  deadlineS: number;
+  /** So many in a row that do not become Ready end the roll-out of a revision. */
+  maxFailures: number;
+}
+
+export interface Grant {
+  parent: KubernetesObject;
+  revision: string;
+  forced: boolean;
+}
+
+export interface RolloutPlan {
+  grants: Grant[];
+  /** Go-aheads that are taken back: somebody else may use them. */
+  unused: KubernetesObject[];
+  /** UserSwarms whose pod is of an older revision. */
+  pending: number;
+  inFlight: number;
+  /** Had the go-ahead and did not become Ready since, by the revision. */
+  failed: Map<string, KubernetesObject[]>;
+  /** Revisions that nobody gets a go-ahead for any more. */
+  halted: string[];
+}
+
+/**
+ * Who gets the go-ahead now. All that it depends on is stored in the UserSwarms, so that any leader
+ * goes on where another one stopped. docs/adr/0014-runtimes-change-when-idle.md
+ */
+export function planRollout(parents: readonly KubernetesObject[], limits: RolloutLimits, now: Date): RolloutPlan {
+  const members = parents.map(memberOf).filter(({ standing }) => standing !== 'none');
+  const standing = (wanted: Member['standing']): Member[] => members.filter((member) => member.standing === wanted);
+  const inFlight = standing('inFlight');
+  const failed = Map.groupBy(standing('failed'), ({ granted }) => granted ?? '');
+  const halted = [...failed.keys()].filter((revision) => isHalted(members, revision, limits.maxFailures));
+  const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
+
+  // Whoever has the go-ahead has its place already.
+  const pressed = inFlight.filter((member) => member.pending === member.granted && !member.forced && isLate(member));
+  const waiting = standing('waiting')
+    .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
+    .toSorted(bySince)
+    .slice(0, Math.max(0, limits.maxConcurrent - inFlight.length));
+  const grants = [...pressed, ...waiting].map((member) => ({
+    parent: member.parent,
+    revision: member.pending ?? '',
+    forced: isLate(member),
+  }));
+  return {
+    grants,
+    unused: standing('unused').map(({ parent }) => parent),
+    pending: members.filter(({ pending }) => pending !== undefined).length,
+    inFlight: inFlight.length + waiting.length,
+    failed: new Map([...failed].map(([revision, all]) => [revision, all.map(({ parent }) => parent)])),
+    halted,
+  };
+}
+
+const bySince = (left: Member, right: Member): number =>
+  left.since - right.since || left.parent.metadata.name.localeCompare(right.parent.metadata.name);
+
+/** Whether the newest go-aheads that are decided all went wrong, and there are enough of them. */
+function isHalted(members: readonly Member[], revision: string, maxFailures: number): boolean {
+  const decided = members
+    .filter(({ granted, standing }) => granted === revision && (standing === 'failed' || standing === 'succeeded'))
+    .toSorted((left, right) => right.grantedAt.localeCompare(left.grantedAt));
+  const row = decided.slice(0, maxFailures);
+  return row.length === maxFailures && row.every(({ standing }) => standing === 'failed');
+}

@@ -1,0 +1,171 @@
+import { createServer, type RequestListener } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { childName, type KubernetesObject, ROLLOUT, type UserSwarm, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { createWebhookApp } from '@uswarm/webhook';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { SYNC_TOKEN, webhookConfig } from '../../../uswarm-webhook/test/loaded-config.js';
+import { type Controller, createController } from '../controller.js';
+import type { ControllerOptions } from '../options.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+const NAMES = ['workspace-a', 'workspace-b', 'workspace-c'];
+const NEXT = { SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:2' };
+
+interface Runtime extends KubernetesObject {
+  spec: { replicas: number; template: { spec: { containers: [{ image: string }] } } };
+}
+
+describe('another release, with the controller and the webhook', () => {
+  let api: ScriptedApi;
+  let webhook: RunningServer;
+  let app: RequestListener;
+  let controller: Controller;
+  let registry: Registry;
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    await release({});
+    webhook = await listen(
+      createServer((request, response) => app(request, response)),
+      { host: '127.0.0.1', port: 0 },
+    );
+    registry = new Registry();
+  });
+  afterEach(async () => {
+    await controller.stop();
+    await webhook.close(10);
+    await api.close();
+  });
+
+  /** The webhook is another one from now on; at the next resync everybody has asked it. */
+  async function release(environment: Record<string, string>): Promise<void> {
+    const config = await webhookConfig({ ROLLOUT_GATE: 'on', ...environment });
+    app = createWebhookApp({ ...config, logger: silentLogger });
+  }
+  const start = async (overrides: Partial<ControllerOptions> = {}): Promise<void> => {
+    controller = await createController({
+      kubeConfig: api.config,
+      hook: { url: `${webhook.url}/sync`, token: SYNC_TOKEN, timeoutMs: 5_000 },
+      runtimeNamespaces: ['userswarms'],
+      resyncS: 1,
+      identity: 'pod-1',
+      logger: silentLogger,
+      registry,
+      ...overrides,
+    });
+  };
+  const swarm = (name: string): UserSwarm => api.get(SWARMS, name) as unknown as UserSwarm;
+  const runtime = (name: string): Runtime | undefined => api.get(DEPLOYMENTS, childName(name)) as Runtime | undefined;
+  const image = (name: string): string | undefined => runtime(name)?.spec.template.spec.containers[0].image;
+  const granted = (): string[] =>
+    NAMES.filter((name) => swarm(name).metadata.annotations?.[ROLLOUT.revision] !== undefined);
+  const change = (name: string, metadata: object, spec: object = {}): void => {
+    const now = swarm(name);
+    const generation = (now.metadata.generation ?? 0) + 1;
+    const changed = { ...now, metadata: { ...now.metadata, ...metadata, generation }, spec: { ...now.spec, ...spec } };
+    api.put(SWARMS, changed as unknown as KubernetesObject);
+  };
+  const make = (name: string): void => {
+    const spec = UserSwarmSpec.parse({ userId: 'user-1' });
+    api.put(SWARMS, { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name }, spec });
+  };
+  /** As the Deployment's own controller does once the pod answers, or is gone. */
+  const settle = (name: string): void => {
+    const deployment = runtime(name);
+    if (deployment === undefined) return;
+    const pods = deployment.spec.replicas;
+    const counts = { replicas: pods, updatedReplicas: pods, readyReplicas: pods, observedGeneration: 1 };
+    api.put(DEPLOYMENTS, { ...deployment, status: counts });
+  };
+  const isReady = (name: string): boolean => swarm(name).status?.phase === 'Ready';
+  const allReady = async (): Promise<void> => {
+    for (const name of NAMES) make(name);
+    await eventually(() => NAMES.every((name) => runtime(name) !== undefined));
+    for (const name of NAMES) settle(name);
+    await eventually(() => NAMES.every(isReady));
+  };
+  const allPending = (): Promise<void> =>
+    eventually(() => NAMES.every((name) => swarm(name).status?.pendingRevision !== undefined));
+
+  it('leaves what runs alone, and lets who is idle have it, as many as may at once', async () => {
+    await start({ rollout: { maxConcurrent: 1, deadlineS: 3_600, maxFailures: 1 } });
+    await allReady();
+    await release(NEXT);
+    const writes = (): string[] =>
+      api.writes().flatMap(({ method, path }) => (path.startsWith(DEPLOYMENTS) ? [`${method} ${path}`] : []));
+    const before = writes();
+    await allPending();
+    expect([writes(), granted(), NAMES.every(isReady)]).toEqual([before, [], true]);
+
+    const pending = swarm('workspace-b').status?.pendingRevision ?? '';
+    for (const name of ['workspace-b', 'workspace-c']) change(name, { annotations: { [ROLLOUT.wanted]: pending } });
+    await eventually(() => granted().length > 0);
+    const [first = ''] = granted();
+    expect(swarm(first).metadata.annotations).toEqual({
+      [ROLLOUT.wanted]: pending,
+      [ROLLOUT.revision]: pending,
+      [ROLLOUT.time]: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+
+    // Its orchestrator suspends it, and lets it run again once nothing is pending.
+    change(first, {}, { suspend: true });
+    await eventually(() => swarm(first).status?.pendingRevision === undefined);
+    expect([runtime(first)?.spec.replicas, image(first), granted()]).toEqual([0, 'registry.test/runtime:2', [first]]);
+    const { [ROLLOUT.wanted]: _wish, ...annotations } = swarm(first).metadata.annotations ?? {};
+    change(first, { annotations }, { suspend: false });
+    await eventually(() => runtime(first)?.spec.replicas === 1);
+    expect(granted()).toEqual([first]);
+    settle(first);
+    await eventually(() => granted().length === 2);
+    expect([image('workspace-a'), NAMES.every(isReady)]).toEqual(['registry.test/runtime:1', true]);
+    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_rollout_in_flight 1'));
+    expect(await registry.metrics()).toContain('uswarm_controller_rollout_grants_total{forced="false"} 2');
+  });
+
+  it('after the deadline replaces them whatever they do, one after another, and halts where they fail', async () => {
+    await start({ rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
+    await allReady();
+    await release(NEXT);
+    await eventually(() => granted().length === 1);
+    const [first = ''] = granted();
+    await eventually(() => image(first) === 'registry.test/runtime:2');
+    const late = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' };
+    const failed = { replicas: 1, updatedReplicas: 1, observedGeneration: 1, conditions: [late] };
+    api.put(DEPLOYMENTS, { ...runtime(first)!, status: failed });
+    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_rollout_halted 1'));
+    await eventually(() => api.requests.some(({ body }) => body['reason'] === 'RolloutHalted'));
+    const others = NAMES.filter((name) => name !== first);
+    expect([granted(), others.every(isReady), others.map(image)]).toEqual([
+      [first],
+      true,
+      ['registry.test/runtime:1', 'registry.test/runtime:1'],
+    ]);
+
+    // Going back heals what failed without any go-ahead, and is nothing to the others.
+    await release({});
+    await eventually(() => image(first) === 'registry.test/runtime:1');
+    settle(first);
+    await eventually(() => NAMES.every(isReady));
+    expect(others.map((name) => swarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
+  });
+
+  it('lets as many runtimes start as may start at once, in their order', async () => {
+    await start({ startsAtOnce: 1 });
+    const made = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);
+    for (const name of NAMES) make(name);
+    const queued = (): string[] => NAMES.filter((name) => swarm(name).status?.conditions?.[0]?.reason === 'Queued');
+    await eventually(() => made().length === 1 && queued().length === 2);
+    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_start_queue_length 2'));
+    for (let begun = 1; begun < NAMES.length; begun += 1) {
+      for (const name of made()) settle(name);
+      await eventually(() => made().length === begun + 1 && queued().length === NAMES.length - begun - 1);
+    }
+    for (const name of made()) settle(name);
+    await eventually(() => NAMES.every(isReady));
+    expect(NAMES.some((name) => JSON.stringify(swarm(name)).includes('uswarm.dev/start'))).toBe(false);
+  });
+});

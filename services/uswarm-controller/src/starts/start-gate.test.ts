@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type KubernetesObject, START, type UserSwarm } from '@uswarm/contract/userswarm';
+import fc from 'fast-check';
+import type { Observed } from '../sync/request.js';
+import { createStartGate, isAboutToStart, type StartGate, toldToWait } from './start-gate.js';
+
+interface Look {
+  reason?: string;
+  suspend?: boolean;
+  resumed?: string;
+  made?: string;
+}
+
+const swarm = (name: string, { reason, suspend = false, resumed, made = '2030-01-01T00:00:00Z' }: Look = {}) =>
+  ({
+    apiVersion: 'uswarm.dev/v1alpha1',
+    kind: 'UserSwarm',
+    metadata: { name, uid: name, creationTimestamp: made },
+    spec: { suspend },
+    status: {
+      conditions: [
+        ...(reason === undefined ? [] : [{ type: 'Ready', reason }]),
+        ...(resumed === undefined ? [] : [{ type: 'Suspended', status: 'False', lastTransitionTime: resumed }]),
+      ],
+    },
+  }) as KubernetesObject;
+
+describe('starts at once', () => {
+  let gate: StartGate;
+  let woken: string[];
+  beforeEach(() => {
+    woken = [];
+    gate = createStartGate({ maxConcurrent: 2, wake: (key) => void woken.push(key) });
+  });
+  const shows = (name: string, look: Look): void => gate.changed({ after: swarm(name, look) });
+  const admitted = (...names: string[]): boolean[] => names.map((name) => gate.admit(swarm(name)));
+
+  it('are as many as may, and the next begins when one has begun', () => {
+    expect(admitted('a', 'b', 'c')).toEqual([true, true, false]);
+    expect([gate.starting(), gate.queued()]).toEqual([2, 1]);
+    shows('a', { reason: 'Starting' });
+    shows('c', { reason: 'Queued' });
+    expect([woken, gate.starting()]).toEqual([[], 2]);
+    shows('a', { reason: 'Available' });
+    expect(woken).toEqual(['c']);
+    expect(admitted('c')).toEqual([true]);
+    expect([gate.starting(), gate.queued()]).toEqual([2, 0]);
+  });
+
+  it('are not held up by one that fails, is suspended, or goes', () => {
+    const ends: Record<string, () => void> = {
+      fails: () => shows('a', { reason: 'ImagePullBackOff' }),
+      suspended: () => shows('a', { reason: 'Starting', suspend: true }),
+      gone: () => gate.changed({ before: swarm('a') }),
+      refused: () => gate.forget('a'),
+    };
+    for (const [how, end] of Object.entries(ends)) {
+      admitted('a', 'b', 'c');
+      woken = [];
+      end();
+      expect([how, woken]).toEqual([how, ['c']]);
+      for (const name of ['a', 'b', 'c']) gate.changed({ before: swarm(name) });
+    }
+  });
+
+  it('come in the order in which they were made, or resumed', () => {
+    admitted('x', 'y');
+    const at = (second: number): string => `2030-01-01T00:00:0${second}Z`;
+    gate.admit(swarm('late', { made: at(5) }));
+    gate.admit(swarm('resumed', { made: at(0), resumed: at(4) }));
+    gate.admit(swarm('early', { made: at(3) }));
+    shows('x', { reason: 'Available' });
+    shows('y', { reason: 'Available' });
+    expect(woken).toEqual(['early', 'early', 'resumed']);
+    expect(gate.admit(swarm('late', { made: at(5) }))).toBe(false);
+    expect(gate.admit(swarm('early', { made: at(3) }))).toBe(true);
+    expect(gate.admit(swarm('late', { made: at(5) }))).toBe(false);
+    expect(gate.admit(swarm('resumed', { made: at(0), resumed: at(4) }))).toBe(true);
+  });
+
+  it('pass by one that waits and cannot ask any more', () => {
+    admitted('a', 'b', 'c', 'd');
+    gate.forget('c');
+    shows('a', { reason: 'Available' });
+    expect(woken).toEqual(['d']);
+  });
+
+  it('count those that another leader let in', () => {
+    for (const name of ['a', 'b']) shows(name, { reason: 'Starting' });
+    admitted('c');
+    gate.reset();
+    expect([gate.starting(), gate.queued(), ...admitted('a', 'c')]).toEqual([2, 0, true, false]);
+  });
+
+  it('are not counted without a limit', () => {
+    gate = createStartGate({ maxConcurrent: 0, wake: () => {} });
+    expect(admitted(...'abcdefgh')).toEqual(Array.from({ length: 8 }, () => true));
+  });
+
+  it('are never too many, and nobody waits while there is room, whatever comes when', () => {
+    const names = [...'abcdef'];
+    const step = fc.record({
+      name: fc.constantFrom(...names),
+      what: fc.constantFrom('ask', 'Starting', 'Available', 'OOMKilled', 'Queued', 'suspend', 'refused'),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (script) => {
+        const wanted = new Set<string>();
+        gate = createStartGate({ maxConcurrent: 2, wake: (key) => void wanted.add(key) });
+        const running = new Set<string>();
+        const ask = (name: string): void => {
+          wanted.delete(name);
+          const before = gate.starting();
+          gate.admit(swarm(name));
+          expect(gate.starting()).toBeLessThanOrEqual(Math.max(2, before));
+        };
+        for (const { name, what } of script) {
+          if (what === 'ask') ask(name);
+          else if (what === 'suspend') shows(name, { suspend: true });
+          else if (what === 'refused') gate.forget(name);
+          else if (what !== 'Starting' || running.has(name)) shows(name, { reason: what });
+        }
+        for (let rounds = 0; rounds < 20; rounds += 1) for (const name of new Set(wanted)) ask(name);
+        expect(gate.queued() === 0 || gate.starting() >= 2).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('what is about to start', () => {
+  const observed = (deployment?: object): Observed => ({
+    'ServiceAccount.v1': {},
+    'Service.v1': {},
+    'Deployment.apps/v1':
+      deployment === undefined ? {} : { 'userswarms/agent-runtime-a': deployment as KubernetesObject },
+  });
+
+  it.each([
+    ['one without a Deployment', undefined, {}, true],
+    ['one that resumes', { metadata: {}, spec: { replicas: 0 } }, {}, true],
+    ['one whose Deployment goes', { metadata: { deletionTimestamp: 'now' }, spec: { replicas: 1 } }, {}, true],
+    ['one that runs', { metadata: {}, spec: { replicas: 1 } }, {}, false],
+    ['one that is suspended', undefined, { suspend: true }, false],
+  ])('%s', (_what, deployment, look, starts) => {
+    expect(isAboutToStart(swarm('a', look), observed(deployment))).toBe(starts);
+  });
+
+  it('is told to wait by our word alone, and nothing of it is stored', () => {
+    const parent = swarm('a') as unknown as UserSwarm;
+    expect(toldToWait(parent, false)).toBe(parent);
+    expect(toldToWait(parent, true).metadata.annotations).toEqual({ [START]: 'queued' });
+    expect(parent.metadata.annotations).toBeUndefined();
+    const theirs = { ...parent, metadata: { ...parent.metadata, annotations: { [START]: 'queued', note: 'x' } } };
+    expect(toldToWait(theirs, false).metadata.annotations).toEqual({ note: 'x' });
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { Registry } from '@uswarm/service-kit';
+import { countFailing, oldestAges, registerUserSwarms } from './userswarm-metrics.js';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
+
+const swarm = (
+  phase: string | undefined,
+  reason: string,
+  notReadyFor: number,
+  more: object = {},
+): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', creationTimestamp: ago(5_000), ...more },
+  status: {
+    ...(phase === undefined ? {} : { phase }),
+    conditions: [
+      {
+        type: 'Ready',
+        status: phase === 'Ready' ? 'True' : 'False',
+        reason,
+        message: '',
+        lastTransitionTime: ago(notReadyFor),
+      },
+    ],
+  },
+});
+
+describe('the age of UserSwarms', () => {
+  it('is that of the oldest in each phase that should pass, since it is not Ready', () => {
+    const all = [
+      swarm('Progressing', 'Starting', 30),
+      swarm('Progressing', 'Starting', 700),
+      swarm('Error', 'InvalidSpec', 60),
+      swarm('Ready', 'Available', 9_000),
+      swarm('Suspended', 'Suspended', 9_000),
+    ];
+    expect(Object.fromEntries(oldestAges(all, NOW))).toEqual({ Progressing: 700, Error: 60, Deleting: 0 });
+  });
+
+  it('counts from the deletion for one that is deleted', () => {
+    const deleted = swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(45) });
+    expect(oldestAges([deleted], NOW).get('Deleting')).toBe(45);
+  });
+
+  it('counts from the creation for one without conditions', () => {
+    const fresh = { ...swarm('Progressing', '', 0), status: { phase: 'Progressing' } };
+    expect(oldestAges([fresh], NOW).get('Progressing')).toBe(5_000);
+  });
+});
+
+it('UserSwarms are counted by causes that are known, and by no others', () => {
+  const counts = countFailing([
+    swarm('Progressing', 'ImagePullBackOff', 1),
+    swarm('Progressing', 'ImagePullBackOff', 1),
+    swarm('Progressing', 'Starting', 1),
+    swarm('Error', 'PolicyDenied', 1),
+    swarm('Error', 'SomethingMadeUp', 1),
+    swarm('Ready', 'ImagePullBackOff', 1),
+  ]);
+  expect([...counts].filter(([, count]) => count > 0)).toEqual([
+    ['PolicyDenied', 1],
+    ['ImagePullBackOff', 2],
+  ]);
+  expect(counts.get('CrashLoopBackOff')).toBe(0);
+});
+
+it('figures of UserSwarms are read at each scrape', async () => {
+  const registry = new Registry();
+  const all: KubernetesObject[] = [];
+  registerUserSwarms(registry, { list: () => all, synced: () => all.length > 0, clock: { now: () => NOW } });
+  const before = await registry.metrics();
+  expect(before).toContain('uswarm_controller_synced 0');
+  expect(before).toContain('uswarm_userswarms_oldest_seconds{phase="Progressing"} 0');
+  all.push(swarm('Progressing', 'OOMKilled', 90));
+  const after = await registry.metrics();
+  for (const line of [
+    'uswarm_controller_synced 1',
+    'uswarm_userswarms_oldest_seconds{phase="Progressing"} 90',
+    'uswarm_userswarms_failing{reason="OOMKilled"} 1',
+  ]) {
+    expect(after).toContain(`${line}\n`);
+  }
+});

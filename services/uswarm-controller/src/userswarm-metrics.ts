@@ -1,0 +1,70 @@
+import { FAILURE_REASONS, type KubernetesObject, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { type Clock, readGauge, type Registry } from '@uswarm/service-kit';
+import { Gauge } from 'prom-client';
+
+export interface UserSwarmMetricsDeps {
+  list: () => readonly KubernetesObject[];
+  /** Whether what is listed is all that there is. */
+  synced: () => boolean;
+  clock: Clock;
+}
+
+/** Phases that a UserSwarm should leave again. */
+const PASSING = ['Progressing', 'Error', 'Deleting'] as const;
+const REASONS = new Set(Object.keys(FAILURE_REASONS));
+
+/** How the UserSwarms are, as this process sees them; every replica says the same. */
+export function registerUserSwarms(registry: Registry, { list, synced, clock }: UserSwarmMetricsDeps): void {
+  const help = '1 once all there is of what is watched has been read, else 0.';
+  readGauge(registry, 'uswarm_controller_synced', help, () => (synced() ? 1 : 0));
+  const oldest: Gauge<'phase'> = new Gauge({
+    name: 'uswarm_userswarms_oldest_seconds',
+    help: 'For how long the UserSwarm that is in this phase the longest has not been Ready.',
+    labelNames: ['phase'],
+    registers: [registry],
+    collect() {
+      for (const [phase, seconds] of oldestAges(list(), clock.now())) oldest.set({ phase }, seconds);
+    },
+  });
+  const failing: Gauge<'reason'> = new Gauge({
+    name: 'uswarm_userswarms_failing',
+    help: 'UserSwarms that are not Ready for a reason that somebody can do something about.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      for (const [reason, count] of countFailing(list())) failing.set({ reason }, count);
+    },
+  });
+}
+
+/** Seconds by phase, 0 where none is in it. Pure. */
+export function oldestAges(userSwarms: readonly KubernetesObject[], now: Date): Map<string, number> {
+  const ages = new Map<string, number>(PASSING.map((phase) => [phase, 0]));
+  for (const each of userSwarms) {
+    const { phase = '' } = statusOf(each);
+    const before = ages.get(phase);
+    if (before !== undefined) ages.set(phase, Math.max(before, (now.getTime() - sinceOf(each)) / 1_000));
+  }
+  return ages;
+}
+
+/** By reason, 0 where there is none. Pure. */
+export function countFailing(userSwarms: readonly KubernetesObject[]): Map<string, number> {
+  const counts = new Map<string, number>([...REASONS].map((reason) => [reason, 0]));
+  for (const each of userSwarms) {
+    const ready = readyOf(each);
+    const reason = ready?.reason ?? '';
+    if (ready?.status === 'False' && REASONS.has(reason)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const statusOf = (each: KubernetesObject): UserSwarmStatus => (each['status'] ?? {}) as UserSwarmStatus;
+const readyOf = (each: KubernetesObject) => statusOf(each).conditions?.find(({ type }) => type === 'Ready');
+
+/** Since when it is deleted, or else not Ready. */
+function sinceOf(each: KubernetesObject): number {
+  const { deletionTimestamp, creationTimestamp } = each.metadata;
+  const since = deletionTimestamp ?? readyOf(each)?.lastTransitionTime ?? creationTimestamp;
+  return since === undefined ? Infinity : new Date(since).getTime();
+}

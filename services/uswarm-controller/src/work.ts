@@ -1,0 +1,123 @@
+import { CONTROLLER_MANAGER, type KubernetesObject } from '@uswarm/contract/userswarm';
+import type { KubeClient, Resource } from '@uswarm/kube-client';
+import { systemClock } from '@uswarm/service-kit';
+import { createChildWriter } from './apply/child-writer.js';
+import type { Caches } from './caches/caches.js';
+import { type ControllerOptions, RESYNC_S, ROLLOUT_LIMITS, WORKERS } from './options.js';
+import { createEventRecorder, type RecordedEvent } from './events/event-recorder.js';
+import { childEvent, isNews, statusEvents } from './events/occasions.js';
+import type { Hook } from './hook/hook-client.js';
+import type { ControllerMetrics } from './metrics.js';
+import type { WorkQueue } from './queue/work-queue.js';
+import { createRolloutCoordinator, type RolloutCoordinator } from './rollout/coordinator.js';
+import type { StartGate } from './starts/start-gate.js';
+import type { Status } from './status/merge.js';
+import { createTimeToReady } from './status/time-to-ready.js';
+import { describeController } from './sync/request.js';
+import { type SyncDeps, syncUserSwarm } from './sync/sync.js';
+import { createWorkers, type Workers } from './sync/workers.js';
+
+export interface WorkParts {
+  client: KubeClient;
+  hook: Hook;
+  caches: Caches;
+  queue: WorkQueue;
+  starts: StartGate;
+  metrics: ControllerMetrics;
+}
+
+export interface Work extends Pick<Workers, 'longestUnsyncedS'> {
+  rollout: Pick<RolloutCoordinator, 'changed' | 'state'>;
+  /** Works until aborted; resolves once nothing is under way. */
+  run(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a leader does: the syncs, the go-aheads, and the Events that tell of both. */
+export function createWork(options: ControllerOptions, resource: Resource, parts: WorkParts): Work {
+  const { client, caches, metrics } = parts;
+  const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
+  const events = createEventRecorder({
+    client,
+    namespace: options.eventsNamespace ?? 'default',
+    component: CONTROLLER_MANAGER,
+    instance: options.identity,
+    clock,
+    logger,
+    onDropped: metrics.eventDropped,
+  });
+  const rollout = createRolloutCoordinator({
+    client,
+    resource,
+    parents: caches.parents,
+    limits: options.rollout ?? ROLLOUT_LIMITS,
+    periodMs: resyncS * 1_000,
+    record: events.record,
+    onGrant: metrics.granted,
+    clock,
+    logger,
+  });
+  const workers = createSyncs(options, resource, parts, { record: events.record, rollout });
+  return {
+    rollout,
+    longestUnsyncedS: workers.longestUnsyncedS,
+    run: async (signal) => void (await Promise.all([workers.run(signal), rollout.run(signal)])),
+    close: () => events.close(),
+  };
+}
+
+interface Told {
+  record: (parent: KubernetesObject, event: RecordedEvent) => void;
+  rollout: Pick<RolloutCoordinator, 'changed'>;
+}
+
+function createSyncs(options: ControllerOptions, resource: Resource, parts: WorkParts, told: Told): Workers {
+  const { client, hook, caches, queue, starts, metrics } = parts;
+  const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
+  const timeToReady = createTimeToReady(metrics.becameReady);
+  const tell = (parent: KubernetesObject, event: RecordedEvent, news = true): void => {
+    logger.info({ userswarm: parent.metadata.name, event: event.reason }, event.message);
+    if (news) told.record(parent, event);
+  };
+  const deps: SyncDeps = {
+    client,
+    hook,
+    caches,
+    starts,
+    resource,
+    clock,
+    writer: createChildWriter(client, CONTROLLER_MANAGER),
+    controller: describeController(resource, resyncS),
+    onChild: (parent, step) => tell(parent, childEvent(step), isNews(step, parent['status'] as Status | undefined)),
+    onStatus: (parent, before, after) => {
+      timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));
+      // What we write ourselves no watch tells us of.
+      starts.changed({ before: parent, after: { ...parent, status: after } });
+      told.rollout.changed();
+      for (const event of statusEvents(before, after)) tell(parent, event);
+    },
+  };
+  return createWorkers({
+    queue,
+    workers: options.workers ?? WORKERS,
+    resyncMs: resyncS * 1_000,
+    parentOf: (key) => caches.parents.get(key),
+    sync: async (key, syncOptions) => {
+      const parent = caches.parents.get(key);
+      if (parent?.metadata.uid !== undefined) timeToReady.seen(parent.metadata.uid, phaseOf(parent['status']));
+      const result = await syncUserSwarm(deps, key, syncOptions);
+      // It did not get as far as to ask whether it may start.
+      if (result.outcome === 'gone' || result.outcome === 'waiting') starts.forget(key);
+      return result;
+    },
+    onSynced: (outcome, seconds, reason) => {
+      metrics.synced(outcome, seconds);
+      if (reason !== undefined) metrics.failed(reason);
+    },
+    onGone: (uid) => timeToReady.forget(uid),
+    clock,
+    logger,
+  });
+}
+
+const phaseOf = (status: unknown): string | undefined => (status as { phase?: string } | undefined)?.phase;

@@ -1,0 +1,178 @@
+import { type Condition, type KubernetesObject, ROLLOUT, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import type { RolloutPlan } from '../src/rollout/plan.js';
+
+const START_MS = Date.parse('2030-01-01T00:00:00Z');
+
+interface Runtime {
+  /** The revision that its Deployment has, and that its status tells of. */
+  revision: string;
+  suspend: boolean;
+  /** It works on something. */
+  busy: boolean;
+  ready: boolean;
+  reason: string;
+  readySince: number;
+  pendingSince: number | undefined;
+  upToDateSince: number;
+  annotations: Record<string, string>;
+}
+
+/** UserSwarms with a webhook, orchestrators, and pods, all as far as a roll-out sees them; time in milliseconds. */
+export class RolloutWorld {
+  now = START_MS;
+  /** Of the platform. */
+  revision = 'r1';
+  /** Revisions that no pod becomes Ready with. */
+  readonly broken = new Set<string>();
+  readonly runtimes = new Map<string, Runtime>();
+  /** Turns that were cut, by the name of the runtime. */
+  readonly cut: string[] = [];
+  grants = 0;
+
+  add(name: string): void {
+    const runtime = { suspend: false, busy: false, ready: true, reason: 'Available', annotations: {} };
+    const since = this.now;
+    this.runtimes.set(name, {
+      ...runtime,
+      revision: this.revision,
+      readySince: since,
+      upToDateSince: since,
+      pendingSince: undefined,
+    });
+  }
+
+  parents(): KubernetesObject[] {
+    return [...this.runtimes].map(([name, runtime]) => ({
+      apiVersion: 'uswarm.dev/v1alpha1',
+      kind: 'UserSwarm',
+      metadata: { name, uid: name, resourceVersion: '1', annotations: { ...runtime.annotations } },
+      spec: { suspend: runtime.suspend },
+      status: this.#status(runtime),
+    }));
+  }
+
+  /** The controller does as planned. */
+  carryOut({ grants, unused }: Pick<RolloutPlan, 'grants' | 'unused'>): void {
+    for (const { metadata } of unused) {
+      const { annotations } = this.#get(metadata.name);
+      for (const name of [ROLLOUT.revision, ROLLOUT.time, ROLLOUT.forced]) delete annotations[name];
+    }
+    for (const { parent, revision, forced } of grants) {
+      const { annotations } = this.#get(parent.metadata.name);
+      Object.assign(annotations, { [ROLLOUT.revision]: revision, [ROLLOUT.time]: new Date(this.now).toISOString() });
+      if (forced) annotations[ROLLOUT.forced] = 'true';
+      else delete annotations[ROLLOUT.forced];
+      this.grants += 1;
+      this.now += 1;
+    }
+  }
+
+  /** The orchestrator of one looks at it. */
+  orchestrate(name: string): void {
+    const runtime = this.#get(name);
+    const { annotations } = runtime;
+    const pending = this.#pending(runtime);
+    if (runtime.suspend) {
+      if (pending !== undefined || annotations[ROLLOUT.wanted] === undefined) return;
+      runtime.suspend = false;
+      delete annotations[ROLLOUT.wanted];
+      return;
+    }
+    if (pending === undefined || runtime.busy || !runtime.ready) delete annotations[ROLLOUT.wanted];
+    else if (annotations[ROLLOUT.wanted] === pending && annotations[ROLLOUT.revision] === pending)
+      runtime.suspend = true;
+    else annotations[ROLLOUT.wanted] = pending;
+  }
+
+  /** The webhook is asked, its answer is carried out, and the status is written. */
+  sync(name: string): void {
+    const runtime = this.#get(name);
+    const { annotations } = runtime;
+    if (this.#pending(runtime) !== undefined) {
+      runtime.pendingSince ??= this.now;
+      const forced = annotations[ROLLOUT.forced] === 'true' && annotations[ROLLOUT.revision] === this.revision;
+      if (runtime.suspend || forced || this.#fails(runtime)) {
+        if (runtime.busy) this.cut.push(name);
+        Object.assign(runtime, { revision: this.revision, busy: false, pendingSince: undefined });
+        this.#unready(runtime, runtime.suspend ? 'Suspended' : 'Starting');
+        runtime.upToDateSince = this.now;
+        return;
+      }
+    } else if (runtime.pendingSince !== undefined) {
+      Object.assign(runtime, { pendingSince: undefined, upToDateSince: this.now });
+    }
+    if (runtime.suspend) this.#unready(runtime, 'Suspended');
+    else if (runtime.reason === 'Suspended') runtime.reason = 'Starting';
+  }
+
+  /** The kubelet brings it up, or fails to. */
+  start(name: string): void {
+    const runtime = this.#get(name);
+    if (runtime.reason !== 'Starting') return;
+    if (this.broken.has(runtime.revision)) runtime.reason = 'ImagePullBackOff';
+    else Object.assign(runtime, { ready: true, reason: 'Available', readySince: this.now });
+  }
+
+  /** A message, which wakes it. */
+  message(name: string): void {
+    const runtime = this.#get(name);
+    if (runtime.suspend) {
+      runtime.suspend = false;
+      if (this.#pending(runtime) === undefined) delete runtime.annotations[ROLLOUT.wanted];
+    } else if (runtime.ready) runtime.busy = true;
+  }
+
+  answered(name: string): void {
+    this.#get(name).busy = false;
+  }
+
+  /** Its node was lost, and another one takes it. */
+  lose(name: string): void {
+    const runtime = this.#get(name);
+    if (!runtime.ready) return;
+    this.#unready(runtime, 'Starting');
+    runtime.busy = false;
+  }
+
+  pass(ms: number): void {
+    this.now += ms;
+  }
+
+  notReady(): string[] {
+    return [...this.runtimes].filter(([, { ready }]) => !ready).map(([name]) => name);
+  }
+
+  #get(name: string): Runtime {
+    const runtime = this.runtimes.get(name);
+    if (runtime === undefined) throw new Error(`no runtime ${name}`);
+    return runtime;
+  }
+
+  #unready(runtime: Runtime, reason: string): void {
+    if (runtime.ready) runtime.readySince = this.now;
+    Object.assign(runtime, { ready: false, reason });
+  }
+
+  #fails = ({ ready, reason }: Runtime): boolean => !ready && reason !== 'Starting' && reason !== 'Suspended';
+
+  #pending = ({ revision }: Runtime): string | undefined => (revision === this.revision ? undefined : this.revision);
+
+  #status(runtime: Runtime): UserSwarmStatus {
+    const { ready, reason, revision, suspend } = runtime;
+    const condition = (type: Condition['type'], holds: boolean, since: number, why: string): Condition => ({
+      type,
+      status: holds ? 'True' : 'False',
+      reason: why,
+      message: '',
+      lastTransitionTime: `${new Date(since).toISOString().slice(0, 19)}Z`,
+    });
+    const pending = runtime.pendingSince === undefined ? undefined : this.#pending(runtime);
+    const upToDate = condition('UpToDate', pending === undefined, runtime.pendingSince ?? runtime.upToDateSince, 'x');
+    return {
+      phase: suspend ? 'Suspended' : ready ? 'Ready' : 'Progressing',
+      revision,
+      ...(pending === undefined ? {} : { pendingRevision: pending }),
+      conditions: [condition('Ready', ready, runtime.readySince, reason), upToDate],
+    };
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Who may name what. The webhook judges by these lists, and so does the API server by the chart's
+ * ValidatingAdmissionPolicy: one table holds both to the same verdicts.
+ */
+export const POLICY_LISTS = {
+  runtimeNamespaces: ['userswarms', 'team-a'],
+  // As the chart makes it, the repository of the default image comes first.
+  imagePrefixes: ['registry.test/uswarm/agent-runtime', 'registry.test/team', 'mirror.test:5000/', 'pinned.test/app@'],
+  sharedEnvSecrets: ['uswarm-model-env', 'more.keys'],
+} as const;
+
+/** What runs where a UserSwarm names no image. */
+export const DEFAULT_IMAGE = 'registry.test/uswarm/agent-runtime:1.2.3';
+
+/** The name of the UserSwarm in every case. */
+export const POLICY_CASE_NAME = 'workspace-a';
+
+export interface PolicyCase {
+  title: string;
+  spec: {
+    placement?: { runtimeNamespace: string };
+    runtime?: { image: string };
+    config?: { envSecretRef: { name: string } };
+  };
+  /** Why it is refused; absent where it is allowed. */
+  denied?: string;
+}
+
+const image = (reference: string, allowed: boolean): PolicyCase => ({
+  title: `the image ${reference === '' ? 'of the platform' : reference}`,
+  spec: { runtime: { image: reference } },
+  ...(allowed ? {} : { denied: `The image ${reference} is not an allowed one.` }),
+});
+const secret = (name: string, allowed: boolean): PolicyCase => ({
+  title: `the Secret ${name}`,
+  spec: { config: { envSecretRef: { name } } },
+  ...(allowed ? {} : { denied: `The Secret ${name} is neither the workspace's own nor a shared one.` }),
+});
+const namespace = (name: string, allowed: boolean): PolicyCase => ({
+  title: `the namespace ${name}`,
+  spec: { placement: { runtimeNamespace: name } },
+  ...(allowed ? {} : { denied: `The namespace ${name} is not one for runtimes.` }),
+});
+
+export const POLICY_CASES: readonly PolicyCase[] = [
+  { title: 'nothing', spec: {} },
+  namespace('userswarms', true),
+  namespace('team-a', true),
+  namespace('team', false),
+  namespace('kube-system', false),
+  namespace('backend', false),
+  image('', true),
+  image(DEFAULT_IMAGE, true),
+  image('registry.test/uswarm/agent-runtime', true),
+  image('registry.test/uswarm/agent-runtime:9', true),
+  image('registry.test/uswarm/agent-runtime@sha256:00', true),
+  image('registry.test/uswarm/agent-runtime/debug:1', true),
+  image('registry.test/uswarm/agent-runtime-debug:1', false),
+  image('registry.test/uswarm/orchestrator:1', false),
+  image('registry.test/team', true),
+  image('registry.test/team:1', true),
+  image('registry.test/team/app:1', true),
+  image('registry.test/team-of-others/app:1', false),
+  image('registry.test/teams/app:1', false),
+  image('registry.test/tea', false),
+  image('mirror.test:5000/anything:1', true),
+  image('mirror.test:5000', false),
+  image('mirror.test:50000/anything:1', false),
+  image('pinned.test/app@sha256:00', true),
+  image('pinned.test/app:1', false),
+  image('elsewhere.test/registry.test/team:1', false),
+  image('REGISTRY.test/team:1', false),
+  image(' registry.test/team:1', false),
+  image('docker.io/library/busybox', false),
+  secret('workspace-a-env', true),
+  secret('uswarm-model-env', true),
+  secret('more.keys', true),
+  secret('workspace-b-env', false),
+  secret('workspace-a', false),
+  secret('workspace-a-envs', false),
+  secret('more', false),
+  secret('more-keys', false),
+  secret('uswarm-runtime-stores', false),
+  {
+    title: 'a namespace, an image and a Secret that are allowed',
+    spec: {
+      placement: { runtimeNamespace: 'team-a' },
+      runtime: { image: 'registry.test/team/app:1' },
+      config: { envSecretRef: { name: 'workspace-a-env' } },
+    },
+  },
+  {
+    title: 'an allowed image, and a Secret of somebody else',
+    spec: { runtime: { image: 'registry.test/team/app:1' }, config: { envSecretRef: { name: 'workspace-b-env' } } },
+    denied: "The Secret workspace-b-env is neither the workspace's own nor a shared one.",
+  },
+];
