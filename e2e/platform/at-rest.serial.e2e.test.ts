@@ -5,6 +5,7 @@ import {
   type AuditedRequest,
   type AuditLog,
   eventually,
+  everyOneSynced,
   EXTRA_RUNTIME_NAMESPACES,
   type Forwarded,
   forwardPort,
@@ -102,19 +103,6 @@ const { auditLog } = loadSettings();
   const syncs = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'));
   const synced = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'), { outcome: 'synced' });
 
-  /** Waits until every UserSwarm was synced so many times from now on: at each turn even the one whose sync is the longest ago. */
-  async function everyOneSynced(times: number): Promise<void> {
-    for (let turn = 1; turn <= times; turn += 1) {
-      const began = performance.now();
-      await eventually(`each was synced ${turn} times`, { withinMs: 2 * RESYNC_S * 1_000, everyMs: 500 }, async () => {
-        const asked = performance.now();
-        const longest = sumOf(await scrape(), metric('longest_unsynced_seconds')) * 1_000;
-        if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
-        return true as const;
-      });
-    }
-  }
-
   /** The version of everything that belongs to them. */
   async function versions(): Promise<string[]> {
     const objects = await Promise.all(
@@ -133,7 +121,7 @@ const { auditLog } = loadSettings();
     const versionsBefore = await versions();
     const mark = await audit.mark();
     const over = performance.now() + PERIODS * RESYNC_S * 1_000;
-    await everyOneSynced(PERIODS);
+    await everyOneSynced({ scrape, times: PERIODS, resyncS: RESYNC_S });
     await sleep(Math.max(0, over - performance.now()));
     const writes = await ourWrites(mark);
     const after = await scrape();

@@ -7,7 +7,7 @@ const MIB = 1_048_576;
 /** The limits that the chart gives their pods. */
 const LIMIT = { controller: 384 * MIB, webhook: 192 * MIB };
 
-/** How long it took, what it cost and how much memory it used is written down, and not judged here. */
+/** How long it took is written down, and not judged here. */
 describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
   const said: string[] = [];
   let report: ScaleReport;

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 
 /** One request as the API server wrote it down: who did what to which object, never with what. */
 export interface AuditedRequest {
-  /** As whom it was sent, where that is somebody else. */
+  /** Whom it was sent as, where somebody impersonated another. */
   user: string;
   verb: string;
   /** `userswarms`, `deployments`; a subresource after a slash. */
@@ -20,43 +20,54 @@ export type AuditMark = number;
 
 export interface AuditLog {
   mark(): Promise<AuditMark>;
-  /** The requests that were answered since; refused ones too. */
-  since(mark: AuditMark): AsyncIterable<AuditedRequest>;
-  /** Those of them that write. */
+  /** The writes that were answered since; refused ones too. */
   writesSince(mark: AuditMark): Promise<AuditedRequest[]>;
+  /** Everything that one user asked for since, but watches. */
+  requestsSince(mark: AuditMark, user: string): Promise<AuditedRequest[]>;
 }
 
 interface AuditEvent {
   stage: string;
   verb: string;
   user: { username: string };
-  impersonatedUser?: { username: string };
+  impersonatedUser?: { username?: string };
   objectRef?: { resource: string; subresource?: string; namespace?: string; name?: string };
   responseStatus?: { code?: number };
 }
 
+export const isWrite = ({ verb }: Pick<AuditedRequest, 'verb'>): boolean => WRITES.has(verb);
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
 /** Of the file that the API server appends a line to before it ends an answer. */
 export function openAuditLog(file: string): AuditLog {
-  async function* since(mark: AuditMark): AsyncGenerator<AuditedRequest> {
+  const since = async (
+    mark: AuditMark,
+    isMeant: (event: AuditEvent) => boolean,
+    isWorthReading: (line: string) => boolean = () => true,
+  ): Promise<AuditedRequest[]> => {
     const { size } = await stat(file);
-    if (size === mark) return;
-    for await (const line of createInterface({ input: createReadStream(file, { start: mark, end: size - 1 }) })) {
-      const event = parseEvent(line);
-      if (event?.stage === 'ResponseComplete') yield requestOf(event);
+    const requests: AuditedRequest[] = [];
+    if (size === mark) return requests;
+    const lines = createInterface({ input: createReadStream(file, { start: mark, end: size - 1 }) });
+    for await (const line of lines) {
+      const event = isWorthReading(line) ? parseEvent(line) : undefined;
+      if (event?.stage === 'ResponseComplete' && isMeant(event)) requests.push(requestOf(event));
     }
-  }
+    return requests;
+  };
   return {
     mark: async () => (await stat(file)).size,
-    since,
-    async writesSince(mark) {
-      const writes: AuditedRequest[] = [];
-      for await (const request of since(mark)) if (WRITES.has(request.verb)) writes.push(request);
-      return writes;
-    },
+    writesSince: (mark) => since(mark, isWrite),
+    requestsSince: (mark, user) =>
+      since(
+        mark,
+        (event) => event.verb !== 'watch' && userOf(event) === user,
+        (line) => line.includes(user),
+      ),
   };
 }
+
+const userOf = ({ impersonatedUser, user }: AuditEvent): string => impersonatedUser?.username ?? user.username;
 
 /** The first line may have been begun, and the last one may not be finished. */
 function parseEvent(line: string): AuditEvent | undefined {
@@ -67,10 +78,11 @@ function parseEvent(line: string): AuditEvent | undefined {
   }
 }
 
-function requestOf({ objectRef, responseStatus, user, impersonatedUser = user, verb }: AuditEvent): AuditedRequest {
+function requestOf(event: AuditEvent): AuditedRequest {
+  const { objectRef, responseStatus, verb } = event;
   const { name, namespace, resource = '', subresource } = objectRef ?? {};
   return {
-    user: impersonatedUser.username,
+    user: userOf(event),
     verb,
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace,

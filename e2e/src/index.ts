@@ -11,6 +11,7 @@ export * from './people.js';
 export * from './pods.js';
 export * from './port-forward.js';
 export * from './release.js';
+export * from './rest.js';
 export * from './secrets.js';
 export * from './session.js';
 export * from './settings.js';

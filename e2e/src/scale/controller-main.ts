@@ -33,6 +33,8 @@ await runService({ logger }, async (stack) => {
     runtimeNamespaces: [config.SCALE_NAMESPACE],
     resource: { ...USERSWARMS, group: config.SCALE_GROUP },
     resyncS: config.SCALE_RESYNC,
+    // How many may start at once is another question.
+    startsAtOnce: 0,
     identity: config.SCALE_USER,
     logger,
     registry,

@@ -2,9 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AuditedRequest, isWrite, openAuditLog } from '../audit.js';
 import { eventually } from '../eventually.js';
-import { type AuditLog, readAuditLog, type Requests } from './audit.js';
-import type { Figures } from './figures.js';
+import { sumOf } from '../metrics.js';
+import { everyOneSynced } from '../rest.js';
 import type { RunningService } from './processes.js';
 import { type ProcessReport, scaleTable, type ScaleReport } from './report.js';
 import { openWorld, type ScaleWorld, type Target } from './world.js';
@@ -53,11 +54,26 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleReport> 
 }
 
 async function live(world: ScaleWorld, options: ScaleOptions): Promise<ScaleReport> {
-  const audit = options.auditLog === undefined ? undefined : readAuditLog(options.auditLog, world.user);
+  const audit = options.auditLog === undefined ? undefined : auditOf(options.auditLog, world.user);
   const ramp = await measureRamp(world, audit, options);
   const rest = await measureRest(world, audit, ramp.controller, options);
   const gone = await measureDeletion(world, options.swarms);
   return summarise(world, options, { ramp, rest, gone });
+}
+
+interface Audit {
+  /** What the controller asked of the API server from now until it is called. */
+  begin(): Promise<() => Promise<AuditedRequest[]>>;
+}
+
+function auditOf(file: string, user: string): Audit {
+  const log = openAuditLog(file);
+  return {
+    async begin() {
+      const mark = await log.mark();
+      return () => log.requestsSince(mark, user);
+    },
+  };
 }
 
 interface Ramp {
@@ -66,66 +82,69 @@ interface Ramp {
   objects: Record<string, number>;
   syncs: number;
   written: Written;
-  audited: Requests | undefined;
+  audited: AuditedRequest[] | undefined;
   peak: number | undefined;
   cpu: Record<'controller' | 'webhook', number>;
 }
 
-async function measureRamp(world: ScaleWorld, audit: AuditLog | undefined, options: ScaleOptions): Promise<Ramp> {
+async function measureRamp(world: ScaleWorld, audit: Audit | undefined, options: ScaleOptions): Promise<Ramp> {
   const { swarms, say } = options;
   const { api, paths, webhook } = world;
   const controller = await world.startController(NO_RESYNC_S);
-  const mark = await audit?.mark();
+  const audited = await audit?.begin();
   const started = performance.now();
   const passed = (): number => (performance.now() - started) / 1_000;
-  const creating = world.create(swarms).then(passed);
+  await world.create(swarms);
+  const created = passed();
   const wait = { withinMs: withinMs(swarms), everyMs: POLL };
   await eventually('all children are made', wait, async () => is((await api.count(paths.deployments)) >= swarms));
   const childrenMade = passed();
   say(`  children of ${swarms} UserSwarms after ${childrenMade.toFixed(1)} s`);
   const isReady = async (): Promise<true | undefined> =>
-    is((await controller.figures()).sum('uswarm_userswarms', { phase: 'Ready' }) >= swarms);
+    is(sumOf(await controller.scrape(), 'uswarm_userswarms', { phase: 'Ready' }) >= swarms);
   await eventually(`all ${swarms} UserSwarms are Ready`, wait, isReady);
   const ready = passed();
   say(`  all Ready after ${ready.toFixed(1)} s`);
   const figures = await settled(controller);
   return {
     controller,
-    seconds: { created: await creating, childrenMade, ready },
+    seconds: { created, childrenMade, ready },
     objects: await countObjects(world),
     syncs: syncsIn(figures),
     written: writesIn(figures),
-    audited: mark === undefined ? undefined : await audit?.since(mark),
+    audited: await audited?.(),
     peak: controller.memory().peak,
-    cpu: { controller: cpuOf(figures), webhook: cpuOf(await webhook.figures()) },
+    cpu: { controller: cpuOf(figures), webhook: cpuOf(await webhook.scrape()) },
   };
 }
 
 /** A controller that remembers nothing has to find everything as it should be, and then again at each resync. */
 async function measureRest(
   world: ScaleWorld,
-  audit: AuditLog | undefined,
+  audit: Audit | undefined,
   former: RunningService,
   { swarms }: ScaleOptions,
 ): Promise<ScaleReport['rest'] & { resting: number | undefined; peak: number | undefined }> {
   await former.stop();
-  const mark = await audit?.mark();
+  const audited = await audit?.begin();
   const resyncS = restResyncS(swarms);
   const controller = await world.startController(resyncS);
   const wait = { withinMs: withinMs(swarms), everyMs: POLL };
-  await eventually('all were looked at once', wait, async () => is(syncsIn(await controller.figures()) >= swarms));
-  const before = await controller.figures();
-  await sleep((REST_PERIODS * resyncS + 1) * 1_000);
-  const after = await controller.figures();
+  await eventually('all were looked at once', wait, async () => is(syncsIn(await controller.scrape()) >= swarms));
+  const before = await controller.scrape();
+  const over = performance.now() + REST_PERIODS * resyncS * 1_000;
+  await everyOneSynced({ scrape: controller.scrape, times: REST_PERIODS, resyncS });
+  await sleep(Math.max(0, over - performance.now()));
+  const after = await controller.scrape();
   const { now: resting, peak } = controller.memory();
-  const audited = mark === undefined ? undefined : await audit?.since(mark);
+  const requests = await audited?.();
   return {
     periods: REST_PERIODS,
     resyncS,
     syncs: syncsIn(after) - syncsIn(before),
     // From its start on, not only since everything was looked at.
     counted: writesIn(after).all,
-    audited: audited === undefined ? undefined : total(audited.writes),
+    audited: requests?.filter(isWrite).length,
     resting,
     peak,
   };
@@ -166,25 +185,25 @@ function summarise(
       syncs: ramp.syncs / swarms,
       writes: (written.all - written.events) / swarms,
       events: written.events / swarms,
-      reads: audited === undefined ? undefined : audited.reads / swarms,
+      reads: audited === undefined ? undefined : audited.filter((request) => !isWrite(request)).length / swarms,
     },
     writes: {
       counted: written.all,
-      audited: audited === undefined ? undefined : total(audited.writes),
-      byResource: Object.fromEntries(audited?.writes ?? []),
+      audited: audited?.filter(isWrite).length,
+      byResource: byResource(audited?.filter(isWrite) ?? []),
     },
-    refused: audited?.refused,
+    refused: audited?.filter(({ status }) => status >= 400).length,
     rest: atRest,
     processes,
   };
 }
 
 /** Until the controller has done nothing for a while. */
-async function settled(controller: RunningService): Promise<Figures> {
-  const look = async (): Promise<Figures | undefined> => {
-    const before = await controller.figures();
+async function settled(controller: RunningService): Promise<string> {
+  const look = async (): Promise<string | undefined> => {
+    const before = await controller.scrape();
     await sleep(2_000);
-    const after = await controller.figures();
+    const after = await controller.scrape();
     return syncsIn(before) === syncsIn(after) ? after : undefined;
   };
   return eventually('the controller has nothing to do', { withinMs: 120_000, everyMs: 0 }, look);
@@ -204,10 +223,8 @@ async function countObjects({ api, paths }: ScaleWorld): Promise<Record<string, 
 }
 
 const is = (holds: boolean): true | undefined => (holds ? true : undefined);
-const syncsIn = (figures: Figures): number => figures.sum('uswarm_controller_sync_duration_seconds_count');
-const cpuOf = (figures: Figures): number => figures.sum('process_cpu_seconds_total');
-const total = (counts: ReadonlyMap<string, number>): number =>
-  [...counts.values()].reduce((sum, count) => sum + count, 0);
+const syncsIn = (metrics: string): number => sumOf(metrics, 'uswarm_controller_sync_duration_seconds_count');
+const cpuOf = (metrics: string): number => sumOf(metrics, 'process_cpu_seconds_total');
 
 interface Written {
   all: number;
@@ -215,7 +232,13 @@ interface Written {
 }
 
 const WRITES = 'uswarm_controller_api_writes_total';
-const writesIn = (figures: Figures): Written => ({
-  all: figures.sum(WRITES),
-  events: figures.sum(WRITES, { resource: 'events' }),
+const writesIn = (metrics: string): Written => ({
+  all: sumOf(metrics, WRITES),
+  events: sumOf(metrics, WRITES, { resource: 'events' }),
 });
+
+function byResource(requests: readonly AuditedRequest[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { resource } of requests) counts[resource] = (counts[resource] ?? 0) + 1;
+  return counts;
+}

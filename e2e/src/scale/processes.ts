@@ -4,7 +4,6 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@uswarm/testkit';
 import { eventually } from '../eventually.js';
-import { type Figures, parseFigures } from './figures.js';
 
 /** A process of ours, whose memory is nobody else's. */
 export interface Running {
@@ -21,7 +20,8 @@ export interface Memory {
 
 /** One that serves `/readyz` and `/metrics`. */
 export interface RunningService extends Running {
-  figures(): Promise<Figures>;
+  /** What `/metrics` says. */
+  scrape(): Promise<string>;
 }
 
 interface Program {
@@ -71,7 +71,7 @@ export async function startService(
   await eventually(`${script} is ready`, { withinMs: START_DEADLINE_MS }, ready);
   if (running.child.exitCode !== null)
     throw new Error(`${script} ended: ${readFileSync(logFile, 'utf8').slice(-2_000)}`);
-  return { ...running, figures: async () => parseFigures(await (await fetch(`${url}/metrics`)).text()) };
+  return { ...running, scrape: async () => (await fetch(`${url}/metrics`)).text() };
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -1,0 +1,23 @@
+import { eventually } from './eventually.js';
+import { sumOf } from './metrics.js';
+
+interface EveryOneSynced {
+  /** What the controller's `/metrics` says now. */
+  scrape: () => Promise<string>;
+  times: number;
+  /** Seconds. */
+  resyncS: number;
+}
+
+/** Waits until every UserSwarm was synced so many times from now on: at each turn even the one whose sync is the longest ago. */
+export async function everyOneSynced({ resyncS, scrape, times }: EveryOneSynced): Promise<void> {
+  for (let turn = 1; turn <= times; turn += 1) {
+    const began = performance.now();
+    await eventually(`each was synced ${turn} times`, { withinMs: 2 * resyncS * 1_000, everyMs: 500 }, async () => {
+      const asked = performance.now();
+      const longest = sumOf(await scrape(), 'uswarm_controller_longest_unsynced_seconds') * 1_000;
+      if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
+      return true as const;
+    });
+  }
+}
