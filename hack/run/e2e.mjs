@@ -78,7 +78,7 @@ async function buildAll() {
 
 async function startCluster(state) {
   // Built only now; not there yet when this file is loaded.
-  const { kubeTools } = await import('../../packages/testkit/dist/index.js');
+  const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   if (!process.env.E2E_IMAGES_FILE) await prepareImages();
   state.tools = await kubeTools();
   state.provided = await provideCluster({ settings: state.settings, tools: state.tools, folder: artifactsRoot });
