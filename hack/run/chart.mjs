@@ -47,7 +47,7 @@ export function parseOptions(args) {
 
 /** @returns what helm said of it. @throws RunError */
 export async function packChart({ out, push, ...options }) {
-  const { kubeTools } = await import('../../packages/testkit/dist/index.js');
+  const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const { helm } = await kubeTools();
   const packed = await run(helm, ['package', join(repositoryRoot, 'charts/uswarm'), '-d', out, ...signing(options)]);
   const file = /saved it to: (\S+)/.exec(packed)[1];

@@ -1,10 +1,12 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { artifactsFolder } from './e2e/artifacts.mjs';
 import { provideCluster } from './e2e/cluster.mjs';
 import { interruption } from './e2e/commands.mjs';
 import { artifactsRoot, withClusterLock } from './e2e/places.mjs';
 import { CLUSTER_USAGE, readClusterSettings } from './e2e/settings.mjs';
+import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
 const USAGE = `npm run scale -- [--swarms N] [--lift-limits] [--keep]
@@ -27,23 +29,17 @@ async function runOnCluster(settings) {
   const { swarms, limitsLifted } = settings;
   const artifacts = artifactsFolder(artifactsRoot);
   // Built only now; not there yet when this file is loaded.
-  const { kubeTools } = await import('../../packages/testkit/dist/index.js');
-  const { measureScale } = await import('../../e2e/dist/scale/index.js');
+  const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const provided = await provideCluster({ settings, tools: await kubeTools(), folder: artifactsRoot });
-  const { signal } = interruption;
   try {
     const { kubeconfig, context, auditLog } = provided.cluster;
-    const place = { kubeconfig, context, auditLog, artifacts };
-    await measureScale({ ...place, swarms, limitsLifted, signal, say: console.log });
-    console.log(`Report and logs are in ${relative(process.cwd(), artifacts)}.`);
-    return 0;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new RunError('The run was ended.');
+    const options = JSON.stringify({ kubeconfig, context, auditLog, artifacts, swarms, limitsLifted });
+    const program = join(repositoryRoot, 'e2e/dist/scale/measure-main.js');
+    const code = await runForeground(nodeBinary, [program, options], { interactive: false, env: serviceEnvironment() });
+    if (code === 0) console.log(`Report and logs are in ${relative(process.cwd(), artifacts)}.`);
+    return code;
   } finally {
     await provided.release();
-    // What was waited for in the cluster is still waited for.
-    if (signal.aborted) process.exit(1);
   }
 }
 
