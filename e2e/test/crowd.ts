@@ -3,7 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedMessage } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { fetch } from 'undici';
-import { credentialsOf, forwardPort, fromOutside, NAMESPACE, type Outside, type Session } from '../src/index.js';
+import {
+  credentialsOf,
+  eventually,
+  forwardPort,
+  fromOutside,
+  NAMESPACE,
+  type Outside,
+  type Session,
+} from '../src/index.js';
 
 export interface Person {
   token: string;
@@ -33,6 +41,11 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
   onClose(() => issuer.close());
   const outside: Outside = await fromOutside(api, settings);
   onClose(() => outside.close());
+  // An edge that was just replaced may refuse for a moment, until the node's rules lead to it.
+  await eventually('the API behind the edge', { withinMs: 30_000 }, async () => {
+    const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
+    return status === 200 ? true : undefined;
+  });
   const credentials = new Map<string, () => Record<string, string>>();
 
   const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {

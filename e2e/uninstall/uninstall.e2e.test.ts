@@ -244,9 +244,12 @@ describe('a removal that fails', () => {
     const before = await session.ready(swarm);
     const { helm } = session.tools;
     const release = [RELEASE, '-n', NAMESPACE.release];
-    // It does not wait for the drain, which goes on.
-    const { code } = await helm(['uninstall', ...release, '--timeout', '1s'], { mayFail: true });
+    // Somebody else's finalizer keeps the drain waiting for longer than helm does.
+    const finalizers = [...(before.metadata.finalizers ?? []), 'e2e.uswarm.dev/hold'];
+    await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers } });
+    const { code } = await helm(['uninstall', ...release, '--timeout', '20s'], { mayFail: true });
     expect(code).not.toBe(0);
+    await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers: null } });
     await session.gone(swarm, 60_000);
     const { stdout } = await helm(['history', ...release, '-o', 'json']);
     const revisions = JSON.parse(stdout) as { revision: number; status: string }[];

@@ -116,6 +116,7 @@ describe('a drain', () => {
     });
     await run();
     expect(writes()).toEqual([]);
+    expect(said).toEqual(Array(2).fill('No UserSwarm was there to be removed.'));
   });
 
   it('leaves what is labelled to be kept, and says so', async () => {

@@ -95,7 +95,9 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
     }
     await sleep(everyMs, undefined, { signal });
   }
-  say(`${counted(progress.gone())} gone, with all that belonged to them, after ${seconds(elapsed() - start)}.`);
+  const after = `after ${seconds(elapsed() - start)}`;
+  if (progress.gone() === 0) say('No UserSwarm was there to be removed.');
+  else say(`${counted(progress.gone())} gone, with all that belonged to them, ${after}.`);
 }
 
 async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
