@@ -122,8 +122,11 @@ describe('another release, with the controller and the webhook', () => {
     settle(first);
     await eventually(() => granted().length === 2);
     expect([image('workspace-a'), NAMES.every(isReady)]).toEqual(['registry.test/runtime:1', true]);
-    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_rollout_in_flight 1'));
-    expect(await registry.metrics()).toContain('uswarm_controller_rollout_grants_total{forced="false"} 2');
+    const shows = ['uswarm_controller_rollout_in_flight 1', 'uswarm_controller_rollout_grants_total{forced="false"} 2'];
+    await eventually(async () => {
+      const figures = await registry.metrics();
+      return shows.every((figure) => figures.includes(figure));
+    });
   });
 
   it('after the deadline replaces them whatever they do, one after another, and halts where they fail', async () => {
