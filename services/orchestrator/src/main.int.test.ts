@@ -6,6 +6,7 @@ import {
   type OidcIssuer,
   startOidcIssuer,
   type TestDatabase,
+  undocumented,
 } from '@uswarm/testkit';
 import { createApiClient } from '../test/api-client.js';
 import { type CuttableProxy, startCuttableProxy } from '../test/cuttable-proxy.js';
@@ -54,6 +55,14 @@ describe('entry points', () => {
       level: 'fatal',
       msg: 'E2E_TOKEN is set, and production has no end-to-end bypass: remove it',
     });
+  });
+
+  it('production serves the metrics that docs/metrics.md has', async () => {
+    const { listening, operations } = start('main');
+    await fetch(`${await listening}/v1/health`);
+    const text = await (await fetch(`${await operations}/metrics`)).text();
+    expect(undocumented('orchestrator', text)).toEqual([]);
+    expect(text).toContain('uswarm_database_up{component="orchestrator"} 1');
   });
 
   it('production serves an identity provider token', async () => {

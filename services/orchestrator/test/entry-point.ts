@@ -9,11 +9,13 @@ export interface EntryPoint {
   lines: string[];
   /** The base URL of the public port. @throws Error where the process ends before it listens */
   listening: Promise<string>;
+  /** The base URL of the operations port, likewise. */
+  operations: Promise<string>;
   exitCode: Promise<number | null>;
   stop(): Promise<void>;
 }
 
-const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int() });
+const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int(), opsPort: z.int() });
 
 export function startEntryPoint(
   name: 'main' | 'main.nonproduction' | 'migrate-main',
@@ -36,19 +38,22 @@ export function startEntryPoint(
   const lines: string[] = [];
   const exitCode = new Promise<number | null>((resolve) => void child.once('exit', resolve));
   createInterface({ input: child.stderr }).on('line', (line) => void lines.push(line));
-  const listening = new Promise<string>((resolve, reject) => {
+  const ports = new Promise<z.output<typeof Listens>>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line);
       const listens = Listens.safeParse(JSON.parse(line));
-      if (listens.success) resolve(`http://127.0.0.1:${listens.data.port}`);
+      if (listens.success) resolve(listens.data);
     });
     void exitCode.then((code) => reject(new Error(`it ended with ${code}:\n${lines.join('\n')}`)));
   });
-  // A test that only waits for the end does not look at this one.
-  listening.catch(() => undefined);
+  const listening = ports.then(({ port }) => `http://127.0.0.1:${port}`);
+  const operations = ports.then(({ opsPort }) => `http://127.0.0.1:${opsPort}`);
+  // A test that only waits for the end does not look at these.
+  for (const url of [listening, operations]) url.catch(() => undefined);
   return {
     lines,
     listening,
+    operations,
     exitCode,
     async stop() {
       child.kill('SIGTERM');
