@@ -5,6 +5,7 @@ import {
   deployEdge,
   eventually,
   forwardPort,
+  fromOutside,
   GENERATED_SECRET,
   imageOf,
   imageValues,
@@ -48,13 +49,23 @@ let present: object;
 async function release(changes: object, chart?: string): Promise<void> {
   await upgradeRelease(session, changes, chart);
   present = changes;
+  await openEdge();
+}
+
+async function openEdge(): Promise<void> {
   await deployEdge(session, imageOf(session.settings.images, 'edge'));
+  const outside = await fromOutside(session.api, session.settings);
+  await eventually('the edge answers', { withinMs: 60_000 }, async () => {
+    const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
+    return status === 200 ? true : undefined;
+  });
+  await outside.close();
 }
 
 async function rollBack(): Promise<void> {
   const { helm } = session.tools;
   await helm(['rollback', RELEASE, '-n', NAMESPACE.release, '--wait', '--timeout', '3m'], { timeoutMs: 200_000 });
-  await deployEdge(session, imageOf(session.settings.images, 'edge'));
+  await openEdge();
 }
 
 const allUpToDate = async (withinMs: number): Promise<void> =>
