@@ -118,7 +118,7 @@ describe('answeringAgent', () => {
 
   it('is nobody in a swarm without a manager', () => {
     expect(() => answeringAgent({ agentId: null }, [], [member('a')])).toThrow(
-      expect.objectContaining({ code: 'agent_not_found' }),
+      expect.objectContaining({ code: 'workspace_not_found' }),
     );
   });
 });

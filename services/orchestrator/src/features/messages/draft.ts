@@ -53,7 +53,8 @@ export function answeringAgent(
 ): string {
   const manager = members.find(({ kind }) => kind === 'manager');
   const chosen = conversation.agentId ?? mentions[0]?.agent_id ?? manager?.id;
-  if (chosen === undefined) throw new ApiError('agent_not_found');
+  // Every workspace has one, until it goes with all that it has.
+  if (chosen === undefined) throw new ApiError('workspace_not_found');
   return chosen;
 }
 
