@@ -82,6 +82,12 @@ describe('controller.framework=metacontroller', () => {
     expect(podTemplates(manifests).map(({ owner }) => owner)).not.toContain('uswarm-controller');
   });
 
+  it('lets a new platform reach runtimes at once, since nobody gives go-aheads', async () => {
+    const gate = (rendered: Manifest[]) =>
+      container(rendered, 'uswarm-webhook', 'webhook').env?.find(({ name }) => name === 'ROLLOUT_GATE')?.value;
+    expect([gate(manifests), gate(await render(external))]).toEqual(['off', 'on']);
+  });
+
   it('keeps the drain, which knows its finalizer by the name of the CompositeController', () => {
     expect(composite.metadata.name).toBe('userswarm-controller');
     expect(podTemplates(manifests).map(({ owner }) => owner)).toContain('uswarm-drain');
