@@ -4,7 +4,8 @@ import { eventually } from '../src/eventually.js';
 import { imageOf } from '../src/settings.js';
 import { type Arena, ARENA_RESYNC_S } from './arena.js';
 
-const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespaces', 'hook faults', 'counting'];
+/** The hook stays the same here, and the controller alone says who may start: neither can be played. */
+export const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespaces', 'hook faults', 'counting'];
 /** Longer than two cores need to start a handful of pods. */
 const WITHIN_S = 120;
 

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Scenario, SCENARIOS } from '@uswarm/testkit';
 import { type Arena, openArena } from './arena.js';
-import { arenaWorld } from './arena-world.js';
+import { arenaWorld, CAPABILITIES } from './arena-world.js';
 
 /** Pods that start at once on a small machine. */
 const AT_ONCE = 4;
 
-const calm = SCENARIOS.filter(({ needs }) => !needs.includes('hook faults'));
-const faulty = SCENARIOS.filter(({ needs }) => needs.includes('hook faults'));
+const possible = SCENARIOS.filter(({ needs }) => needs.every((capability) => CAPABILITIES.includes(capability)));
+const calm = possible.filter(({ needs }) => !needs.includes('hook faults'));
+const faulty = possible.filter(({ needs }) => needs.includes('hook faults'));
 
 /** Runs them side by side, so that each test only waits for its own. */
 function runAll(scenarios: readonly Scenario[], run: (scenario: Scenario, at: number) => Promise<void>) {
