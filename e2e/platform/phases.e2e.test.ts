@@ -1,5 +1,6 @@
 import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CONDITIONS } from '@uswarm/contract/userswarm';
 import {
   childrenGone,
   conditionOf,
@@ -80,7 +81,7 @@ describe('a UserSwarm that is made and changed', () => {
     await session.api.request(HttpMethod.PATCH, path, { body, contentType: 'application/merge-patch+json' });
     await session.swarms.until(name, 'tampered with', shows('Error', 'Tampered'), 10_000);
     const restored = await session.shows(name, 'Ready', 'Available', 40_000);
-    expect(restored.status?.conditions).toHaveLength(6);
+    expect(restored.status?.conditions).toHaveLength(CONDITIONS.length);
   }, 60_000);
 });
 

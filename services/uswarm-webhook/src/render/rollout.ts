@@ -44,10 +44,11 @@ export interface RolloutInput {
 export function rollOut(input: RolloutInput): Rollout {
   const { request, spec, wanted, settings } = input;
   const { deployment } = observe(request, spec.placement.runtimeNamespace);
-  const revisions = revisionsOf(deployment, wanted, settings);
+  const revisions = deployment === undefined && isDeleting(request) ? {} : revisionsOf(deployment, wanted, settings);
   if (!spec.suspend && waitsToStart(request, deployment)) {
     const stopped = { ...wanted, spec: { ...(wanted['spec'] as object), replicas: 0 } };
-    return { deployment: deployment && stopped, keptImage: undefined, revisions, queued: true };
+    const known = deployment === undefined ? {} : revisions;
+    return { deployment: deployment && stopped, keptImage: undefined, revisions: known, queued: true };
   }
   const running = isRunning(deployment) && !mayChange(input, deployment) ? deployment : undefined;
   if (running === undefined) return { deployment: wanted, keptImage: undefined, revisions, queued: false };
@@ -67,7 +68,8 @@ function revisionsOf(
   wanted: KubernetesObject,
   { platformRevision }: RenderSettings,
 ): Revisions {
-  if (deployment === undefined) return {};
+  // It is about to be made: said now, it need not be said in a status of its own.
+  if (deployment === undefined) return { revision: platformRevision };
   const { annotations = {} } = deployment.metadata;
   const revision = annotations[PLATFORM_REVISION];
   const isCurrent = revision === platformRevision || annotations[REVISION] === wanted.metadata.annotations?.[REVISION];
