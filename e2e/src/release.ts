@@ -143,8 +143,9 @@ export async function upgradeRelease(
       chart,
       '-n',
       NAMESPACE.release,
-      // An older chart does not know all of our values.
-      ...(chart === CHART ? [] : ['--skip-schema-validation']),
+      // An older chart does not know all of our values, and its definition of UserSwarm differs from the one that other
+      // tests may have applied by other means.
+      ...(chart === CHART ? [] : ['--skip-schema-validation', '--force-conflicts']),
       '-f',
       valuesFile(settings),
       '-f',
