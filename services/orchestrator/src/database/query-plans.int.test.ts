@@ -126,8 +126,8 @@ describe('hot statements read no large table from end to end', () => {
     ],
     ['messages by id', (database) => createMessageStore(database).find([place.messageId])],
     [
-      'a message by its local_id',
-      (database) => createMessageStore(database).findSent(place.workspaceId, place.userId, 'l7'),
+      'where a message goes, and one by its local_id',
+      (database) => createMessageStore(database).findPlace({ ...place, localId: 'l7' }),
     ],
     [
       'a turn where too many wait',

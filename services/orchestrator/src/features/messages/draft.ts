@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
 import type { SwarmMember } from '../agents/agents.store.js';
 
+type Member = Pick<SwarmMember, 'id' | 'name' | 'kind'>;
+
 /** The rules of what a client may send, and which agent answers it. Pure. */
 
 /**
@@ -29,7 +31,7 @@ export function invalid(path: string, message: string): ApiError {
  *
  * @throws ApiError `mention_invalid`
  */
-export function checkedMentions(draft: MessageDraft, text: string, members: readonly SwarmMember[]): Mention[] {
+export function checkedMentions(draft: MessageDraft, text: string, members: readonly Member[]): Mention[] {
   return draft.mentions.map(({ agent_id, offset, length }) => {
     const agent = members.find(({ id }) => id === agent_id);
     const end = offset + length;
@@ -49,7 +51,7 @@ function cuts(text: string, place: number): boolean {
 export function answeringAgent(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
-  members: readonly SwarmMember[],
+  members: readonly Member[],
 ): string {
   const manager = members.find(({ kind }) => kind === 'manager');
   const chosen = conversation.agentId ?? mentions[0]?.agent_id ?? manager?.id;

@@ -1,6 +1,5 @@
 import { ApiError, type MessageData, type MessageDraft, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { Transact } from '../../database/database.js';
-import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
@@ -9,17 +8,16 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { answeringAgent, bodyHash, checkedMentions, checkedText, invalid } from './draft.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
-import type { MessageStore } from './messages.store.js';
+import type { MessageStore, SendPlace, SendTarget } from './messages.store.js';
 import { type PageDeps, readPage } from './page.js';
 import type { Questions } from './questions.js';
 import type { MessageSearchStore } from './search.store.js';
 
 export interface MessageServiceDeps {
   transaction: Transact;
-  store: Pick<MessageStore, 'find' | 'findSent' | 'page' | 'hasAny'>;
+  store: Pick<MessageStore, 'find' | 'findPlace' | 'page' | 'hasAny'>;
   messageSearch: MessageSearchStore;
   conversations: Pick<ConversationStore, 'findTarget'>;
-  agents: Pick<AgentStore, 'members'>;
   questions: Questions;
   rates: Pick<RateLimits, 'send'>;
   runtimes: Pick<RuntimeWishes, 'woken'>;
@@ -29,14 +27,6 @@ export interface MessageServiceDeps {
   show: Show;
   /** Called after a commit that left something to publish or to do. */
   committed: () => void;
-}
-
-/** Where a message goes, and under which id of the client's. */
-export interface SendTarget {
-  userId: string;
-  workspaceId: string;
-  conversationId: string;
-  localId: string | undefined;
 }
 
 export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
@@ -60,13 +50,12 @@ export interface MessageService {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { transaction, store, conversations, agents, questions, runtimes, access, show } = deps;
+  const { transaction, store, conversations, questions, runtimes, access, show } = deps;
   const search = deps.messageSearch;
 
-  async function requireConversation(workspaceId: string, conversationId: string) {
+  async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
     if (conversation === undefined) throw new ApiError('conversation_not_found');
-    return conversation;
   }
 
   async function view(id: string): Promise<MessageData> {
@@ -76,22 +65,21 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     return messageView(row, show());
   }
 
-  async function sentBefore(
-    { workspaceId, userId, localId }: SendTarget,
-    hash: Buffer,
-  ): Promise<MessageData | undefined> {
-    if (localId === undefined) return undefined;
-    const earlier = await store.findSent(workspaceId, userId, localId);
-    if (earlier === undefined) return undefined;
-    if (earlier.body_hash?.equals(hash) !== true) throw new ApiError('local_id_reused');
-    return view(earlier.id);
+  /** The same again has the first result, something else under its local id has none. */
+  async function sentBefore(sent: SendPlace['sent'], hash: Buffer): Promise<MessageData | undefined> {
+    if (sent === undefined) return undefined;
+    if (sent.bodyHash?.equals(hash) !== true) throw new ApiError('local_id_reused');
+    return view(sent.id);
   }
 
-  async function storeNew(target: SendTarget, draft: MessageDraft, hash: Buffer): Promise<MessageRow> {
-    const { userId, workspaceId, conversationId, localId } = target;
-    const conversation = await requireConversation(workspaceId, conversationId);
+  async function storeNew(
+    { userId, workspaceId, conversationId, localId }: SendTarget,
+    { conversation, members }: SendPlace,
+    draft: MessageDraft,
+    hash: Buffer,
+  ): Promise<MessageRow> {
+    if (conversation === undefined) throw new ApiError('conversation_not_found');
     const text = checkedText(draft);
-    const members = await agents.members(workspaceId);
     const mentions = checkedMentions(draft, text, members);
     const agentId = answeringAgent(conversation, mentions, members);
     const uploads = draft.attachments.map(({ id }) => id);
@@ -133,18 +121,19 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     },
 
     async send(target, draft) {
-      await access.require(target.userId, target.workspaceId);
+      const place = await store.findPlace(target);
+      if (place === undefined) throw new ApiError('workspace_not_found');
       const hash = bodyHash(target.conversationId, draft);
-      const earlier = await sentBefore(target, hash);
+      const earlier = await sentBefore(place.sent, hash);
       if (earlier !== undefined) return earlier;
       try {
         // Only now: whoever asks again for a message that is stored has its answer for nothing.
         await deps.rates.send(target.userId);
-        return messageView(await storeNew(target, draft, hash), show());
+        return messageView(await storeNew(target, place, draft, hash), show());
       } catch (error) {
         // The same message came twice at once, and the other one was first: whatever stopped this
         // one (the unique index, a queue that is full by now), the first result is the answer.
-        const winner = await sentBefore(target, hash);
+        const winner = await sentBefore((await store.findPlace(target))?.sent, hash);
         if (winner !== undefined) return winner;
         // The conversation was deleted meanwhile.
         if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) throw new ApiError('conversation_not_found');

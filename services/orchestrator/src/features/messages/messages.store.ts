@@ -2,6 +2,7 @@ import { ApiError, type Mention, type MessageContent, type MessageRole, type Mes
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { PLANNED_EACH_TIME } from '../../database/prepared.js';
+import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
 
@@ -32,7 +33,24 @@ export interface MessageChange {
 
 export interface SentBefore {
   id: string;
-  body_hash: Buffer | null;
+  bodyHash: Buffer | null;
+}
+
+/** Where a message goes, and under which id of the client's. */
+export interface SendTarget {
+  userId: string;
+  workspaceId: string;
+  conversationId: string;
+  localId: string | undefined;
+}
+
+/** What has to be known before a message is stored. */
+export interface SendPlace {
+  /** The agent of an agent conversation; undefined where there is no such conversation. */
+  conversation: { agentId: string | null } | undefined;
+  members: Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
+  /** What the sender has sent with this local id. */
+  sent: SentBefore | undefined;
 }
 
 export interface MessageStore {
@@ -40,7 +58,8 @@ export interface MessageStore {
   insert(message: NewMessage, db: Database): Promise<MessageRow>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
-  findSent(workspaceId: string, senderId: string, localId: string): Promise<SentBefore | undefined>;
+  /** All in one statement; undefined where the workspace is not the sender's. */
+  findPlace(target: SendTarget): Promise<SendPlace | undefined>;
   /**
    * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.
    * @returns how many it removed
@@ -69,6 +88,14 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   const { rows } = await sql<MessageRow>`
     SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS} ${rest}`.execute(db);
   return rows;
+}
+
+interface PlaceRow {
+  conversation_id: string | null;
+  agent_id: string | null;
+  sent_id: string | null;
+  body_hash: Buffer | null;
+  members: SendPlace['members'];
 }
 
 export type Walk = 'older' | 'newer';
@@ -123,14 +150,26 @@ export function createMessageStore(database: Database): MessageStore {
     find: async (ids, db = database) =>
       ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
 
-    findSent: (workspaceId, senderId, localId) =>
-      database
-        .selectFrom('messages')
-        .select(['id', 'body_hash'])
-        .where('workspace_id', '=', workspaceId)
-        .where('sender_id', '=', senderId)
-        .where('local_id', '=', localId)
-        .executeTakeFirst(),
+    async findPlace({ userId, workspaceId, conversationId, localId = null }) {
+      const { rows } = await sql<PlaceRow>`
+        SELECT c.id AS conversation_id, c.agent_id, sent.id AS sent_id, sent.body_hash, members.list AS members
+        FROM workspaces w
+        LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
+        LEFT JOIN messages sent
+          ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = ${localId}
+        CROSS JOIN LATERAL (
+          SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'kind', a.kind)), '[]') AS list
+          FROM agents a WHERE a.workspace_id = w.id
+        ) members
+        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(database);
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      return {
+        conversation: row.conversation_id === null ? undefined : { agentId: row.agent_id },
+        members: row.members,
+        sent: row.sent_id === null ? undefined : { id: row.sent_id, bodyHash: row.body_hash },
+      };
+    },
 
     async removeBehind(conversationId, keep, limit, db = database) {
       const { rows } = await sql<{ removed: number }>`
