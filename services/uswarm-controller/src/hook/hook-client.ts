@@ -33,9 +33,15 @@ export interface HookOptions {
 /** An answer is three objects and a status; more than this, in bytes, is not one. */
 const MAX_ANSWER = 4 * 1_024 * 1_024;
 
+/**
+ * Milliseconds for a connection, which takes one or two. Where a NetworkPolicy is enforced, packets to a
+ * Service without a pod may be dropped and not refused, and people wait for the reason to show.
+ */
+const CONNECT_MS = 2_000;
+
 /** Calls the hook of Metacontroller's CompositeController, version v1. spec: supporting §4.2 */
 export function createHook({ url, token, timeoutMs, onAnswer = () => {} }: HookOptions): Hook {
-  const dispatcher = new Agent({ keepAliveTimeout: 10_000, connectTimeout: timeoutMs });
+  const dispatcher = new Agent({ keepAliveTimeout: 10_000, connectTimeout: Math.min(timeoutMs, CONNECT_MS) });
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json',
