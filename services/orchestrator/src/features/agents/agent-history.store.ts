@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import { MESSAGE_COLUMNS, type MessageStore } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
 
@@ -22,7 +23,7 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
       const order = walk === 'older' ? sql`DESC` : sql`ASC`;
       // Each conversation gives as many as a page has, from its index alone; only those of the page are read.
       const { rows } = await sql<MessageRow>`
-        SELECT ${MESSAGE_COLUMNS}
+        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}
         FROM (
           SELECT c.id, place.seq
           FROM conversations c
@@ -42,7 +43,7 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
 
     async hasAny(agentId, walk, seq) {
       const { rows } = await sql<{ found: boolean }>`
-        SELECT EXISTS (
+        ${PLANNED_EACH_TIME} SELECT EXISTS (
           SELECT 1 FROM conversations c
           WHERE c.agent_id = ${agentId}
             AND EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id AND ${beyond(walk, seq)})

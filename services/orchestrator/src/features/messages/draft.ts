@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
-import type { SwarmMember } from '../agents/agents.store.js';
-
-type Member = Pick<SwarmMember, 'id' | 'name' | 'kind'>;
+import type { SendPlace } from './messages.store.js';
 
 /** The rules of what a client may send, and which agent answers it. Pure. */
 
@@ -31,7 +29,7 @@ export function invalid(path: string, message: string): ApiError {
  *
  * @throws ApiError `mention_invalid`
  */
-export function checkedMentions(draft: MessageDraft, text: string, members: readonly Member[]): Mention[] {
+export function checkedMentions(draft: MessageDraft, text: string, members: SendPlace['members']): Mention[] {
   return draft.mentions.map(({ agent_id, offset, length }) => {
     const agent = members.find(({ id }) => id === agent_id);
     const end = offset + length;
@@ -51,7 +49,7 @@ function cuts(text: string, place: number): boolean {
 export function answeringAgent(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
-  members: readonly Member[],
+  members: SendPlace['members'],
 ): string {
   const manager = members.find(({ kind }) => kind === 'manager');
   const chosen = conversation.agentId ?? mentions[0]?.agent_id ?? manager?.id;

@@ -48,7 +48,7 @@ export interface SendTarget {
 export interface SendPlace {
   /** The agent of an agent conversation; undefined where there is no such conversation. */
   conversation: { agentId: string | null } | undefined;
-  members: Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
+  members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
   /** What the sender has sent with this local id. */
   sent: SentBefore | undefined;
 }
