@@ -70,6 +70,8 @@ export async function openStriker({ api, onClose, settings, tools }: Session): P
     async kill(target) {
       const before = containerOf(await api.get('Pod', { name: target.pod, namespace: target.namespace }), target);
       const id = before.containerID?.split('//')[1] ?? '';
+      // Less than a whole id would be part of other paths too.
+      if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${target.container} of ${target.pod} does not run`);
       // The way to the striker leads through the API server, so it may not tell of its success.
       const ran = await kubectl(['exec', POD.name, ...where, '--', 'node', '-e', SCRIPT, id], { mayFail: true });
       const replaced = async (): Promise<true> => {

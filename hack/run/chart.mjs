@@ -50,7 +50,7 @@ export async function packChart({ out, push, ...options }) {
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const { helm } = await kubeTools();
   const packed = await run(helm, ['package', join(repositoryRoot, 'charts/uswarm'), '-d', out, ...signing(options)]);
-  const file = /saved it to: (\S+)/.exec(packed)[1];
+  const file = /saved it to: (.+)$/m.exec(packed)[1];
   if (push === undefined) return [file];
   const pushed = await run(helm, ['push', file, push, ...(options['plain-http'] ? ['--plain-http'] : [])]);
   return [file, ...pushed.split('\n').filter((line) => /^(Pushed|Digest):/.test(line))];

@@ -6,9 +6,10 @@ import { parseArgs } from 'node:util';
 import { RunError } from '../run-error.mjs';
 
 export const CLUSTER_USAGE = `The cluster is, as the variables say:
-  KUBECONFIG and E2E_CONTEXT  a cluster that you have, by the name of its context; tests that take parts of the
-                              release down run on it only with E2E_DISRUPTIVE=1; where its images cannot be
-                              loaded from Docker, E2E_IMAGES_FILE names them (a file {"<name>": "<image>"})
+  KUBECONFIG and E2E_CONTEXT  a cluster that you have, by the name of its context; where its images cannot be loaded
+                              from Docker, E2E_IMAGES_FILE names them (a file {"<name>": "<image>"}). Tests that take
+                              parts of the release down, kill the API server, add nodes and give a node the address
+                              of cloud metadata run on it only with E2E_DISRUPTIVE=1
   E2E_CLUSTER=kind            one made by kind from its public node image
   E2E_CLUSTER=built           one made by kind from a node image built from sources (Linux on x64, root)
   nothing                     the public one where it can be had, else the built one`;

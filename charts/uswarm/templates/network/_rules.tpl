@@ -102,8 +102,10 @@ app.kubernetes.io/part-of: uswarm
 
 {{- define "uswarm.network.toDns" -}}
 {{- $to := .Values.networkPolicy.dns.to }}
+{{- if $to }}
 {{- range .Values.networkPolicy.dns.nodeLocal }}
 {{- $to = append $to (dict "ipBlock" (dict "cidr" .)) }}
+{{- end }}
 {{- end -}}
 - ports:
     {{- range .Values.networkPolicy.dns.ports }}
@@ -232,6 +234,8 @@ app.kubernetes.io/part-of: uswarm
           - '64:ff9b::c612:0/111'
           - '64:ff9b::a83f:8110/128'
           - '64:ff9b::e000:0/99'
+          # NAT64 within a network of one's own.
+          - '64:ff9b:1::/48'
           - 'fc00::/7'
           - 'fe80::/10'
           - 'ff00::/8'

@@ -107,7 +107,8 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   NotYetSynced: {
     cause: 'The controller has not written anything.',
-    advice: 'Stays only where no controller runs: look at `uswarm-controller`.',
+    advice:
+      'Stays only where no controller runs: look at `uswarm-controller`. With Metacontroller `Synced` always says this, and means nothing.',
   },
 };
 

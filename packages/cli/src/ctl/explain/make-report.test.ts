@@ -115,6 +115,38 @@ const pullingPod: Pod = {
   },
 };
 
+describe('what uswarmctl explain says of syncs', () => {
+  const by = (manager: string, time: string, subresource?: string) => ({ manager, time, subresource });
+  const child = (...managedFields: object[]): Deployment => ({
+    ...workload('runtime'),
+    metadata: { name: 'agent-runtime-x', managedFields } as Deployment['metadata'],
+  });
+
+  it('is when the controller last wrote a child, whoever else wrote it since', () => {
+    const deployment = child(
+      by('uswarm-controller', '2026-11-21T10:02:00Z'),
+      by('kube-controller-manager', '2026-11-21T10:09:59Z', 'status'),
+    );
+    const service = child(by('uswarm-controller', '2026-11-21T10:01:00Z'), by('kubectl', '2026-11-21T10:09:00Z'));
+    const { sync } = report({ deployment, service });
+    expect([sync.children_written_s_ago, sync.status_written_s_ago]).toEqual([480, 30]);
+    const text = showReport(report({ deployment, service }));
+    expect(text).toMatch(
+      /children: in order, since 2m\n +children last written: 8m ago\n +status last written: 30s ago\n/,
+    );
+  });
+
+  it('is "never" where there are no children', () => {
+    expect(report().sync.children_written_s_ago).toBeNull();
+    expect(showReport(report())).toContain('children last written: never');
+  });
+
+  it('is nothing about children with Metacontroller, which tells nothing', () => {
+    const composite = child();
+    expect(showReport(report({ platform: [workload('webhook')], composite }))).not.toContain('children');
+  });
+});
+
 describe('what uswarmctl explain says to do', () => {
   it('is nothing while all is well', () => {
     expect(report().next).toEqual(['Nothing.']);

@@ -1,6 +1,21 @@
-import { type Condition, LABEL, ORCHESTRATOR_MANAGER, type UserSwarm, workspaceIdOf } from '@uswarm/contract/userswarm';
+import {
+  type Condition,
+  CONTROLLER_MANAGER,
+  LABEL,
+  ORCHESTRATOR_MANAGER,
+  type UserSwarm,
+  workspaceIdOf,
+} from '@uswarm/contract/userswarm';
 import { nextSteps } from './next-steps.js';
-import type { ContainerState, Deployment, Findings, Pod, RecordedEvent, StoredSwarm } from './objects.js';
+import type {
+  ContainerState,
+  Deployment,
+  Findings,
+  ManagedFields,
+  Pod,
+  RecordedEvent,
+  StoredSwarm,
+} from './objects.js';
 import type { PodReport, Report, Workload } from './report.js';
 
 const EVENTS_SHOWN = 15;
@@ -87,7 +102,8 @@ function deletion({ swarm, serviceAccount, service, deployment, pods }: Findings
 const held = (finalizers: string[] = []): string =>
   finalizers.length === 0 ? '' : ` (finalizers: ${finalizers.join(', ')})`;
 
-function syncView({ swarm, platform, composite, lease }: Findings, ageOf: AgeOf): Report['sync'] {
+function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
+  const { swarm, serviceAccount, service, deployment, platform, composite, lease } = findings;
   const workload = (component: string): Workload | null => {
     const found = platform.find(({ metadata }) => metadata.labels?.[LABEL.component] === component);
     if (found === undefined) return null;
@@ -96,13 +112,19 @@ function syncView({ swarm, platform, composite, lease }: Findings, ageOf: AgeOf)
     return { name, ready: status?.readyReplicas ?? 0, wanted: spec?.replicas ?? 1 };
   };
   const controller = workload('controller');
-  const written = (swarm.metadata.managedFields ?? [])
-    .filter(({ subresource }) => subresource === 'status')
-    .map(({ time }) => ageOf(time))
-    .filter((age) => age !== null);
+  const sinceWritten = (fields: readonly ManagedFields[]): number | null => {
+    const ages = fields.map(({ time }) => ageOf(time)).filter((age) => age !== null);
+    return ages.length === 0 ? null : Math.min(...ages);
+  };
+  const ofStatus = (swarm.metadata.managedFields ?? []).filter(({ subresource }) => subresource === 'status');
+  const ofChildren = [serviceAccount, service, deployment].flatMap((child) => {
+    const { managedFields = [] } = (child?.metadata ?? {}) as { managedFields?: ManagedFields[] };
+    return managedFields.filter((by) => by.manager === CONTROLLER_MANAGER && by.subresource === undefined);
+  });
   const { holderIdentity = '', renewTime } = lease?.spec ?? {};
   return {
-    status_written_s_ago: written.length === 0 ? null : Math.min(...written),
+    children_written_s_ago: sinceWritten(ofChildren),
+    status_written_s_ago: sinceWritten(ofStatus),
     framework: controller === null ? (composite === undefined ? null : 'metacontroller') : 'builtin',
     controller,
     webhook: workload('webhook'),

@@ -20,6 +20,8 @@ export interface Report {
   deletion: { age_s: number | null; finalizers: string[]; children: string[] } | null;
   conditions: { type: string; status: string; reason: string; message: string; age_s: number | null }[];
   sync: {
+    /** Since the controller last changed one of the children; null with Metacontroller, and where there are none. */
+    children_written_s_ago: number | null;
     status_written_s_ago: number | null;
     framework: 'builtin' | 'metacontroller' | null;
     controller: Workload | null;

@@ -63,11 +63,15 @@ function syncText({ sync, conditions, outdated }: Report): string {
     `${name}: ${found === null ? 'none found' : `${found.name}, ${found.ready} of ${found.wanted} ready`}`;
   const { leader, framework } = sync;
   const led = leader === null ? '' : `; led by ${plain(leader.holder)}, renewed ${since(leader.renewed_s_ago)} ago`;
-  return [
+  const ago = (seconds: number | null): string => (seconds === null ? 'never' : `${since(seconds)} ago`);
+  const children =
     synced === undefined
-      ? 'last write of the children: not known'
-      : `last write of the children: ${synced.status === 'True' ? 'succeeded' : `${synced.reason}: ${plain(synced.message)}`}, since ${since(synced.age_s)}`,
-    `status last written: ${sync.status_written_s_ago === null ? 'never' : `${since(sync.status_written_s_ago)} ago`}${outdated ? ', about an older spec' : ''}`,
+      ? 'children: not known'
+      : `children: ${synced.status === 'True' ? 'in order' : `${synced.reason}: ${plain(synced.message)}`}, since ${since(synced.age_s)}`;
+  return [
+    // Metacontroller writes them, and tells nothing of it.
+    ...(framework === 'metacontroller' ? [] : [children, `children last written: ${ago(sync.children_written_s_ago)}`]),
+    `status last written: ${ago(sync.status_written_s_ago)}${outdated ? ', about an older spec' : ''}`,
     framework === 'metacontroller'
       ? 'controller: Metacontroller, by CompositeController userswarm-controller'
       : `${workload('controller', sync.controller)}${led}`,
