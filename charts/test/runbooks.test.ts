@@ -96,6 +96,16 @@ describe('runbooks', () => {
     }
   });
 
+  it('upgrade by the values of the release over the defaults of the chart at hand', () => {
+    const upgrades = [...runbooks].flatMap(([name, text]) =>
+      commandsOf(text)
+        .filter((line) => line.startsWith('helm upgrade '))
+        .map((line) => ({ name, line })),
+    );
+    expect(upgrades.length).toBeGreaterThan(10);
+    expect(upgrades.filter(({ line }) => !/ --reset-then-reuse-values( |$)/.test(line))).toEqual([]);
+  });
+
   it('use only commands of uswarmctl that there are', async () => {
     const usage = await readFile(repositoryFile('packages/cli/src/ctl/usage.ts'), 'utf8');
     const known = new Set([...usage.matchAll(/^ {2}([a-z]+(?: [a-z]+)?)(?= |$)/gm)].map(([, command]) => command!));
