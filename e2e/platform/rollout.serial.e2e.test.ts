@@ -8,12 +8,11 @@ import {
   fromOutside,
   GENERATED_SECRET,
   imageOf,
-  imageValues,
   NAMESPACE,
   openSession,
-  PREVIOUS_CHART,
   RELEASE,
   secretValue,
+  serviceImages,
   type Session,
   upgradeRelease,
 } from '../src/index.js';
@@ -90,10 +89,11 @@ async function everybodyIsAnswered(question: (nonce: string) => string, withinMs
 
 beforeAll(async () => {
   session = await openSession();
-  const { images: all } = session.settings;
-  [oldImage, newImage] = [imageOf(all, 'agent-runtime'), imageOf(all, 'agent-runtime-other')];
+  const { images: all, previousChart } = session.settings;
+  [oldImage, newImage] = [imageOf(all, 'previous-agent-runtime'), imageOf(all, 'agent-runtime')];
   session.onClose(() => release({}));
-  await release({ runtime: AWAKE }, PREVIOUS_CHART);
+  const { runtime, ...services } = serviceImages(all, 'previous-');
+  await release({ ...services, runtime: { ...runtime, ...AWAKE } }, previousChart);
   people = [];
   // One after another: each needs a moment of the issuer.
   for (let count = 0; count < SWARMS; count += 1) people.push(personOf(await signUp(session)));
@@ -115,7 +115,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     await send(busy, `Again: ${LONG}`);
     workedWith = (await podOf(session, busy.name))!;
     upgradedAt = Date.now();
-    await release({ runtime: { ...AWAKE, image: imageValues(newImage) }, rollout: ROLLOUT });
+    await release({ runtime: AWAKE, rollout: ROLLOUT });
   }, 400_000);
 
   it('ends the running turn, and the one after it, in the pod that began them, with all of their text', async () => {
@@ -204,7 +204,7 @@ describe('another call key and another signing key', () => {
     await openSearchEngine();
     rotatedAt = Date.now();
     await release({
-      runtime: { ...AWAKE, image: imageValues(newImage) },
+      runtime: AWAKE,
       rollout: ONE_BY_ONE,
       secrets: {
         callKey: { existingSecret: SECRET, previousPrivateKey: 'previous-private-key' },

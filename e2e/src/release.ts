@@ -5,8 +5,6 @@ import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
 export const CHART = path.resolve(import.meta.dirname, '../../charts/uswarm');
-/** Of the release before; see e2e/fixtures. */
-export const PREVIOUS_CHART = path.resolve(import.meta.dirname, '../fixtures/previous-chart.tgz');
 
 /** Seconds; short, so that a test sees a runtime fall asleep, and longer than anything between two messages. */
 export const IDLE_SUSPEND_AFTER_S = 25;
@@ -28,10 +26,27 @@ export function imageValues(reference: string): ImageValues {
   return { registry, repository, tag };
 }
 
+type Service = 'orchestrator' | 'gateway' | 'webhook' | 'controller' | 'searxngClient' | 'runtime';
+
+/** Who runs which image: the services of the release, and the runtimes that it starts. */
+export function serviceImages(images: Images, prefix = ''): Record<Service, { image: ImageValues }> {
+  const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, `${prefix}${name}`)) });
+  return {
+    orchestrator: image('orchestrator'),
+    gateway: image('realtime-gateway'),
+    webhook: image('uswarm-webhook'),
+    controller: image('uswarm-controller'),
+    searxngClient: image('searxng-client'),
+    runtime: image('agent-runtime'),
+  };
+}
+
 /** The values of the one release of a run: evaluation mode, local images, fixtures in place of the outside. */
 export function releaseValues(images: Images): object {
   const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, name)) });
+  const { runtime, ...services } = serviceImages(images);
   return {
+    ...services,
     evaluation: {
       enabled: true,
       postgres: { ...image('postgres'), persistence: { enabled: false }, podSecurityContext: unprivileged },
@@ -40,17 +55,12 @@ export function releaseValues(images: Images): object {
     oidc: { issuers: [{ issuer: OIDC_ISSUER, audience: AUDIENCE }] },
     http: { trustedProxies: ['uniquelocal'] },
     ingress: { enabled: true, host: HOST, tls: { secretName: 'uswarm-tls' } },
-    orchestrator: image('orchestrator'),
-    gateway: image('realtime-gateway'),
-    webhook: image('uswarm-webhook'),
-    controller: image('uswarm-controller'),
-    searxngClient: image('searxng-client'),
     searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },
     networkPolicy: {
       searxng: { egressAllowRules: { inCluster: [{ ...inNamespace(NAMESPACE.search), ports: [8080] }] } },
     },
     runtime: {
-      ...image('agent-runtime'),
+      ...runtime,
       // For the tests that want an image that is allowed and absent, or that is not a runtime at all.
       imagePrefixes: ['localhost/uswarm/', 'localhost/uswarm-test/'],
       extraNamespaces: EXTRA_RUNTIME_NAMESPACES,

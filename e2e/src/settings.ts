@@ -13,6 +13,8 @@ const Environment = z.object({
   E2E_CONTEXT: z.string().min(1),
   /** A file `{"<name>": "<image>"}`. */
   E2E_IMAGES_FILE: z.string().min(1),
+  /** Folder of the chart of the release before; its images are `previous-<name>`. */
+  E2E_PREVIOUS_CHART: z.string().min(1),
   /** On 127.0.0.1, where the edge's node port is mapped to. */
   E2E_EDGE_PORT: port.default(30_080),
   /** What the API server writes down of its requests; clusters of our own have it. */
@@ -27,6 +29,7 @@ export interface Settings {
   kubeconfig: string;
   context: string;
   images: Images;
+  previousChart: string;
   edgePort: number;
   auditLog: string | undefined;
   artifacts: string;
@@ -40,6 +43,7 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     kubeconfig: config.E2E_KUBECONFIG,
     context: config.E2E_CONTEXT,
     images: Images.parse(JSON.parse(readFileSync(config.E2E_IMAGES_FILE, 'utf8'))),
+    previousChart: config.E2E_PREVIOUS_CHART,
     edgePort: config.E2E_EDGE_PORT,
     auditLog: config.E2E_AUDIT_LOG,
     artifacts: path.resolve(config.E2E_ARTIFACTS),

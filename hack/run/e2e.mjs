@@ -7,6 +7,7 @@ import { interruption } from './e2e/commands.mjs';
 import { collectDiagnostics } from './e2e/diagnostics.mjs';
 import { buildImages, prepareImages, readImagesFile, removeOtherImages, writeImagesFile } from './e2e/images.mjs';
 import { artifactsRoot, withClusterLock } from './e2e/places.mjs';
+import { buildPreviousImages, unpackPreviousRelease } from './e2e/previous-release.mjs';
 import { readSettings } from './e2e/settings.mjs';
 import { PROJECTS, runProject, testVariables } from './e2e/tests.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
@@ -87,8 +88,11 @@ async function startCluster(state) {
 
 async function makeImages(state) {
   const { provided, artifacts } = state;
+  const previous = await unpackPreviousRelease();
+  state.previousChart = join(previous, 'charts/uswarm');
   if (provided.load) {
-    const images = await buildImages({ local: provided.localImages });
+    const local = provided.localImages;
+    const images = { ...(await buildImages({ local })), ...(await buildPreviousImages({ folder: previous, local })) };
     await provided.load(Object.values(images));
     await removeOtherImages(images);
     state.imagesFile = writeImagesFile(images, artifacts);

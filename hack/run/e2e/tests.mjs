@@ -52,11 +52,12 @@ export function counts({ numTotalTests, numPendingTests, numTodoTests }) {
 }
 
 /** What tests are told of the cluster. */
-export function testVariables({ cluster, imagesFile, artifacts, disruptive, ledger }) {
+export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, ledger }) {
   return {
     E2E_KUBECONFIG: cluster.kubeconfig,
     E2E_CONTEXT: cluster.context,
     E2E_IMAGES_FILE: imagesFile,
+    E2E_PREVIOUS_CHART: previousChart,
     ...(cluster.edgePort && { E2E_EDGE_PORT: cluster.edgePort }),
     ...(cluster.auditLog && { E2E_AUDIT_LOG: cluster.auditLog }),
     E2E_DISRUPTIVE: disruptive ? '1' : '0',

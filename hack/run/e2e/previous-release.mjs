@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeBinary, repositoryRoot } from '../environment.mjs';
+import { mustRun } from './commands.mjs';
+
+// An upgrade is tested from what people have: the release before, with its chart, its definitions and the programs
+// that its own commands build of its own sources.
+const archive = join(repositoryRoot, 'e2e/fixtures/previous-release.tar.gz');
+const cache = join(repositoryRoot, '.cache/previous-release');
+
+/** Where its sources are, unpacked once. */
+export async function unpackPreviousRelease() {
+  const folder = join(cache, createHash('sha256').update(readFileSync(archive)).digest('hex').slice(0, 12));
+  if (existsSync(folder)) return folder;
+  const draft = `${folder}.new`;
+  rmSync(cache, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+  await mustRun('tar', ['-xzf', archive, '-C', draft], { failure: 'The release before could not be unpacked' });
+  renameSync(draft, folder);
+  return folder;
+}
+
+/**
+ * Builds its images of services, with tags of their own.
+ *
+ * @returns {Promise<Record<string, string>>} `previous-<name>` → reference
+ */
+export async function buildPreviousImages({ folder, local }) {
+  const list = join(folder, 'images.json');
+  const base = local ? ['--base', 'local'] : [];
+  await mustRun(nodeBinary, ['hack/run.mjs', 'images', '--tag', 'content', '--list', list, ...base], {
+    cwd: folder,
+    limitS: 900,
+    failure: 'The images of the release before could not be built',
+  });
+  const images = JSON.parse(readFileSync(list, 'utf8'));
+  return Object.fromEntries(Object.entries(images).map(([name, ref]) => [`previous-${name}`, ref]));
+}
