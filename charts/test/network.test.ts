@@ -184,6 +184,8 @@ describe('what leaves the cluster', () => {
         oidc: { issuers: [{ issuer: 'http://login.example.com:9000/realms/a', audience: 'app' }] },
         objectStorage: { bucket: 'files', endpoint: 'http://minio.storage.svc' },
         runtime: { stores: { existingSecret: 's', database: { host: 'db', port: 6432, name: 'n', user: 'u' } } },
+        // Of the platform's own database alone.
+        networkPolicy: { database: { to: [{ ipBlock: { cidr: '192.0.2.1/32' } }] } },
         searxngClient: { endpoint: 'https://search.example.com' },
       }),
     );
@@ -195,6 +197,7 @@ describe('what leaves the cluster', () => {
     expect(ports('uswarm-orchestrator')).toEqual([80, 443, 5432, 6379, 6443, 9000]);
     expect(ports('uswarm-realtime-gateway')).toEqual([6379]);
     expect(ports('uswarm-webhook')).toEqual([6432]);
+    expect(leaves(policies, podOf(rendered, 'uswarm-webhook'), '198.51.100.7', 6432)).toBe(true);
     expect(ports('uswarm-controller')).toEqual([443, 6443]);
     expect(ports('uswarm-searxng-client')).toEqual([443]);
     expect(ports('uswarm-test')).toEqual([443, 6443]);
@@ -255,6 +258,8 @@ describe('what leaves the cluster', () => {
     );
     expect(connects(other, runtime(), { ...stranger('openshift-dns'), ports: { dns: 5353 } }, 5353)).toBe(true);
     expect([dns(other, 'kube-system'), leaves(other, runtime(), '169.254.20.10', 53)]).toEqual([false, false]);
+    const anywhere = policiesOf(await render({ ...evaluation, networkPolicy: { dns: { to: [] } } }));
+    expect([dns(anywhere, 'elsewhere'), leaves(anywhere, runtime(), '1.1.1.1', 53)]).toEqual([true, true]);
   });
 
   it('can be widened for every component by rules of one’s own', async () => {

@@ -5,7 +5,6 @@ import {
   deployEdge,
   eventually,
   forwardPort,
-  fromOutside,
   GENERATED_SECRET,
   imageOf,
   NAMESPACE,
@@ -16,6 +15,7 @@ import {
   type Session,
   upgradeRelease,
 } from '../src/index.js';
+import { edgeAnswers } from '../test/changed-release.js';
 import { signUp } from '../test/mobile-outside.js';
 import {
   answerWith,
@@ -53,12 +53,7 @@ async function release(changes: object, chart?: string): Promise<void> {
 
 async function openEdge(): Promise<void> {
   await deployEdge(session, imageOf(session.settings.images, 'edge'));
-  const outside = await fromOutside(session.api, session.settings);
-  await eventually('the edge answers', { withinMs: 60_000 }, async () => {
-    const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
-    return status === 200 ? true : undefined;
-  });
-  await outside.close();
+  await edgeAnswers(session);
 }
 
 async function rollBack(): Promise<void> {

@@ -12,10 +12,10 @@ export async function changeRelease(session: Session, changes: object): Promise<
 }
 
 /** The node learns of a new pod a little after it is ready. */
-async function edgeAnswers({ api, settings }: Session): Promise<void> {
+export async function edgeAnswers({ api, settings }: Session): Promise<void> {
   const outside = await fromOutside(api, settings);
   try {
-    await eventually('the edge leads to the release', { withinMs: 30_000 }, async () => {
+    await eventually('the edge leads to the release', { withinMs: 60_000 }, async () => {
       const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
       if (status !== 200) throw new Error(`answered ${status}`);
       return true as const;

@@ -2,16 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedMessage } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { fetch } from 'undici';
-import {
-  credentialsOf,
-  eventually,
-  forwardPort,
-  fromOutside,
-  NAMESPACE,
-  type Outside,
-  type Session,
-} from '../src/index.js';
+import { credentialsOf, fromOutside, openIssuer, type Outside, type Session } from '../src/index.js';
+import { edgeAnswers } from './changed-release.js';
 
 export interface Person {
   token: string;
@@ -36,16 +28,13 @@ export interface Crowd {
 
 type Json = Record<string, never>;
 
-export async function gatherCrowd({ api, onClose, settings, tools }: Session): Promise<Crowd> {
-  const issuer = await forwardPort(tools, NAMESPACE.oidc, 'deployment/oidc', 8080);
+export async function gatherCrowd(session: Session): Promise<Crowd> {
+  const { api, onClose, settings, tools } = session;
+  const issuer = await openIssuer(tools);
   onClose(() => issuer.close());
+  await edgeAnswers(session);
   const outside: Outside = await fromOutside(api, settings);
   onClose(() => outside.close());
-  // An edge that was just replaced may refuse for a moment, until the node's rules lead to it.
-  await eventually('the API behind the edge', { withinMs: 30_000 }, async () => {
-    const { status } = await outside.fetch(`${outside.url}/v1/health`, { method: 'GET', headers: {} });
-    return status === 200 ? true : undefined;
-  });
   const credentials = new Map<string, () => Record<string, string>>();
 
   const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {
@@ -70,12 +59,7 @@ export async function gatherCrowd({ api, onClose, settings, tools }: Session): P
 
   return {
     async signUp() {
-      const response = await fetch(`http://127.0.0.1:${issuer.port}/dev/token`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: `${randomUUID()}@example.com`, name: 'Ada' }),
-      });
-      const { id_token: token } = (await response.json()) as { id_token: string };
+      const token = await issuer.issue(`${randomUUID()}@example.com`);
       const [status] = await call(token, 'POST', '/v1/auth/sign-up');
       const signedUpAt = Date.now();
       if (status >= 300) throw new Error(`the sign-up answers ${status}`);

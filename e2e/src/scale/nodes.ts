@@ -16,7 +16,6 @@ export interface SimulatedNodes {
   count: number;
   /** What sends a pod there; nothing else tolerates being there. */
   placement: { nodeSelector: Record<string, string>; tolerations: object[] };
-  remove(): Promise<void>;
 }
 
 interface NodesDeps {
@@ -27,11 +26,16 @@ interface NodesDeps {
   folder: string;
 }
 
-export async function simulateNodes({ api, config, id, folder }: NodesDeps): Promise<SimulatedNodes> {
+/** @param closing gets what takes them away again, also where this fails */
+export async function simulateNodes(
+  { api, config, id, folder }: NodesDeps,
+  closing: (() => Promise<unknown>)[],
+): Promise<SimulatedNodes> {
   const { program, stages } = await kwok();
   const label = 'e2e.uswarm.dev/simulated';
   // Not among the artefacts: it is the key to the cluster.
   const secrets = await mkdtemp(path.join(tmpdir(), 'uswarm-kwok-'));
+  closing.push(() => rm(secrets, { recursive: true }));
   const kubeconfig = path.join(secrets, 'kubeconfig');
   await writeFile(kubeconfig, config.exportConfig(), { mode: 0o600 });
   const process = startProcess({
@@ -45,7 +49,12 @@ export async function simulateNodes({ api, config, id, folder }: NodesDeps): Pro
     env: {},
     logFile: path.join(folder, 'kwok.log'),
   });
+  closing.push(() => process.stop());
   const names = Array.from({ length: NODE_COUNT }, (_, at) => `simulated-${id}-${at}`);
+  closing.push(async () => {
+    await forAll(names, NODE_COUNT, (name) => api.call('DELETE', `${NODES}/${name}`));
+    for (const name of names) await removePods(api, name);
+  });
   for (const name of names) {
     await api.call('POST', NODES, {
       apiVersion: 'v1',
@@ -65,12 +74,6 @@ export async function simulateNodes({ api, config, id, folder }: NodesDeps): Pro
     placement: {
       nodeSelector: { [label]: id },
       tolerations: [{ key: label, operator: 'Equal', value: id, effect: 'NoSchedule' }],
-    },
-    async remove() {
-      await forAll(names, NODE_COUNT, (name) => api.call('DELETE', `${NODES}/${name}`));
-      for (const name of names) await removePods(api, name);
-      await process.stop();
-      await rm(secrets, { recursive: true });
     },
   };
 }

@@ -64,13 +64,16 @@ export async function startService(
     logFile,
   });
   const url = `http://127.0.0.1:${port}`;
-  const ready = async (): Promise<true | undefined> => {
-    if (running.child.exitCode !== null) return true;
-    return (await fetch(`${url}/readyz`)).ok ? true : undefined;
-  };
-  await eventually(`${script} is ready`, { withinMs: START_DEADLINE_MS }, ready);
-  if (running.child.exitCode !== null)
-    throw new Error(`${script} ended: ${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+  const hasEnded = (): boolean => running.child.exitCode !== null || running.child.signalCode !== null;
+  const ready = async (): Promise<true | undefined> =>
+    hasEnded() || (await fetch(`${url}/readyz`)).ok ? true : undefined;
+  try {
+    await eventually(`${script} is ready`, { withinMs: START_DEADLINE_MS }, ready);
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+  if (hasEnded()) throw new Error(`${script} ended: ${readFileSync(logFile, 'utf8').slice(-2_000)}`);
   return { ...running, scrape: async () => (await fetch(`${url}/metrics`)).text() };
 }
 

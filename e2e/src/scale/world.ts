@@ -49,13 +49,14 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
   const api = await createScaleApi(config);
   const closing: (() => Promise<unknown>)[] = [() => api.close()];
   const close = async (): Promise<void> => {
-    for (const step of closing.splice(0).toReversed()) await step();
+    const errors: unknown[] = [];
+    for (const step of closing.splice(0).toReversed()) await step().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw new AggregateError(errors, 'not everything of the run could be taken away');
   };
   try {
     const paths = await prepareCluster(api, names, closing);
     await untilOwning(config, names);
-    const nodes = await simulateNodes({ api, config, id, folder });
-    closing.push(() => nodes.remove());
+    const nodes = await simulateNodes({ api, config, id, folder }, closing);
     const { webhook, syncUrl } = await startWebhook(names.namespace, nodes, folder);
     closing.push(() => webhook.stop());
     return {

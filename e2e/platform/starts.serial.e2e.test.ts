@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Kinds, NAMESPACE, openSession, type Session } from '../src/index.js';
+import { changeRelease } from '../test/changed-release.js';
+import { holdPodsOf } from '../test/pod-gate.js';
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession();
+  await changeRelease(session, { start: { maxConcurrent: 1 } });
+}, 300_000);
+afterAll(() => session?.close(), 300_000);
+
+const createdAt = ({ metadata }: Kinds['Pod']): number => Date.parse(metadata?.creationTimestamp ?? '');
+const readyAt = ({ status }: Kinds['Pod']): number =>
+  Date.parse(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '');
+
+it('no more runtimes start at once than may: the others are Queued, and follow one after another', async () => {
+  const gate = await holdPodsOf(session, NAMESPACE.runtime);
+  const names = [await session.create(), await session.create(), await session.create()];
+  const [first, ...others] = names as [string, ...string[]];
+  const { object: held } = await session.pod(
+    first,
+    'held back',
+    ({ spec }) => (spec?.schedulingGates ?? []).length > 0,
+  );
+  for (const name of others) await session.shows(name, 'Progressing', 'Queued');
+  for (const name of others) expect((await session.children(name)).pods).toEqual([]);
+
+  await gate.open();
+  // Its own gate stays on it; the next one has none.
+  await session.api.delete('Pod', { name: held!.metadata!.name!, namespace: NAMESPACE.runtime });
+  for (const name of names) await session.ready(name);
+  const pods = await Promise.all(names.map(async (name) => (await session.children(name)).pods[0]!));
+  const [one, two, three] = pods.toSorted((left, right) => createdAt(left) - createdAt(right)) as Kinds['Pod'][];
+  // Both in whole seconds.
+  expect(readyAt(one!)).toBeLessThanOrEqual(createdAt(two!));
+  expect(readyAt(two!)).toBeLessThanOrEqual(createdAt(three!));
+}, 400_000);
