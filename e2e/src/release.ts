@@ -19,7 +19,7 @@ interface ImageValues {
 }
 
 /** `<registry>/<repository>:<tag>` as the chart wants it. */
-export function imageValues(reference: string): ImageValues {
+function imageValues(reference: string): ImageValues {
   const match = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference);
   if (match === null) throw new Error(`"${reference}" is not <registry>/<repository>:<tag>`);
   const [, registry = '', repository = '', tag = ''] = match;

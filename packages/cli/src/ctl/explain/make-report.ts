@@ -113,8 +113,8 @@ function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
   };
   const controller = workload('controller');
   const sinceWritten = (fields: readonly ManagedFields[]): number | null => {
-    const ages = fields.map(({ time }) => ageOf(time)).filter((age) => age !== null);
-    return ages.length === 0 ? null : Math.min(...ages);
+    const known = fields.map(({ time }) => ageOf(time)).filter((age) => age !== null);
+    return known.length === 0 ? null : Math.min(...known);
   };
   const ofStatus = (swarm.metadata.managedFields ?? []).filter(({ subresource }) => subresource === 'status');
   const ofChildren = [serviceAccount, service, deployment].flatMap((child) => {
