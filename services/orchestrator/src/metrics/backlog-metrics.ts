@@ -114,17 +114,24 @@ export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): v
   }
 }
 
-/** All gauges of a scrape share one look, and one that takes too long is not waited for. */
+/**
+ * All gauges of a scrape share one look, and one that takes too long is not waited for. While it goes on it has its
+ * connection of the pool, so there is no second one beside it: later scrapes wait for it as well.
+ */
 function createLook({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = MAX_AGE_MS }: BacklogMetricsDeps) {
   let at = -Infinity;
+  let reading: Promise<Backlog | undefined> | undefined;
   let last: Promise<Backlog | undefined> = Promise.resolve(undefined);
   return (): Promise<Backlog | undefined> => {
     if (performance.now() - at < maxAgeMs) return last;
     at = performance.now();
     const late = new AbortController();
     const deadline = sleep(deadlineMs, undefined, { signal: late.signal, ref: false }).catch(() => undefined);
-    const read = store.read(kinds).catch(() => undefined);
-    last = Promise.race([read, deadline]).finally(() => late.abort());
+    reading ??= store
+      .read(kinds)
+      .catch(() => undefined)
+      .finally(() => (reading = undefined));
+    last = Promise.race([reading, deadline]).finally(() => late.abort());
     return last;
   };
 }

@@ -55,6 +55,15 @@ function addChild(collection: string, kind: string, owner: string): void {
   const metadata = { name: `agent-runtime-${owner}`, namespace: 'userswarms', ownerReferences };
   server.put(collection, { apiVersion: 'v1', kind, metadata });
 }
+/** Admission refuses the deletion of this object, whoever asks. */
+function refuseDeletion(path: string, afterMs = 0): void {
+  const refusal = JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' });
+  server.script(({ method, path: asked }, response) => {
+    if (method !== 'DELETE' || asked !== path) return undefined;
+    setTimeout(() => response.writeHead(403).end(refusal), afterMs);
+    return true;
+  });
+}
 const swarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
 const every = (work: () => void): void => void workers.push(setInterval(work, 5));
 
@@ -167,6 +176,22 @@ describe('a drain', () => {
     expect(said).toContainEqual(expect.stringMatching(/the controller or its webhook is down/));
   });
 
+  it.each([
+    ['UserSwarm', `${SWARMS}/a`],
+    ['child', `${SERVICES}/agent-runtime-a`],
+  ])('does that work for all others where the deletion of one %s is refused', async (_what, refused) => {
+    refuseDeletion(refused);
+    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    addChild(SERVICES, 'Service', 'a');
+    addChild(SERVICES, 'Service', 'b');
+    const running = run({ graceMs: 20 });
+    await eventually(() => swarms().join() === 'a');
+    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
+    expect(said.filter((line) => line.includes('not allowed'))).toHaveLength(1);
+    stopping.abort(new Error('killed'));
+    await expect(running).rejects.toThrow();
+  });
+
   it('leaves a controller alone that gets on, however long it takes', async () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     const running = run({ graceMs: 250 });
@@ -241,12 +266,20 @@ describe('a drain whose time is up', () => {
 
   it('fails if one cannot be deleted at all', async () => {
     addSwarm('a');
-    server.script(({ method }, response) => {
-      if (method !== 'DELETE') return undefined;
-      response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' }));
-      return true;
-    });
+    refuseDeletion(`${SWARMS}/a`);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
+  });
+
+  it.each([
+    ['at once', 0],
+    ['when time is up already', 100],
+  ])('lets go of those that are being deleted where another one is refused %s', async (_when, afterMs) => {
+    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    refuseDeletion(`${SWARMS}/a`, afterMs);
+    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
+    expect(swarms()).toEqual(['a']);
+    // It lives on, as the release does, and needs its finalizer.
+    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
   });
 
   it('has used up its time when it begins again late, but for what it takes to try', async () => {
@@ -289,6 +322,16 @@ describe('the end of a removal', () => {
     const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
     expect([finalizers, deletionTimestamp]).toEqual([['example.com/backup'], undefined]);
     expect(said).toEqual(['a: kept', 'No UserSwarm has a finalizer of uswarm any more.']);
+  });
+
+  it('lets go of what is kept also where one that came last cannot be removed', async () => {
+    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    addSwarm('b', { finalizers: [] });
+    refuseDeletion(`${SWARMS}/b`);
+    await expect(
+      finish({ client: client(), timeoutMs: 30, everyMs: 5, say: () => {} }, stopping.signal),
+    ).rejects.toThrow(/^not finished: not allowed/);
+    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([]);
   });
 
   it('writes nothing where nothing is left', async () => {

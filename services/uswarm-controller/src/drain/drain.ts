@@ -69,21 +69,26 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
   let failure: string | undefined;
   let helping = false;
   for (;;) {
+    const late = elapsed() >= deadline;
     try {
       await getFlag(deps, signal);
       const { going, kept } = await look(client, signal);
       if (progress.seen(going, kept)) lastGone = elapsed();
       emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
       if (emptySince !== undefined && elapsed() - emptySince >= settleMs) break;
-      if (elapsed() >= deadline) return await giveUp(deps, going, signal);
+      if (late) return await giveUp(deps, going, signal);
       if (!helping && going.length > 0 && elapsed() - lastGone >= graceMs) {
         helping = true;
         say(
           `Nothing went for ${seconds(graceMs)}: the controller or its webhook is down. Their work is done from here.`,
         );
       }
-      await deleteSwarms(client, going, signal);
-      if (helping) await helpOut(deps, going, signal);
+      try {
+        await deleteSwarms(client, going, signal);
+      } finally {
+        // One whose deletion is refused does not keep the others.
+        if (helping) await helpOut(deps, going, signal);
+      }
       failure = undefined;
     } catch (error) {
       signal.throwIfAborted();
@@ -91,7 +96,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
       const { message } = error as Error;
       if (message !== failure) say(`It goes on after a failure: ${message}`);
       failure = message;
-      if (elapsed() >= deadline) throw new DrainError(`time is up: ${message}`, { cause: error });
+      if (late) throw new DrainError(`time is up: ${message}`, { cause: error });
     }
     await sleep(everyMs, undefined, { signal });
   }
@@ -145,23 +150,33 @@ async function helpOut(
   const children: ChildrenByOwner =
     held.length === 0 ? new Map() : await findChildren(client, runtimeNamespaces, signal);
   const childrenOf = (swarm: KubernetesObject) => children.get(swarm.metadata.uid ?? '') ?? [];
-  await deleteChildren(client, held.flatMap(childrenOf), signal);
-  const bare = held.filter((swarm) => childrenOf(swarm).length === 0);
-  await forEach(bare, (swarm) => releaseSwarm(client, swarm, signal));
+  try {
+    await deleteChildren(client, held.flatMap(childrenOf), signal);
+  } finally {
+    const bare = held.filter((swarm) => childrenOf(swarm).length === 0);
+    await forEach(bare, (swarm) => releaseSwarm(client, swarm, signal));
+  }
 }
 
-/** Time is up: no finalizer of ours stays, and Kubernetes goes on with children that are on their way out. */
+/**
+ * Time is up: what is being deleted loses our finalizers, and Kubernetes goes on with children that are on their way
+ * out. What cannot be deleted keeps them, as the release stays too.
+ */
 async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal: AbortSignal): Promise<void> {
   const { client, runtimeNamespaces, say } = deps;
   const left = await findChildren(client, runtimeNamespaces, signal).catch((): ChildrenByOwner => new Map());
-  say(`Time is up with ${counted(seen.length)} left; their finalizers are taken off.`);
+  say(`Time is up with ${counted(seen.length)} left; those that are being deleted lose our finalizers.`);
   for (const { metadata } of seen) {
     const children = left.get(metadata.uid ?? '') ?? [];
     if (children.length > 0)
       say(`  ${metadata.name} leaves behind, until Kubernetes has deleted it: ${namesOf(children)}`);
   }
-  await deleteSwarms(client, seen, signal);
-  await forEach(seen, (swarm) => releaseSwarm(client, swarm, signal));
+  try {
+    await deleteSwarms(client, seen, signal);
+  } finally {
+    const terminating = (await look(client, signal)).going.filter(isTerminating);
+    await forEach(terminating, (swarm) => releaseSwarm(client, swarm, signal));
+  }
   const { going } = await look(client, signal);
   for (const swarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
     say(

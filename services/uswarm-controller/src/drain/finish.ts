@@ -48,8 +48,11 @@ export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<voi
         return;
       }
       left = [...late, ...held].map(({ metadata }) => metadata.name).join(', ');
-      await forEach(late, (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal));
-      await forEach(held, (swarm) => releaseSwarm(client, swarm, signal));
+      try {
+        await forEach(late, (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal));
+      } finally {
+        await forEach(held, (swarm) => releaseSwarm(client, swarm, signal));
+      }
     } catch (error) {
       signal.throwIfAborted();
       left = (error as Error).message;

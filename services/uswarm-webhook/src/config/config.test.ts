@@ -97,6 +97,16 @@ describe('the environment of the webhook', () => {
   });
 
   it.each([
+    ['a placeholder', 'mcp:change-me-9f3c-change-me-9f3c-change-me', 'not a placeholder'],
+    ['a short one', 'mcp:short-9f3c', 'needs at least 32 bytes'],
+  ])('says what is wrong with %s for a signing key', async (_what, key, problem) => {
+    const message = await refusal({ SVC_MCP_SIGNING_KEY: key });
+    expect(message).toContain('SVC_MCP_SIGNING_KEY');
+    expect(message).toContain(problem);
+    expect(message).not.toContain('9f3c');
+  });
+
+  it.each([
     ['SVC_DATABASE_', DATABASE],
     ['SVC_SPACES_', SPACES],
   ])('takes %s* as a whole only', async (group, variables) => {

@@ -7,6 +7,7 @@ import {
   secretText,
   type SigningKey,
   signMcpToken,
+  TokenError,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { platformRevision, SAMPLE_WORKSPACE } from '../render/platform-revision.js';
@@ -19,8 +20,9 @@ import { type Database, plainUrl, readStores, storeVariables } from './stores.js
 const signingKey = z.string().transform((text, context): SigningKey => {
   try {
     return parseSigningKey(text);
-  } catch {
-    context.addIssue({ code: 'custom', message: 'needs at least 32 bytes' });
+  } catch (error) {
+    // A TokenError says what is wrong with a key, and never the key.
+    context.addIssue({ code: 'custom', message: error instanceof TokenError ? error.message : 'malformed' });
     return z.NEVER;
   }
 });

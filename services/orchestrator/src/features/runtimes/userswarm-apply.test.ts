@@ -11,9 +11,17 @@ const SETTINGS: UserSwarmSettings = {
   defaultProvider: 'demo',
   defaultModel: 'sonnet',
 };
+const SETTINGS_AS_CONFIG = {
+  defaultProvider: 'demo',
+  defaultModel: 'sonnet',
+  envSecretRef: { name: 'model-env' },
+};
 const SPEC: RuntimeSpec = { workspaceId: 'w', userId: 'u', suspended: false };
 const SUSPENDED = { ...SPEC, suspended: true };
 const LABELS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
+
+type StatusPhase = NonNullable<StoredUserSwarm['status']>['phase'];
+const READY = { type: 'Ready', status: 'False', message: '', lastTransitionTime: '2026-11-21T10:00:00Z' } as const;
 
 /** As the API server keeps who set what: `config.envSecretRef` is atomic. */
 function fieldsOf(value: object): object {
@@ -71,6 +79,7 @@ function patched(swarm: StoredUserSwarm, spec: Partial<StoredUserSwarm['spec']>)
   }));
   const config = { ...swarm.spec.config, ...spec.config };
   return {
+    ...swarm,
     metadata: { ...swarm.metadata, managedFields: [...left, entry] },
     spec: { ...swarm.spec, ...spec, config },
   };
@@ -107,7 +116,7 @@ describe('what is applied', () => {
         spec: {
           userId: 'u',
           placement: { runtimeNamespace: 'userswarms' },
-          config: { defaultProvider: 'demo', defaultModel: 'sonnet', envSecretRef: { name: 'model-env' } },
+          config: SETTINGS_AS_CONFIG,
           suspend: false,
         },
       },
@@ -160,6 +169,52 @@ describe('what is applied', () => {
     };
     stored.metadata.managedFields?.push(status);
     expect(plan(SPEC, stored)?.object.spec.suspend).toBe(false);
+  });
+});
+
+describe('other settings', () => {
+  const OTHERS = { ...SETTINGS, defaultProvider: undefined, defaultModel: 'opus', envSecret: 'other' };
+  const NEW = { defaultModel: 'opus', envSecretRef: { name: 'other' } };
+  const inPhase = (stored: StoredUserSwarm, phase: StatusPhase, reason = ''): StoredUserSwarm => ({
+    ...stored,
+    status: { phase, conditions: [{ ...READY, reason }] },
+  });
+  const works = inPhase(applied(SPEC), 'Ready');
+
+  it('do not stop a runtime that works, and none that starts or only lost its readiness', () => {
+    expect(plan(SPEC, works, OTHERS)).toBeUndefined();
+    expect(plan(SPEC, inPhase(works, 'Progressing', 'Starting'), OTHERS)).toBeUndefined();
+    const none = { namespace: 'n', envSecret: undefined, defaultProvider: undefined, defaultModel: undefined };
+    expect(plan(SPEC, inPhase(applied(SPEC, undefined, none), 'Ready'), SETTINGS)).toBeUndefined();
+  });
+
+  it('are left out of what is written meanwhile, as is what somebody else set', () => {
+    const theirs = patched({ ...works, status: { phase: 'Ready', pendingRevision: 'r2' } }, { config: NEW });
+    const asks = plan({ ...SPEC, rollout: { wanted: true } }, theirs, OTHERS);
+    expect(asks?.object.spec.config).toEqual({ defaultProvider: 'demo' });
+  });
+
+  it('come with its next suspension, whatever it is for', () => {
+    expect(applied(SUSPENDED, works, OTHERS).spec.config).toEqual(NEW);
+    const waits: StoredUserSwarm = { ...works, status: { phase: 'Ready', pendingRevision: 'r2' } };
+    const asked = applied({ ...SPEC, rollout: { wanted: true } }, waits, OTHERS);
+    expect(asked.spec.config).toEqual(SETTINGS_AS_CONFIG);
+    expect(applied(SUSPENDED, asked, OTHERS).spec.config).toEqual(NEW);
+  });
+
+  it('come when it wakes, and while an operator holds it', () => {
+    const asleep = inPhase(applied(SUSPENDED, works), 'Ready');
+    expect(applied(SPEC, asleep, OTHERS).spec).toMatchObject({ suspend: false, config: NEW });
+    expect(applied(SPEC, patched(works, { suspend: true }), OTHERS).spec).toMatchObject({ suspend: true, config: NEW });
+  });
+
+  it.each([
+    ['Error', 'PolicyDenied'],
+    ['Progressing', 'SecretMissing'],
+    ['Progressing', 'Queued'],
+  ] as const)('come at once where it does not come up: %s, %s', (phase, reason) => {
+    const stored = applied(SPEC, inPhase(works, phase, reason), OTHERS);
+    expect([stored.spec.config, plan(SPEC, stored, OTHERS)]).toEqual([NEW, undefined]);
   });
 });
 
@@ -249,12 +304,13 @@ it('what somebody else changed stays theirs, and costs no writes', () => {
   expect(plan(SUSPENDED, theirs)?.object.spec.config).toEqual({ defaultProvider: 'demo' });
 });
 
-it('whoever changes what in between, one write is enough, and force takes nothing but suspend', () => {
+it('whoever changes what in between, one write is enough, stops nothing that works, and takes nothing but suspend', () => {
   const change = fc.oneof(
     fc.record({ wish: fc.boolean() }),
     fc.record({ suspend: fc.boolean() }),
     fc.record({ model: fc.constantFrom('sonnet', 'opus', 'theirs') }),
     fc.record({ settings: fc.constantFrom('sonnet', 'opus', undefined) }),
+    fc.record({ phase: fc.constantFrom('Ready', 'Progressing', 'Suspended') }),
   );
   fc.assert(
     fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
@@ -262,12 +318,16 @@ it('whoever changes what in between, one write is enough, and force takes nothin
       for (const each of changes) {
         if ('wish' in each) spec = { ...SPEC, suspended: each.wish };
         else if ('settings' in each) settings = { ...SETTINGS, defaultModel: each.settings };
+        else if ('phase' in each) stored = { ...stored, status: { phase: each.phase } };
         else if ('suspend' in each) stored = patched(stored, { suspend: each.suspend });
         else stored = patched(stored, { config: { defaultModel: each.model } });
         const planned = plan(spec, stored, settings);
         const before = stored;
         if (planned !== undefined) stored = serverSideApply(stored, planned);
         expect(plan(spec, stored, settings)).toBeUndefined();
+        const works = before.status?.phase === 'Ready' && !before.spec.suspend && !spec.suspended;
+        const kept = works ? before : stored;
+        expect(stored.spec.config).toEqual(kept.spec.config);
         // A hold outlives every wish to run.
         const theirs = (before.metadata.managedFields ?? []).filter(({ manager }) => manager === 'kubectl-patch');
         expect(stored.spec.suspend).toBe(spec.suspended || (before.spec.suspend && theirs.some(setsSuspend)));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { LABEL, ORCHESTRATOR_MANAGER, ROLLOUT, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
 import { apiVersionOf, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from './runtime-driver.js';
-import type { ManagedFields, StoredUserSwarm } from './userswarm.js';
+import { type ManagedFields, observe, type StoredUserSwarm } from './userswarm.js';
 
 /** What is to be written of a UserSwarm, and whether anything is: pure functions. */
 
@@ -40,7 +40,7 @@ export function planApply(
   stored: StoredUserSwarm | undefined,
 ): Apply | undefined {
   const suspend = wantedSuspend(wanted, stored);
-  const config = wantedConfig(settings, stored);
+  const config = stored !== undefined && worksOn(wanted, stored) ? ownConfig(stored) : wantedConfig(settings, stored);
   const rollout = wantedRollout(wanted, stored);
   const object: AppliedUserSwarm = {
     apiVersion: apiVersionOf(type),
@@ -81,6 +81,22 @@ function wantedRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserSw
   return suspended || before === pending ? before : undefined;
 }
 
+/** The runtime is coming up, or has lost its readiness for a moment; any other reason says why it does not come up. */
+const STARTING = 'Starting';
+
+/** Another config is another pod: a runtime that works keeps what it has until it stops anyway. */
+function worksOn({ suspended }: RuntimeSpec, stored: StoredUserSwarm): boolean {
+  const { phase, reason } = observe(stored);
+  return !suspended && (phase === 'Ready' || reason === STARTING);
+}
+
+/** What we wrote before, and nobody else changed. */
+function ownConfig(stored: StoredUserSwarm): UserSwarmSpec['config'] {
+  const owned = ownPaths(stored);
+  const isOwn = (key: string): boolean => owned.some((path) => isWithin(path, `spec/config/${key}`));
+  return Object.fromEntries(Object.entries(stored.spec.config ?? {}).filter(([key]) => isOwn(key)));
+}
+
 /** What somebody else set to another value stays theirs. */
 function wantedConfig(settings: UserSwarmSettings, stored: StoredUserSwarm | undefined): UserSwarmSpec['config'] {
   const { envSecret, defaultProvider, defaultModel } = settings;
@@ -116,8 +132,7 @@ function holdsAll(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm)
   const { labels, annotations = {} } = metadata;
   const marks = Object.keys(annotations).length === 0 ? {} : { annotations };
   const fields = leaves({ metadata: { labels, ...marks }, spec });
-  const entry = (stored.metadata.managedFields ?? []).find(isOurApply);
-  const owned = entry === undefined ? [] : managedPaths(entry);
+  const owned = ownPaths(stored);
   const paths = fields.map(([path]) => path.join('/'));
   return (
     fields.every(([path, value]) => isDeepStrictEqual(at(stored, path), value)) &&
@@ -125,6 +140,12 @@ function holdsAll(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm)
     paths.every((path) => owned.some((above) => isWithin(path, above))) &&
     owned.every((above) => paths.some((path) => isWithin(path, above)))
   );
+}
+
+/** The fields that our last apply named, but for those that others took. */
+function ownPaths({ metadata }: StoredUserSwarm): string[] {
+  const entry = (metadata.managedFields ?? []).find(isOurApply);
+  return entry === undefined ? [] : managedPaths(entry);
 }
 
 /** The lowest fields that an entry names, as paths; a key `.` stands for its parent. */

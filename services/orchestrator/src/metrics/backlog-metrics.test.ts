@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from '@uswarm/service-kit';
+import { registerBacklog } from './backlog-metrics.js';
+import type { Backlog } from './backlog.store.js';
+
+const NOTHING: Backlog = { turns: [], work: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] };
+const DEADLINE_MS = 10;
+
+describe('a look at what waits', () => {
+  /** A store whose first read ends when it is told to, and the others at once. */
+  function createScene() {
+    const first = Promise.withResolvers<Backlog>();
+    let reads = 0;
+    const registry = new Registry();
+    const store = {
+      read: () => {
+        reads += 1;
+        return reads === 1 ? first.promise : Promise.resolve(NOTHING);
+      },
+    };
+    registerBacklog(registry, { store, kinds: [], deadlineMs: DEADLINE_MS, maxAgeMs: DEADLINE_MS });
+    const scrape = async (): Promise<string> => {
+      await sleep(2 * DEADLINE_MS);
+      const text = await registry.metrics();
+      return /^uswarm_database_up (\d)$/m.exec(text)?.[1] ?? 'nothing';
+    };
+    return { first, reads: () => reads, scrape };
+  }
+
+  it('is not taken while the one before still waits for the database', async () => {
+    const { reads, scrape } = createScene();
+    expect([await scrape(), await scrape(), await scrape()]).toEqual(['0', '0', '0']);
+    expect(reads()).toBe(1);
+  });
+
+  it.each<[string, (read: PromiseWithResolvers<Backlog>) => void]>([
+    ['answered late', (read) => read.resolve(NOTHING)],
+    ['failed late', (read) => read.reject(new Error('away'))],
+  ])('is taken again once that one %s', async (_how, end) => {
+    const { first, reads, scrape } = createScene();
+    await scrape();
+    end(first);
+    expect([await scrape(), reads()]).toEqual(['1', 2]);
+  });
+});
