@@ -51,6 +51,14 @@ describe('writing the status', () => {
     expect(parents.get('w')?.metadata.resourceVersion).toBe('2');
   });
 
+  it('sends labels, annotations and finalizers along: whose are missing would lose them', async () => {
+    const marks = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['e'] };
+    const managedFields = [{ manager: 'somebody' }];
+    const stored = { ...swarm(), metadata: { ...swarm().metadata, ...marks, managedFields } };
+    await writeStatus(deps(), stored, { phase: 'Ready' }, undefined, never);
+    expect(sent[0]?.metadata).toEqual({ ...swarm().metadata, ...marks });
+  });
+
   it('writes nothing when nothing differs, whatever the order of the fields', async () => {
     const stored = swarm({ phase: 'Ready', image: 'i' });
     expect(await writeStatus(deps(), stored, { image: 'i', phase: 'Ready' }, undefined, never)).toMatchObject({
