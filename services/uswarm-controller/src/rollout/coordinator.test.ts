@@ -9,8 +9,14 @@ import { createRolloutCoordinator, type RolloutCoordinator } from './coordinator
 const NOW = new Date('2030-01-01T01:00:00Z');
 const LIMITS = { maxConcurrent: 2, deadlineS: 7_200, maxFailures: 1 };
 
+const GIVEN = '2030-01-01T00:40:00Z';
+
 /** One that waits for `r2`, and is idle. */
-const waiting = (name: string, annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' }): KubernetesObject => ({
+const waiting = (
+  name: string,
+  annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' },
+  since = '2030-01-01T00:30:00Z',
+): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name, uid: `uid-${name}`, resourceVersion: '10', annotations },
@@ -21,12 +27,12 @@ const waiting = (name: string, annotations: Record<string, string> = { [ROLLOUT.
     pendingRevision: 'r2',
     conditions: [
       { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' },
-      { type: 'UpToDate', status: 'False', reason: 'x', message: '', lastTransitionTime: '2030-01-01T00:30:00Z' },
+      { type: 'UpToDate', status: 'False', reason: 'x', message: '', lastTransitionTime: since },
     ],
   },
 });
 const failed = (name: string): KubernetesObject => {
-  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: '2030-01-01T00:40:00Z' });
+  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN });
   const condition = (type: string, status: string, reason: string) => ({
     type,
     status,
@@ -106,6 +112,17 @@ describe('the coordinator', () => {
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
   });
 
+  it('gives one that counts also where its clock is behind that of the webhook', async () => {
+    parents.put(waiting('a', { [ROLLOUT.wanted]: 'r2' }, '2030-01-01T01:00:02Z'));
+    start();
+    await eventually(() => granted.length === 1);
+    await rest();
+    expect(patches).toHaveLength(1);
+    expect(patches[0]).toMatchObject({
+      patch: { metadata: { annotations: { [ROLLOUT.time]: '2030-01-01T01:00:02.000Z' } } },
+    });
+  });
+
   it('gives no more than may, and nothing more until something changes', async () => {
     for (const name of ['a', 'b', 'c']) parents.put(waiting(name));
     start();
@@ -136,7 +153,8 @@ describe('the coordinator', () => {
   });
 
   it('goes on where another leader stopped: what that one gave counts', async () => {
-    for (const name of ['a', 'b']) parents.put(waiting(name, { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2' }));
+    const given = { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN };
+    for (const name of ['a', 'b']) parents.put(waiting(name, given));
     parents.put(waiting('c'));
     start();
     await rest();
@@ -158,7 +176,7 @@ describe('the coordinator', () => {
   });
 
   it('takes back what is not used', async () => {
-    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: 'x' }));
+    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
     start();
     await eventually(() => patches.length === 1);
     expect(patches[0]).toMatchObject({ patch: { metadata: { annotations: { [ROLLOUT.revision]: null } } } });

@@ -95,10 +95,12 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
 
 const NO_GRANT = { [ROLLOUT.revision]: null, [ROLLOUT.time]: null, [ROLLOUT.forced]: null };
 
-async function give(deps: RolloutDeps, { parent, revision, forced }: Grant, signal: AbortSignal): Promise<void> {
+async function give(deps: RolloutDeps, { parent, revision, forced, since }: Grant, signal: AbortSignal): Promise<void> {
+  // One from before it began to wait would not count, and the webhook's clock may be ahead of ours.
+  const time = new Date(Math.max(deps.clock.now().getTime(), since));
   const annotations = {
     [ROLLOUT.revision]: revision,
-    [ROLLOUT.time]: deps.clock.now().toISOString(),
+    [ROLLOUT.time]: time.toISOString(),
     [ROLLOUT.forced]: forced ? 'true' : null,
   };
   if (!(await write(deps, parent, annotations, signal))) return;

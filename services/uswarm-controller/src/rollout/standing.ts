@@ -1,9 +1,16 @@
-import { type Condition, type KubernetesObject, ROLLOUT, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import {
+  type Condition,
+  type GoAhead,
+  goAheadOf,
+  type KubernetesObject,
+  ROLLOUT,
+  type UserSwarmStatus,
+} from '@uswarm/contract/userswarm';
 
 /**
  * Where a UserSwarm stands in a roll-out, by what is stored of it alone.
  * `waiting`: its pod is of an older revision. `inFlight`: it has the go-ahead, and is not Ready with the
- * new one yet. `unused`: it has the go-ahead, and its orchestrator no longer wants it.
+ * new one yet. `unused`: it has a go-ahead that it no longer needs, or that its orchestrator no longer wants.
  */
 export type Standing = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
 
@@ -15,7 +22,8 @@ export interface Member {
   /** What it last had the go-ahead for, and when. */
   granted: string | undefined;
   grantedAt: string;
-  forced: boolean;
+  /** The one that it has while it waits. */
+  goAhead: GoAhead | undefined;
   /** Its orchestrator finds it idle. */
   wanted: boolean;
   /** Since when it waits, in milliseconds of the epoch; NaN where that is not known. */
@@ -34,16 +42,17 @@ const ON_ITS_WAY: ReadonlySet<string | undefined> = new Set([
 export function memberOf(parent: KubernetesObject): Member {
   const { annotations = {} } = parent.metadata;
   const status = (parent['status'] ?? {}) as UserSwarmStatus;
-  const pending = status.pendingRevision;
+  const upToDate = conditionOf(status, 'UpToDate');
+  const pending = upToDate?.status === 'False' ? status.pendingRevision : undefined;
   const wants = annotations[ROLLOUT.wanted];
   const member = {
     parent,
     pending,
     granted: annotations[ROLLOUT.revision],
     grantedAt: annotations[ROLLOUT.time] ?? '',
-    forced: annotations[ROLLOUT.forced] === 'true',
+    goAhead: goAheadOf(parent.metadata, status),
     wanted: wants !== undefined && wants === pending,
-    since: Date.parse(conditionOf(status, 'UpToDate')?.lastTransitionTime ?? ''),
+    since: Date.parse(upToDate?.lastTransitionTime ?? ''),
   };
   return { ...member, standing: standingOf(member, status, wants !== undefined) };
 }
@@ -60,14 +69,16 @@ function standingOf(member: Omit<Member, 'standing'>, status: UserSwarmStatus, a
 
 /** Its pod is of an older revision. */
 function standingOfOld(
-  { pending, granted, forced, wanted }: Omit<Member, 'standing'>,
+  { pending, granted, goAhead, wanted }: Omit<Member, 'standing'>,
   status: UserSwarmStatus,
 ): Standing {
-  if (granted === pending) return forced || wanted ? 'inFlight' : 'unused';
+  if (goAhead !== undefined && goAhead.revision === pending) return goAhead.forced || wanted ? 'inFlight' : 'unused';
   // The go-ahead before this one is not over yet.
   const ready = conditionOf(status, 'Ready');
   const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
-  return granted !== undefined && onItsWay ? 'inFlight' : 'waiting';
+  if (granted !== undefined && onItsWay) return 'inFlight';
+  // The platform left that revision before it was used, and may come back to it.
+  return goAhead === undefined ? 'waiting' : 'unused';
 }
 
 /** It got its new pod by a go-ahead, some time ago. */
