@@ -123,10 +123,7 @@ describe('a runtime that runs while the platform has another revision', () => {
     ['begins to wait again', upToDate('True', 2)],
     ['waits again', upToDate('False', 6)],
   ])('is not forced by what was forced before, where it %s for that revision', async (_what, conditions) => {
-    const request = annotated(
-      await settledRequest(userSwarm(), { conditions }),
-      goAhead({ [ROLLOUT.forced]: 'true' }),
-    );
+    const request = annotated(await settledRequest(userSwarm(), { conditions }), goAhead({ [ROLLOUT.forced]: 'true' }));
     expect((await answerTo(request)).image).toBe('registry.test/runtime:1');
   });
 

@@ -95,7 +95,11 @@ describe('a new revision that waits', () => {
   const waits = [
     { type: 'UpToDate' as const, status: 'False' as const, reason: 'x', message: '', lastTransitionTime: LATER },
   ];
-  const [WANTED, GRANTED, TIME] = ['uswarm.dev/rollout-wanted', 'uswarm.dev/rollout-revision', 'uswarm.dev/rollout-time'];
+  const [WANTED, GRANTED, TIME] = [
+    'uswarm.dev/rollout-wanted',
+    'uswarm.dev/rollout-revision',
+    'uswarm.dev/rollout-time',
+  ];
   const shown = (annotations: Record<string, string>, pendingRevision?: string) =>
     observe(
       swarm(
