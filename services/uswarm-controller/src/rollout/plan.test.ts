@@ -131,6 +131,60 @@ describe('a plan', () => {
     expect(world.notReady()).toEqual([]);
   });
 
+  it('stays halted where somebody holds one of those that failed', () => {
+    world.broken.add('r2');
+    release('r2');
+    for (let rounds = 0; rounds < 12; rounds += 1) round();
+    const [failed = ''] = world.notReady();
+    world.hold(failed);
+    for (let rounds = 0; rounds < 12; rounds += 1) round();
+    expect(plan()).toMatchObject({ halted: ['r2'], pending: 3, inFlight: 0 });
+    expect(world.notReady()).toHaveLength(2);
+  });
+
+  it('does not take one for failed that got the new revision asleep', () => {
+    release('r2');
+    world.orchestrate('a');
+    world.carryOut(plan());
+    world.pass(1_000);
+    world.sleep('a');
+    for (let times = 0; times < 2; times += 1) {
+      world.sync('a');
+      world.pass(1_000);
+    }
+    expect([world.runtimes.get('a')?.revision, plan().failed.size]).toEqual(['r2', 0]);
+  });
+
+  describe('where all slept while the next revision came', () => {
+    beforeEach(() => {
+      release('r2');
+      for (let rounds = 0; rounds < 12; rounds += 1) round();
+      all((name) => world.sleep(name));
+      all((name) => world.sync(name));
+      world.pass(1_000);
+      release('r3');
+      world.pass(1_000);
+    });
+    const wake = (): void => {
+      all((name) => world.message(name));
+      all((name) => world.sync(name));
+    };
+
+    it('takes their go-aheads back, once, and none of them for one on its way', () => {
+      expect(plan().unused).toHaveLength(5);
+      world.carryOut(plan());
+      expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
+      wake();
+      expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
+    });
+
+    it('takes none that does not come up then for a failure of the revision before', () => {
+      wake();
+      for (const runtime of world.runtimes.values()) runtime.reason = 'Unschedulable';
+      expect(plan()).toMatchObject({ halted: [], inFlight: 0, failed: new Map() });
+    });
+  });
+
   it('counts one that is on its way when the next revision comes', () => {
     release('r2');
     for (const name of ['a', 'b']) {

@@ -61,10 +61,21 @@ function standingOf(member: Omit<Member, 'standing'>, status: UserSwarmStatus, a
   const { parent, pending, granted } = member;
   if (parent.metadata.deletionTimestamp !== undefined) return 'none';
   const { suspend } = (parent['spec'] ?? {}) as { suspend?: boolean };
-  // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
-  if (suspend === true) return granted !== undefined && asked ? 'inFlight' : 'none';
+  if (suspend === true) return granted === undefined ? 'none' : standingOfStopped(member, status, asked);
   if (pending !== undefined) return standingOfOld(member, status);
-  return granted === undefined ? 'none' : standingOfNew(status);
+  return granted === undefined ? 'none' : standingOfNew(member, status);
+}
+
+/** It had a go-ahead, and is suspended. */
+function standingOfStopped({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus, asked: boolean): Standing {
+  // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
+  if (asked) return 'inFlight';
+  // It resumes with another one, which is nobody's roll-out.
+  if (granted !== status.revision) return 'unused';
+  // Whoever holds one that failed does not mend the revision; one that got it asleep has not tried it.
+  const [stopped, replaced] = [conditionOf(status, 'Suspended'), conditionOf(status, 'UpToDate')];
+  const tried = stopped?.status === 'True' && replaced?.status === 'True' && isAfter(stopped, replaced);
+  return tried && !wasReady(status) ? 'failed' : 'none';
 }
 
 /** Its pod is of an older revision. */
@@ -81,17 +92,30 @@ function standingOfOld(
   return goAhead === undefined ? 'waiting' : 'unused';
 }
 
-/** It got its new pod by a go-ahead, some time ago. */
-function standingOfNew(status: UserSwarmStatus): Standing {
-  const ready = conditionOf(status, 'Ready');
-  if (ready?.status === 'True') return 'succeeded';
-  // Readiness was lost with the pod that was replaced, and not before the new one was in place:
-  // else it has been Ready since, and what it is now has nothing to do with the roll-out.
-  const replaced = conditionOf(status, 'UpToDate')?.lastTransitionTime ?? '';
-  if (ready !== undefined && ready.lastTransitionTime > replaced) return 'succeeded';
-  if (status.phase === 'Error') return 'none';
-  return ON_ITS_WAY.has(ready?.reason) ? 'inFlight' : 'failed';
+/** Its pod is of the present revision, and it had a go-ahead some time ago. */
+function standingOfNew({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus): Standing {
+  const standing = wasReady(status) ? 'succeeded' : standingOfUnready(status);
+  // What becomes of another revision says nothing about the one that the go-ahead was for.
+  return granted === status.revision || standing === 'inFlight' ? standing : 'none';
 }
+
+function standingOfUnready(status: UserSwarmStatus): Standing {
+  // Its author broke the specification, and the time of the replacement is no longer known.
+  if (status.phase === 'Error') return 'none';
+  return ON_ITS_WAY.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
+}
+
+/**
+ * Whether it is Ready with the new pod, or was. Readiness was lost with the pod that was replaced, and not
+ * before the new one was in place: else what it is now has nothing to do with the roll-out.
+ */
+function wasReady(status: UserSwarmStatus): boolean {
+  const ready = conditionOf(status, 'Ready');
+  return ready?.status === 'True' || (ready !== undefined && isAfter(ready, conditionOf(status, 'UpToDate')));
+}
+
+const isAfter = (later: Condition, earlier: Condition | undefined): boolean =>
+  later.lastTransitionTime > (earlier?.lastTransitionTime ?? '');
 
 const conditionOf = ({ conditions = [] }: UserSwarmStatus, wanted: Condition['type']): Condition | undefined =>
   conditions.find(({ type }) => type === wanted);
