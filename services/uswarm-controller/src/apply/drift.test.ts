@@ -138,6 +138,15 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, restarted({}), before)).toBe(true);
   });
 
+  it.each([{}, { metadata: { labels: { app: 'x' } } }])('not when they had none before: %j', (pods) => {
+    const plain = desired({ spec: { template: { ...pods, spec: {} } } });
+    const restarted = { ...pods, metadata: { ...pods.metadata, annotations: { restartedAt: 'now' } }, spec: {} };
+    const before = viewAfter(plain, stored(plain));
+    expect(needsWrite(plain, stored(plain, { spec: { template: restarted } }), before)).toBe(false);
+    const none = { ...pods, metadata: { ...pods.metadata, annotations: {} }, spec: {} };
+    expect(needsWrite(plain, stored(plain, { spec: { template: none } }), before)).toBe(false);
+  });
+
   it('not after a restart, if all that we set is there as we set it', () => {
     const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);

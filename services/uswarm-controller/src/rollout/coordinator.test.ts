@@ -48,7 +48,9 @@ describe('the coordinator', () => {
   let parents: Store;
   let patches: { name: string; patch: unknown }[];
   let events: string[];
-  let granted: boolean[];
+  let granted: string[];
+  /** Of those that may never be written, by their names. */
+  let denied: Map<string, Error>;
   let refusal: KubeError | undefined;
   let stopping: AbortController;
   let running: Promise<void>;
@@ -56,6 +58,7 @@ describe('the coordinator', () => {
 
   beforeEach(() => {
     [parents, patches, events, granted, refusal] = [createStore(), [], [], [], undefined];
+    denied = new Map();
     stopping = new AbortController();
     running = Promise.resolve();
   });
@@ -76,7 +79,7 @@ describe('the coordinator', () => {
         get: async (_resource, { name }) => newer(parents.get(name)!, {}),
         mergePatch: async (_resource, { name }, patch) => {
           patches.push({ name, patch });
-          const refused = refusal;
+          const refused = denied.get(name) ?? refusal;
           refusal = undefined;
           if (refused !== undefined) throw refused;
           const { annotations } = (patch as { metadata: { annotations: Record<string, string | null> } }).metadata;
@@ -89,7 +92,7 @@ describe('the coordinator', () => {
       periodMs: 60_000,
       settleMs: 1,
       record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
-      onGrant: (forced) => void granted.push(forced),
+      onGrant: ({ metadata }, forced) => void granted.push(`${metadata.name}${forced ? ' forced' : ''}`),
       clock: { now: () => NOW },
       logger: silentLogger,
     });
@@ -108,7 +111,7 @@ describe('the coordinator', () => {
       [ROLLOUT.forced]: null,
     };
     expect(patches).toEqual([{ name: 'a', patch: { metadata: { uid: 'uid-a', resourceVersion: '10', annotations } } }]);
-    expect([events, granted]).toEqual([['Normal RolloutGranted a'], [false]]);
+    expect([events, granted]).toEqual([['Normal RolloutGranted a'], ['a']]);
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
   });
 
@@ -150,6 +153,40 @@ describe('the coordinator', () => {
     await eventually(() => granted.length === 1);
     expect(names()).toEqual(['a', 'a']);
     expect(patches[1]).toMatchObject({ patch: { metadata: { resourceVersion: '11' } } });
+  });
+
+  it('goes on with the others where one may not be written, and does not try that one without a pause', async () => {
+    for (const name of ['a', 'd']) denied.set(name, new KubeError(403, { reason: 'Forbidden' }));
+    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
+    parents.put(waiting('b', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
+    for (const name of ['d', 'e']) parents.put(waiting(name));
+    start();
+    await eventually(() => granted.length === 1);
+    await rest();
+    expect([names().slice(0, 4), granted]).toEqual([['a', 'b', 'd', 'e'], ['e']]);
+    const tried = names().length;
+    expect(tried).toBeLessThan(10);
+    await rest();
+    expect(names()).toHaveLength(tried);
+    denied.clear();
+    coordinator.changed();
+    await eventually(() => granted.length === 2);
+    expect(granted).toEqual(['e', 'd']);
+  });
+
+  it('tries no others while the API server does not answer', async () => {
+    for (const name of ['a', 'b']) parents.put(waiting(name));
+    denied.set('a', new Error('connection refused'));
+    start();
+    await rest();
+    expect([names(), granted]).toEqual([['a'], []]);
+  });
+
+  it('tells of one that is forced', async () => {
+    parents.put(waiting('a', {}, '2029-12-31T00:00:00Z'));
+    start();
+    await eventually(() => granted.length === 1);
+    expect(granted).toEqual(['a forced']);
   });
 
   it('goes on where another leader stopped: what that one gave counts', async () => {
