@@ -1,5 +1,5 @@
 import { CONTROLLER_MANAGER, type KubernetesObject } from '@uswarm/contract/userswarm';
-import type { KubeClient, Resource } from '@uswarm/kube-client';
+import { keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
 import { systemClock } from '@uswarm/service-kit';
 import { createChildWriter } from './apply/child-writer.js';
 import type { Caches } from './caches/caches.js';
@@ -35,7 +35,7 @@ export interface Work extends Pick<Workers, 'longestUnsyncedS'> {
 
 /** What a leader does: the syncs, the go-aheads, and the Events that tell of both. */
 export function createWork(options: ControllerOptions, resource: Resource, parts: WorkParts): Work {
-  const { client, caches, metrics } = parts;
+  const { client, caches, queue, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const events = createEventRecorder({
     client,
@@ -53,7 +53,11 @@ export function createWork(options: ControllerOptions, resource: Resource, parts
     limits: options.rollout ?? ROLLOUT_LIMITS,
     periodMs: resyncS * 1_000,
     record: events.record,
-    onGrant: metrics.granted,
+    onGrant: (parent, forced) => {
+      metrics.granted(forced);
+      // The webhook alone acts on one that is forced.
+      if (forced) queue.add(keyOf(parent));
+    },
     clock,
     logger,
   });

@@ -1,4 +1,11 @@
-import { type Condition, type KubernetesObject, ROLLOUT, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import {
+  type Condition,
+  type GoAhead,
+  goAheadOf,
+  type KubernetesObject,
+  ROLLOUT,
+  type UserSwarmStatus,
+} from '@uswarm/contract/userswarm';
 import type { RolloutPlan } from '../src/rollout/plan.js';
 
 const START_MS = Date.parse('2030-01-01T00:00:00Z');
@@ -7,11 +14,16 @@ interface Runtime {
   /** The revision that its Deployment has, and that its status tells of. */
   revision: string;
   suspend: boolean;
+  suspendSince: number;
+  /** It is suspended for no roll-out, or was and is not Ready since. */
+  asleep: boolean;
   /** It works on something. */
   busy: boolean;
   ready: boolean;
   reason: string;
   readySince: number;
+  /** What it waits for, as its status tells. */
+  pending: string | undefined;
   pendingSince: number | undefined;
   upToDateSince: number;
   annotations: Record<string, string>;
@@ -25,18 +37,20 @@ export class RolloutWorld {
   /** Revisions that no pod becomes Ready with. */
   readonly broken = new Set<string>();
   readonly runtimes = new Map<string, Runtime>();
-  /** Turns that were cut, by the name of the runtime. */
+  /** Turns that were cut without force, by the name of the runtime. */
   readonly cut: string[] = [];
   grants = 0;
 
   add(name: string): void {
-    const runtime = { suspend: false, busy: false, ready: true, reason: 'Available', annotations: {} };
+    const runtime = { suspend: false, asleep: false, busy: false, ready: true, reason: 'Available', annotations: {} };
     const since = this.now;
     this.runtimes.set(name, {
       ...runtime,
       revision: this.revision,
+      suspendSince: since,
       readySince: since,
       upToDateSince: since,
+      pending: undefined,
       pendingSince: undefined,
     });
   }
@@ -70,36 +84,36 @@ export class RolloutWorld {
   /** The orchestrator of one looks at it. */
   orchestrate(name: string): void {
     const runtime = this.#get(name);
-    const { annotations } = runtime;
-    const pending = this.#pending(runtime);
+    const { annotations, pending } = runtime;
     if (runtime.suspend) {
       if (pending !== undefined || annotations[ROLLOUT.wanted] === undefined) return;
-      runtime.suspend = false;
+      this.#suspend(runtime, false);
       delete annotations[ROLLOUT.wanted];
       return;
     }
     if (pending === undefined || runtime.busy || !runtime.ready) delete annotations[ROLLOUT.wanted];
-    else if (annotations[ROLLOUT.wanted] === pending && annotations[ROLLOUT.revision] === pending)
-      runtime.suspend = true;
+    else if (annotations[ROLLOUT.wanted] === pending && this.#goAhead(runtime)?.revision === pending)
+      this.#suspend(runtime, true);
     else annotations[ROLLOUT.wanted] = pending;
   }
 
   /** The webhook is asked, its answer is carried out, and the status is written. */
   sync(name: string): void {
     const runtime = this.#get(name);
-    const { annotations } = runtime;
-    if (this.#pending(runtime) !== undefined) {
+    if (runtime.revision !== this.revision) {
+      const goAhead = this.#goAhead(runtime);
+      runtime.pending = this.revision;
       runtime.pendingSince ??= this.now;
-      const forced = annotations[ROLLOUT.forced] === 'true' && annotations[ROLLOUT.revision] === this.revision;
+      const forced = goAhead?.forced === true && goAhead.revision === this.revision;
       if (runtime.suspend || forced || this.#fails(runtime)) {
-        if (runtime.busy) this.cut.push(name);
-        Object.assign(runtime, { revision: this.revision, busy: false, pendingSince: undefined });
+        if (runtime.busy && !forced) this.cut.push(name);
+        Object.assign(runtime, { revision: this.revision, busy: false, pending: undefined, pendingSince: undefined });
         this.#unready(runtime, runtime.suspend ? 'Suspended' : 'Starting');
         runtime.upToDateSince = this.now;
         return;
       }
     } else if (runtime.pendingSince !== undefined) {
-      Object.assign(runtime, { pendingSince: undefined, upToDateSince: this.now });
+      Object.assign(runtime, { pending: undefined, pendingSince: undefined, upToDateSince: this.now });
     }
     if (runtime.suspend) this.#unready(runtime, 'Suspended');
     else if (runtime.reason === 'Suspended') runtime.reason = 'Starting';
@@ -110,16 +124,31 @@ export class RolloutWorld {
     const runtime = this.#get(name);
     if (runtime.reason !== 'Starting') return;
     if (this.broken.has(runtime.revision)) runtime.reason = 'ImagePullBackOff';
-    else Object.assign(runtime, { ready: true, reason: 'Available', readySince: this.now });
+    else Object.assign(runtime, { ready: true, reason: 'Available', readySince: this.now, asleep: false });
   }
 
   /** A message, which wakes it. */
   message(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend) {
-      runtime.suspend = false;
-      if (this.#pending(runtime) === undefined) delete runtime.annotations[ROLLOUT.wanted];
+      this.#suspend(runtime, false);
+      if (runtime.pending === undefined) delete runtime.annotations[ROLLOUT.wanted];
     } else if (runtime.ready) runtime.busy = true;
+  }
+
+  /** Nobody has used it for long. */
+  sleep(name: string): void {
+    const { ready, busy } = this.#get(name);
+    if (ready && !busy) this.hold(name);
+  }
+
+  /** Somebody suspends it for reasons of their own. */
+  hold(name: string): void {
+    const runtime = this.#get(name);
+    if (runtime.suspend) return;
+    this.#suspend(runtime, true);
+    Object.assign(runtime, { asleep: true, busy: false });
+    delete runtime.annotations[ROLLOUT.wanted];
   }
 
   answered(name: string): void {
@@ -148,6 +177,12 @@ export class RolloutWorld {
     return runtime;
   }
 
+  #suspend(runtime: Runtime, suspend: boolean): void {
+    Object.assign(runtime, { suspend, suspendSince: this.now });
+  }
+
+  #goAhead = (runtime: Runtime): GoAhead | undefined => goAheadOf(runtime, this.#status(runtime));
+
   #unready(runtime: Runtime, reason: string): void {
     if (runtime.ready) runtime.readySince = this.now;
     Object.assign(runtime, { ready: false, reason });
@@ -155,10 +190,8 @@ export class RolloutWorld {
 
   #fails = ({ ready, reason }: Runtime): boolean => !ready && reason !== 'Starting' && reason !== 'Suspended';
 
-  #pending = ({ revision }: Runtime): string | undefined => (revision === this.revision ? undefined : this.revision);
-
   #status(runtime: Runtime): UserSwarmStatus {
-    const { ready, reason, revision, suspend } = runtime;
+    const { pending, ready, reason, revision, suspend } = runtime;
     const condition = (type: Condition['type'], holds: boolean, since: number, why: string): Condition => ({
       type,
       status: holds ? 'True' : 'False',
@@ -166,13 +199,16 @@ export class RolloutWorld {
       message: '',
       lastTransitionTime: `${new Date(since).toISOString().slice(0, 19)}Z`,
     });
-    const pending = runtime.pendingSince === undefined ? undefined : this.#pending(runtime);
     const upToDate = condition('UpToDate', pending === undefined, runtime.pendingSince ?? runtime.upToDateSince, 'x');
     return {
       phase: suspend ? 'Suspended' : ready ? 'Ready' : 'Progressing',
       revision,
       ...(pending === undefined ? {} : { pendingRevision: pending }),
-      conditions: [condition('Ready', ready, runtime.readySince, reason), upToDate],
+      conditions: [
+        condition('Ready', ready, runtime.readySince, reason),
+        condition('Suspended', suspend, runtime.suspendSince, 'x'),
+        upToDate,
+      ],
     };
   }
 }

@@ -1,4 +1,5 @@
 import { API_GROUP } from './names.js';
+import type { ObjectMeta, UserSwarmStatus } from './resource.js';
 
 /**
  * Annotations by which orchestrator, controller and webhook agree on when a running runtime gets a new
@@ -14,6 +15,26 @@ export const ROLLOUT = {
   /** By the controller, `true`: the runtime waited too long, and is stopped whatever it does. */
   forced: `${API_GROUP}/rollout-forced`,
 } as const;
+
+export interface GoAhead {
+  revision: string;
+  forced: boolean;
+}
+
+/**
+ * The go-ahead that a runtime has while it waits. One from before it began to wait is used up: the platform
+ * may come back to its revision. The times of conditions are in whole seconds, rounded down.
+ */
+export function goAheadOf(
+  { annotations = {} }: Pick<ObjectMeta, 'annotations'>,
+  { conditions = [] }: UserSwarmStatus = {},
+): GoAhead | undefined {
+  const waits = conditions.find(({ type, status }) => type === 'UpToDate' && status === 'False');
+  const revision = annotations[ROLLOUT.revision];
+  const given = Date.parse(annotations[ROLLOUT.time] ?? '');
+  if (revision === undefined || !(given >= Date.parse(waits?.lastTransitionTime ?? ''))) return undefined;
+  return { revision, forced: annotations[ROLLOUT.forced] === 'true' };
+}
 
 /**
  * In the webhook's request alone, by the controller: `queued` where as many runtimes start as may start at once.

@@ -138,6 +138,15 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, restarted({}), before)).toBe(true);
   });
 
+  it.each([{}, { metadata: { labels: { app: 'x' } } }])('not when they had none before: %j', (pods) => {
+    const plain = desired({ spec: { template: { ...pods, spec: {} } } });
+    const annotated = (annotations: object): KubernetesObject =>
+      stored(plain, { spec: { template: { metadata: { ...pods.metadata, annotations }, spec: {} } } });
+    const before = viewAfter(plain, stored(plain, { spec: plain['spec'] }));
+    expect(needsWrite(plain, annotated({ restartedAt: 'now' }), before)).toBe(false);
+    expect(needsWrite(plain, annotated({}), before)).toBe(false);
+  });
+
   it('not after a restart, if all that we set is there as we set it', () => {
     const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);

@@ -32,13 +32,17 @@ export function needsWrite(
   return !covers(observed, desired);
 }
 
+interface PodTemplate {
+  metadata?: { annotations?: object };
+}
+
 /** What we set, and the whole spec: there, nobody else has anything to say. */
 function viewOf(stored: KubernetesObject, desired: KubernetesObject): string {
-  const { template, ...spec } = (stored['spec'] ?? {}) as { template?: { metadata?: object } };
-  const wanted = desired['spec'] as { template?: { metadata?: { annotations?: object } } } | undefined;
-  // Somebody restarts a pod by an annotation of it.
-  const annotations = project(template?.metadata, { annotations: wanted?.template?.metadata?.annotations ?? {} });
-  const pods = { ...template, metadata: { ...template?.metadata, ...(annotations as object) } };
+  const { template, ...spec } = (stored['spec'] ?? {}) as { template?: PodTemplate };
+  const wanted = desired['spec'] as { template?: PodTemplate } | undefined;
+  // Somebody restarts a pod by an annotation of it, the first one perhaps.
+  const annotations = project(template?.metadata?.annotations ?? {}, wanted?.template?.metadata?.annotations ?? {});
+  const pods = { ...template, metadata: { ...template?.metadata, annotations } };
   return canonical({ ...(project(stored, desired) as object), spec: { ...spec, template: pods } });
 }
 

@@ -9,8 +9,14 @@ import { createRolloutCoordinator, type RolloutCoordinator } from './coordinator
 const NOW = new Date('2030-01-01T01:00:00Z');
 const LIMITS = { maxConcurrent: 2, deadlineS: 7_200, maxFailures: 1 };
 
+const GIVEN = '2030-01-01T00:40:00Z';
+
 /** One that waits for `r2`, and is idle. */
-const waiting = (name: string, annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' }): KubernetesObject => ({
+const waiting = (
+  name: string,
+  annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' },
+  since = '2030-01-01T00:30:00Z',
+): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name, uid: `uid-${name}`, resourceVersion: '10', annotations },
@@ -21,12 +27,12 @@ const waiting = (name: string, annotations: Record<string, string> = { [ROLLOUT.
     pendingRevision: 'r2',
     conditions: [
       { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' },
-      { type: 'UpToDate', status: 'False', reason: 'x', message: '', lastTransitionTime: '2030-01-01T00:30:00Z' },
+      { type: 'UpToDate', status: 'False', reason: 'x', message: '', lastTransitionTime: since },
     ],
   },
 });
 const failed = (name: string): KubernetesObject => {
-  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: '2030-01-01T00:40:00Z' });
+  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN });
   const condition = (type: string, status: string, reason: string) => ({
     type,
     status,
@@ -42,7 +48,9 @@ describe('the coordinator', () => {
   let parents: Store;
   let patches: { name: string; patch: unknown }[];
   let events: string[];
-  let granted: boolean[];
+  let granted: string[];
+  /** Of those that may never be written, by their names. */
+  let denied: Map<string, Error>;
   let refusal: KubeError | undefined;
   let stopping: AbortController;
   let running: Promise<void>;
@@ -50,6 +58,7 @@ describe('the coordinator', () => {
 
   beforeEach(() => {
     [parents, patches, events, granted, refusal] = [createStore(), [], [], [], undefined];
+    denied = new Map();
     stopping = new AbortController();
     running = Promise.resolve();
   });
@@ -70,7 +79,7 @@ describe('the coordinator', () => {
         get: async (_resource, { name }) => newer(parents.get(name)!, {}),
         mergePatch: async (_resource, { name }, patch) => {
           patches.push({ name, patch });
-          const refused = refusal;
+          const refused = denied.get(name) ?? refusal;
           refusal = undefined;
           if (refused !== undefined) throw refused;
           const { annotations } = (patch as { metadata: { annotations: Record<string, string | null> } }).metadata;
@@ -83,7 +92,7 @@ describe('the coordinator', () => {
       periodMs: 60_000,
       settleMs: 1,
       record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
-      onGrant: (forced) => void granted.push(forced),
+      onGrant: ({ metadata }, forced) => void granted.push(`${metadata.name}${forced ? ' forced' : ''}`),
       clock: { now: () => NOW },
       logger: silentLogger,
     });
@@ -102,8 +111,19 @@ describe('the coordinator', () => {
       [ROLLOUT.forced]: null,
     };
     expect(patches).toEqual([{ name: 'a', patch: { metadata: { uid: 'uid-a', resourceVersion: '10', annotations } } }]);
-    expect([events, granted]).toEqual([['Normal RolloutGranted a'], [false]]);
+    expect([events, granted]).toEqual([['Normal RolloutGranted a'], ['a']]);
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
+  });
+
+  it('gives one that counts also where its clock is behind that of the webhook', async () => {
+    parents.put(waiting('a', { [ROLLOUT.wanted]: 'r2' }, '2030-01-01T01:00:02Z'));
+    start();
+    await eventually(() => granted.length === 1);
+    await rest();
+    expect(patches).toHaveLength(1);
+    expect(patches[0]).toMatchObject({
+      patch: { metadata: { annotations: { [ROLLOUT.time]: '2030-01-01T01:00:02.000Z' } } },
+    });
   });
 
   it('gives no more than may, and nothing more until something changes', async () => {
@@ -135,8 +155,43 @@ describe('the coordinator', () => {
     expect(patches[1]).toMatchObject({ patch: { metadata: { resourceVersion: '11' } } });
   });
 
+  it('goes on with the others where one may not be written, and does not try that one without a pause', async () => {
+    for (const name of ['a', 'd']) denied.set(name, new KubeError(403, { reason: 'Forbidden' }));
+    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
+    parents.put(waiting('b', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
+    for (const name of ['d', 'e']) parents.put(waiting(name));
+    start();
+    await eventually(() => granted.length === 1);
+    await rest();
+    expect([names().slice(0, 4), granted]).toEqual([['a', 'b', 'd', 'e'], ['e']]);
+    const tried = names().length;
+    expect(tried).toBeLessThan(10);
+    await rest();
+    expect(names()).toHaveLength(tried);
+    denied.clear();
+    coordinator.changed();
+    await eventually(() => granted.length === 2);
+    expect(granted).toEqual(['e', 'd']);
+  });
+
+  it('tries no others while the API server does not answer', async () => {
+    for (const name of ['a', 'b']) parents.put(waiting(name));
+    denied.set('a', new Error('connection refused'));
+    start();
+    await rest();
+    expect([names(), granted]).toEqual([['a'], []]);
+  });
+
+  it('tells of one that is forced', async () => {
+    parents.put(waiting('a', {}, '2029-12-31T00:00:00Z'));
+    start();
+    await eventually(() => granted.length === 1);
+    expect(granted).toEqual(['a forced']);
+  });
+
   it('goes on where another leader stopped: what that one gave counts', async () => {
-    for (const name of ['a', 'b']) parents.put(waiting(name, { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2' }));
+    const given = { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN };
+    for (const name of ['a', 'b']) parents.put(waiting(name, given));
     parents.put(waiting('c'));
     start();
     await rest();
@@ -158,7 +213,7 @@ describe('the coordinator', () => {
   });
 
   it('takes back what is not used', async () => {
-    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: 'x' }));
+    parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
     start();
     await eventually(() => patches.length === 1);
     expect(patches[0]).toMatchObject({ patch: { metadata: { annotations: { [ROLLOUT.revision]: null } } } });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubernetesObject, ROLLOUT } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
+import { isConflict, isNotFound, isRefusal, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { RecordedEvent } from '../events/event-recorder.js';
 import { type Grant, planRollout, type RolloutLimits, type RolloutPlan } from './plan.js';
@@ -26,7 +26,8 @@ export interface RolloutDeps {
   /** Milliseconds in which several changes count as one. */
   settleMs?: number;
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
-  onGrant: (forced: boolean) => void;
+  /** It was written, which no watch tells of. */
+  onGrant: (parent: KubernetesObject, forced: boolean) => void;
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn'>;
 }
@@ -66,16 +67,25 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       for (const parent of failed) deps.record(parent, { type: 'Warning', reason: 'RolloutHalted', message });
     }
   };
+  /** One that may not be written does not keep the others waiting, nor is it tried again without a pause. */
+  const attempt = async (parent: KubernetesObject, act: () => Promise<unknown>): Promise<void> => {
+    try {
+      await act();
+      // What we write no watch tells us of.
+      dirty = true;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      logger.warn({ err: error, userswarm: parent.metadata.name }, 'a go-ahead is refused; it is tried again');
+    }
+  };
   const step = async (signal: AbortSignal): Promise<void> => {
     dirty = false;
     const plan = planRollout(parents.list(), limits, clock.now());
     const failed = [...plan.failed.values()].reduce((sum, { length }) => sum + length, 0);
     state = { pending: plan.pending, inFlight: plan.inFlight, failed, halted: plan.halted.length > 0 };
     tellHalts(plan);
-    for (const parent of plan.unused) await write(deps, parent, NO_GRANT, signal);
-    for (const grant of plan.grants) await give(deps, grant, signal);
-    // What we write no watch tells us of.
-    dirty ||= plan.unused.length + plan.grants.length > 0;
+    for (const parent of plan.unused) await attempt(parent, () => write(deps, parent, NO_GRANT, signal));
+    for (const grant of plan.grants) await attempt(grant.parent, () => give(deps, grant, signal));
   };
   return {
     changed,
@@ -95,14 +105,16 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
 
 const NO_GRANT = { [ROLLOUT.revision]: null, [ROLLOUT.time]: null, [ROLLOUT.forced]: null };
 
-async function give(deps: RolloutDeps, { parent, revision, forced }: Grant, signal: AbortSignal): Promise<void> {
+async function give(deps: RolloutDeps, { parent, revision, forced, since }: Grant, signal: AbortSignal): Promise<void> {
+  // One from before it began to wait would not count, and the webhook's clock may be ahead of ours.
+  const time = new Date(Math.max(deps.clock.now().getTime(), since));
   const annotations = {
     [ROLLOUT.revision]: revision,
-    [ROLLOUT.time]: deps.clock.now().toISOString(),
+    [ROLLOUT.time]: time.toISOString(),
     [ROLLOUT.forced]: forced ? 'true' : null,
   };
   if (!(await write(deps, parent, annotations, signal))) return;
-  deps.onGrant(forced);
+  deps.onGrant(parent, forced);
   const why = forced ? 'it waited longer than it may' : 'it is idle';
   const message = `Gets revision ${revision} of the platform: ${why}.`;
   deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'a go-ahead was given');

@@ -131,6 +131,60 @@ describe('a plan', () => {
     expect(world.notReady()).toEqual([]);
   });
 
+  it('stays halted where somebody holds one of those that failed', () => {
+    world.broken.add('r2');
+    release('r2');
+    for (let rounds = 0; rounds < 12; rounds += 1) round();
+    const [failed = ''] = world.notReady();
+    world.hold(failed);
+    for (let rounds = 0; rounds < 12; rounds += 1) round();
+    expect(plan()).toMatchObject({ halted: ['r2'], pending: 3, inFlight: 0 });
+    expect(world.notReady()).toHaveLength(2);
+  });
+
+  it('does not take one for failed that got the new revision asleep', () => {
+    release('r2');
+    world.orchestrate('a');
+    world.carryOut(plan());
+    world.pass(1_000);
+    world.sleep('a');
+    for (let times = 0; times < 2; times += 1) {
+      world.sync('a');
+      world.pass(1_000);
+    }
+    expect([world.runtimes.get('a')?.revision, plan().failed.size]).toEqual(['r2', 0]);
+  });
+
+  describe('where all slept while the next revision came', () => {
+    beforeEach(() => {
+      release('r2');
+      for (let rounds = 0; rounds < 12; rounds += 1) round();
+      all((name) => world.sleep(name));
+      all((name) => world.sync(name));
+      world.pass(1_000);
+      release('r3');
+      world.pass(1_000);
+    });
+    const wake = (): void => {
+      all((name) => world.message(name));
+      all((name) => world.sync(name));
+    };
+
+    it('takes their go-aheads back, once, and none of them for one on its way', () => {
+      expect(plan().unused).toHaveLength(5);
+      world.carryOut(plan());
+      expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
+      wake();
+      expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
+    });
+
+    it('takes none that does not come up then for a failure of the revision before', () => {
+      wake();
+      for (const runtime of world.runtimes.values()) runtime.reason = 'Unschedulable';
+      expect(plan()).toMatchObject({ halted: [], inFlight: 0, failed: new Map() });
+    });
+  });
+
   it('counts one that is on its way when the next revision comes', () => {
     release('r2');
     for (const name of ['a', 'b']) {
@@ -148,6 +202,40 @@ describe('a plan', () => {
     expect(granted()).toHaveLength(2);
   });
 
+  it('does not take a go-ahead from when the platform had that revision before for one of now', () => {
+    const forcing = { ...LIMITS, maxConcurrent: 5, deadlineS: 1 };
+    release('r2');
+    world.pass(1_000);
+    world.carryOut(plan(forcing));
+    all((name) => world.sync(name));
+    all((name) => world.start(name));
+    world.pass(1_000);
+    release('r3');
+    for (const name of NAMES) world.sleep(name);
+    for (const step of ['sync', 'message', 'sync', 'start'] as const) all((name) => world[step](name));
+    world.pass(1_000);
+    release('r2');
+    all((name) => world.sync(name));
+    expect(world.notReady()).toEqual([]);
+    expect(plan()).toMatchObject({ grants: [], pending: 5, inFlight: 0 });
+    all((name) => world.orchestrate(name));
+    all((name) => world.orchestrate(name));
+    expect(world.notReady()).toEqual([]);
+    expect(granted()).toEqual(['a', 'b']);
+    world.carryOut(plan());
+    expect(plan()).toMatchObject({ grants: [], inFlight: 2 });
+  });
+
+  it('takes a go-ahead back for a revision that the platform left before it was used', () => {
+    release('r2');
+    all((name) => world.orchestrate(name));
+    world.carryOut(plan());
+    release('r3');
+    expect(plan().unused.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    world.carryOut(plan());
+    expect(plan().unused).toEqual([]);
+  });
+
   it('does not count failures from before one that went well', () => {
     release('r2');
     const outcomes = { a: 'failed', b: 'good', c: 'failed', d: 'good', e: 'good' };
@@ -155,7 +243,7 @@ describe('a plan', () => {
       const runtime = world.runtimes.get(name)!;
       runtime.annotations[ROLLOUT.revision] = 'r2';
       runtime.annotations[ROLLOUT.time] = new Date(world.now).toISOString();
-      Object.assign(runtime, { revision: 'r2', pendingSince: undefined, upToDateSince: world.now });
+      Object.assign(runtime, { revision: 'r2', pending: undefined, pendingSince: undefined, upToDateSince: world.now });
       if (outcome === 'failed') Object.assign(runtime, { ready: false, reason: 'OOMKilled', readySince: world.now });
       world.pass(1_000);
     }
@@ -191,11 +279,18 @@ class Act implements fc.Command<Nothing, RolloutWorld> {
   }
 }
 
-/** Runtimes that are stopped because of the roll-out and may yet come up, not by their user's or their node's doing. */
-const rolling = ({ runtimes, revision }: RolloutWorld): number =>
+/** Runtimes that are stopped because of a roll-out and may yet come up, not by their user's or their node's doing. */
+const rolling = ({ runtimes, broken }: RolloutWorld): number =>
   [...runtimes.values()]
-    .filter(({ ready, reason }) => !ready && reason !== 'ImagePullBackOff')
-    .filter(({ annotations, suspend }) => suspend || annotations[ROLLOUT.revision] === revision).length;
+    .filter(({ ready, reason, asleep }) => !ready && reason !== 'ImagePullBackOff' && !asleep)
+    // Going back heals what failed at once.
+    .filter(
+      ({ annotations, suspend, revision }) =>
+        suspend || broken.size === 0 || annotations[ROLLOUT.revision] === revision,
+    ).length;
+
+const planned = (limits: RolloutLimits): Act =>
+  new Act('plan', (real) => real.carryOut(planRollout(real.parents(), limits, new Date(real.now))));
 
 const name = fc.constantFrom(...NAMES);
 const steps = [
@@ -207,7 +302,15 @@ const steps = [
   name.map((one) => new Act(`message ${one}`, (real) => real.message(one))),
   name.map((one) => new Act(`answered ${one}`, (real) => real.answered(one))),
   fc.constant(new Act('a second', (real) => real.pass(1_000))),
-  fc.constant(new Act('plan', (real) => real.carryOut(planRollout(real.parents(), LIMITS, new Date(real.now))))),
+  fc.constant(planned(LIMITS)),
+];
+/** Some wait too long, some sleep, and the platform goes back and forth. */
+const unsteady = [
+  ...steps,
+  fc.constant(planned({ ...LIMITS, deadlineS: 10 })),
+  fc.constant(new Act('ten seconds', (real) => real.pass(10_000))),
+  name.map((one) => new Act(`sleep ${one}`, (real) => real.sleep(one))),
+  fc.constantFrom('r1', 'r2', 'r3').map((one) => new Act(`release ${one}`, (real) => void (real.revision = one))),
 ];
 
 describe('whatever comes when', () => {
@@ -223,6 +326,23 @@ describe('whatever comes when', () => {
         expect([...world.runtimes.values()].map(({ revision, ready }) => [revision, ready])).toEqual(
           NAMES.map(() => ['r2', true]),
         );
+        expect(plan()).toMatchObject({ grants: [], unused: [], pending: 0, inFlight: 0 });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('so also where the platform comes back to a revision that it had, some wait too long and some sleep', () => {
+    fc.assert(
+      fc.property(fc.commands(unsteady, { maxCommands: 200, size: 'max' }), (commands) => {
+        world = new RolloutWorld();
+        for (const each of NAMES) world.add(each);
+        fc.modelRun(() => ({ model: {}, real: world }), commands);
+        all((each) => world.answered(each));
+        release('r4');
+        for (let rounds = 0; rounds < 20; rounds += 1) round();
+        const awake = [...world.runtimes.values()].filter(({ suspend }) => !suspend);
+        expect(awake.filter(({ revision, ready }) => revision !== 'r4' || !ready)).toEqual([]);
         expect(plan()).toMatchObject({ grants: [], unused: [], pending: 0, inFlight: 0 });
       }),
       { numRuns: 300 },

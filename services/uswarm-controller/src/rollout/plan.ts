@@ -14,6 +14,8 @@ export interface Grant {
   parent: KubernetesObject;
   revision: string;
   forced: boolean;
+  /** Since when it waits, in milliseconds of the epoch. */
+  since: number;
 }
 
 export interface RolloutPlan {
@@ -42,7 +44,7 @@ export function planRollout(parents: readonly KubernetesObject[], limits: Rollou
   const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
 
   // Whoever has the go-ahead has its place already.
-  const pressed = inFlight.filter((member) => member.pending === member.granted && !member.forced && isLate(member));
+  const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
   const waiting = standing('waiting')
     .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
     .toSorted(bySince)
@@ -51,6 +53,7 @@ export function planRollout(parents: readonly KubernetesObject[], limits: Rollou
     parent: member.parent,
     revision: member.pending ?? '',
     forced: isLate(member),
+    since: member.since,
   }));
   return {
     grants,
@@ -61,6 +64,9 @@ export function planRollout(parents: readonly KubernetesObject[], limits: Rollou
     halted,
   };
 }
+
+const isUnforced = ({ goAhead, pending }: Member): boolean =>
+  goAhead !== undefined && goAhead.revision === pending && !goAhead.forced;
 
 const bySince = (left: Member, right: Member): number =>
   left.since - right.since || left.parent.metadata.name.localeCompare(right.parent.metadata.name);

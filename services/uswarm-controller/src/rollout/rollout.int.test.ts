@@ -156,6 +156,15 @@ describe('another release, with the controller and the webhook', () => {
     expect(others.map((name) => swarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
   });
 
+  it('asks the webhook at once where it forces one, not at the next resync', async () => {
+    await start({ resyncS: 3_600, rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
+    await allReady();
+    await release(NEXT);
+    change('workspace-b', { annotations: { note: 'looked at' } });
+    await eventually(() => image('workspace-b') === 'registry.test/runtime:2');
+    expect(granted()).toEqual(['workspace-b']);
+  });
+
   it('lets as many runtimes start as may start at once, in their order', async () => {
     await start({ startsAtOnce: 1 });
     const made = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);

@@ -1,9 +1,16 @@
-import { type Condition, type KubernetesObject, ROLLOUT, type UserSwarmStatus } from '@uswarm/contract/userswarm';
+import {
+  type Condition,
+  type GoAhead,
+  goAheadOf,
+  type KubernetesObject,
+  ROLLOUT,
+  type UserSwarmStatus,
+} from '@uswarm/contract/userswarm';
 
 /**
  * Where a UserSwarm stands in a roll-out, by what is stored of it alone.
  * `waiting`: its pod is of an older revision. `inFlight`: it has the go-ahead, and is not Ready with the
- * new one yet. `unused`: it has the go-ahead, and its orchestrator no longer wants it.
+ * new one yet. `unused`: it has a go-ahead that it no longer needs, or that its orchestrator no longer wants.
  */
 export type Standing = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
 
@@ -15,7 +22,8 @@ export interface Member {
   /** What it last had the go-ahead for, and when. */
   granted: string | undefined;
   grantedAt: string;
-  forced: boolean;
+  /** The one that it has while it waits. */
+  goAhead: GoAhead | undefined;
   /** Its orchestrator finds it idle. */
   wanted: boolean;
   /** Since when it waits, in milliseconds of the epoch; NaN where that is not known. */
@@ -34,16 +42,17 @@ const ON_ITS_WAY: ReadonlySet<string | undefined> = new Set([
 export function memberOf(parent: KubernetesObject): Member {
   const { annotations = {} } = parent.metadata;
   const status = (parent['status'] ?? {}) as UserSwarmStatus;
-  const pending = status.pendingRevision;
+  const upToDate = conditionOf(status, 'UpToDate');
+  const pending = upToDate?.status === 'False' ? status.pendingRevision : undefined;
   const wants = annotations[ROLLOUT.wanted];
   const member = {
     parent,
     pending,
     granted: annotations[ROLLOUT.revision],
     grantedAt: annotations[ROLLOUT.time] ?? '',
-    forced: annotations[ROLLOUT.forced] === 'true',
+    goAhead: goAheadOf(parent.metadata, status),
     wanted: wants !== undefined && wants === pending,
-    since: Date.parse(conditionOf(status, 'UpToDate')?.lastTransitionTime ?? ''),
+    since: Date.parse(upToDate?.lastTransitionTime ?? ''),
   };
   return { ...member, standing: standingOf(member, status, wants !== undefined) };
 }
@@ -52,35 +61,61 @@ function standingOf(member: Omit<Member, 'standing'>, status: UserSwarmStatus, a
   const { parent, pending, granted } = member;
   if (parent.metadata.deletionTimestamp !== undefined) return 'none';
   const { suspend } = (parent['spec'] ?? {}) as { suspend?: boolean };
-  // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
-  if (suspend === true) return granted !== undefined && asked ? 'inFlight' : 'none';
+  if (suspend === true) return granted === undefined ? 'none' : standingOfStopped(member, status, asked);
   if (pending !== undefined) return standingOfOld(member, status);
-  return granted === undefined ? 'none' : standingOfNew(status);
+  return granted === undefined ? 'none' : standingOfNew(member, status);
+}
+
+/** It had a go-ahead, and is suspended. */
+function standingOfStopped({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus, asked: boolean): Standing {
+  // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
+  if (asked) return 'inFlight';
+  // It resumes with another one, which is nobody's roll-out.
+  if (granted !== status.revision) return 'unused';
+  // Whoever holds one that failed does not mend the revision; one that got it asleep has not tried it.
+  const [stopped, replaced] = [conditionOf(status, 'Suspended'), conditionOf(status, 'UpToDate')];
+  const tried = stopped?.status === 'True' && replaced?.status === 'True' && isAfter(stopped, replaced);
+  return tried && !wasReady(status) ? 'failed' : 'none';
 }
 
 /** Its pod is of an older revision. */
 function standingOfOld(
-  { pending, granted, forced, wanted }: Omit<Member, 'standing'>,
+  { pending, granted, goAhead, wanted }: Omit<Member, 'standing'>,
   status: UserSwarmStatus,
 ): Standing {
-  if (granted === pending) return forced || wanted ? 'inFlight' : 'unused';
+  if (goAhead !== undefined && goAhead.revision === pending) return goAhead.forced || wanted ? 'inFlight' : 'unused';
   // The go-ahead before this one is not over yet.
   const ready = conditionOf(status, 'Ready');
   const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
-  return granted !== undefined && onItsWay ? 'inFlight' : 'waiting';
+  if (granted !== undefined && onItsWay) return 'inFlight';
+  // The platform left that revision before it was used, and may come back to it.
+  return goAhead === undefined ? 'waiting' : 'unused';
 }
 
-/** It got its new pod by a go-ahead, some time ago. */
-function standingOfNew(status: UserSwarmStatus): Standing {
-  const ready = conditionOf(status, 'Ready');
-  if (ready?.status === 'True') return 'succeeded';
-  // Readiness was lost with the pod that was replaced, and not before the new one was in place:
-  // else it has been Ready since, and what it is now has nothing to do with the roll-out.
-  const replaced = conditionOf(status, 'UpToDate')?.lastTransitionTime ?? '';
-  if (ready !== undefined && ready.lastTransitionTime > replaced) return 'succeeded';
-  if (status.phase === 'Error') return 'none';
-  return ON_ITS_WAY.has(ready?.reason) ? 'inFlight' : 'failed';
+/** Its pod is of the present revision, and it had a go-ahead some time ago. */
+function standingOfNew({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus): Standing {
+  const standing = wasReady(status) ? 'succeeded' : standingOfUnready(status);
+  // What becomes of another revision says nothing about the one that the go-ahead was for.
+  return granted === status.revision || standing === 'inFlight' ? standing : 'none';
 }
+
+function standingOfUnready(status: UserSwarmStatus): Standing {
+  // Its author broke the specification, and the time of the replacement is no longer known.
+  if (status.phase === 'Error') return 'none';
+  return ON_ITS_WAY.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
+}
+
+/**
+ * Whether it is Ready with the new pod, or was. Readiness was lost with the pod that was replaced, and not
+ * before the new one was in place: else what it is now has nothing to do with the roll-out.
+ */
+function wasReady(status: UserSwarmStatus): boolean {
+  const ready = conditionOf(status, 'Ready');
+  return ready?.status === 'True' || (ready !== undefined && isAfter(ready, conditionOf(status, 'UpToDate')));
+}
+
+const isAfter = (later: Condition, earlier: Condition | undefined): boolean =>
+  later.lastTransitionTime > (earlier?.lastTransitionTime ?? '');
 
 const conditionOf = ({ conditions = [] }: UserSwarmStatus, wanted: Condition['type']): Condition | undefined =>
   conditions.find(({ type }) => type === wanted);

@@ -94,14 +94,37 @@ describe('a runtime that runs while the platform has another revision', () => {
     );
   });
 
+  const goAhead = (fields: Record<string, string>) => ({
+    [ROLLOUT.revision]: NEW.platformRevision,
+    [ROLLOUT.time]: '2030-01-01T00:00:05.500Z',
+    ...fields,
+  });
+  const upToDate = (status: Condition['status'], seconds: number): Condition[] => [
+    {
+      type: 'UpToDate',
+      status,
+      reason: 'x',
+      message: '',
+      lastTransitionTime: `2030-01-01T00:00:0${seconds}Z`,
+    },
+  ];
+
   it.each([
     ['no go-ahead', {}, 1],
-    ['the go-ahead alone: its orchestrator suspends it', { [ROLLOUT.revision]: NEW.platformRevision }, 1],
-    ['one that is forced', { [ROLLOUT.revision]: NEW.platformRevision, [ROLLOUT.forced]: 'true' }, 2],
-    ['one that was forced for another revision', { [ROLLOUT.revision]: 'before', [ROLLOUT.forced]: 'true' }, 1],
+    ['the go-ahead alone: its orchestrator suspends it', goAhead({}), 1],
+    ['one that is forced', goAhead({ [ROLLOUT.forced]: 'true' }), 2],
+    ['one that was forced for another revision', goAhead({ [ROLLOUT.revision]: 'r0', [ROLLOUT.forced]: 'true' }), 1],
   ])('with %s', async (_what, annotations, release) => {
-    const request = annotated(await settledRequest(userSwarm()), annotations);
+    const request = annotated(await settledRequest(userSwarm(), { conditions: upToDate('False', 5) }), annotations);
     expect((await answerTo(request)).image).toBe(`registry.test/runtime:${release}`);
+  });
+
+  it.each([
+    ['begins to wait again', upToDate('True', 2)],
+    ['waits again', upToDate('False', 6)],
+  ])('is not forced by what was forced before, where it %s for that revision', async (_what, conditions) => {
+    const request = annotated(await settledRequest(userSwarm(), { conditions }), goAhead({ [ROLLOUT.forced]: 'true' }));
+    expect((await answerTo(request)).image).toBe('registry.test/runtime:1');
   });
 
   it('is replaced where it does not come up, and not where it starts or only lost its readiness', async () => {

@@ -1,6 +1,6 @@
 import {
+  goAheadOf,
   type KubernetesObject,
-  ROLLOUT,
   START,
   START_QUEUED,
   type SyncRequest,
@@ -93,8 +93,8 @@ function mayChange({ request, spec, wanted, settings }: RolloutInput, deployment
 }
 
 function isForced({ parent }: SyncRequest, platformRevision: string): boolean {
-  const { annotations = {} } = parent.metadata;
-  return annotations[ROLLOUT.revision] === platformRevision && annotations[ROLLOUT.forced] === 'true';
+  const goAhead = goAheadOf(parent.metadata, parent.status);
+  return goAhead?.revision === platformRevision && goAhead.forced;
 }
 
 /** What does not come up is not held to what it does not come up with. */

@@ -11,6 +11,13 @@ async function pendingRevision(world: World, name: string): Promise<string | und
   return swarm && asUserSwarm(swarm).status?.pendingRevision;
 }
 
+/** When it began to wait; empty where it does not. */
+async function waitsSince(world: World, name: string): Promise<string> {
+  const swarm = await world.get(swarmRef(name));
+  const conditions = (swarm && asUserSwarm(swarm).status?.conditions) ?? [];
+  return conditions.find(({ type, status: is }) => type === 'UpToDate' && is === 'False')?.lastTransitionTime ?? '';
+}
+
 const annotate = (world: World, name: string, annotations: Record<string, string | null>): Promise<void> =>
   world.patch(swarmRef(name), { metadata: { annotations } });
 
@@ -55,7 +62,7 @@ export const rolloutScenarios: readonly Scenario[] = [
       same('the number of writes at rest', writes, await world.writes());
       same('the pods', pods, await podNames(world, name));
       const revision = (await pendingRevision(world, name)) ?? '';
-      await annotate(world, name, { [ROLLOUT.revision]: revision });
+      await annotate(world, name, { [ROLLOUT.revision]: revision, [ROLLOUT.time]: await waitsSince(world, name) });
       await world.pass(2);
       same('the pods', pods, await podNames(world, name));
       await annotate(world, name, { [ROLLOUT.forced]: 'true' });

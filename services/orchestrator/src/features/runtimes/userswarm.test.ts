@@ -92,21 +92,33 @@ describe('a UserSwarm is ours', () => {
 });
 
 describe('a new revision that waits', () => {
+  const waits = [
+    { type: 'UpToDate' as const, status: 'False' as const, reason: 'x', message: '', lastTransitionTime: LATER },
+  ];
+  const [WANTED, GRANTED, TIME] = [
+    'uswarm.dev/rollout-wanted',
+    'uswarm.dev/rollout-revision',
+    'uswarm.dev/rollout-time',
+  ];
   const shown = (annotations: Record<string, string>, pendingRevision?: string) =>
     observe(
       swarm(
-        { phase: 'Ready', ...(pendingRevision === undefined ? {} : { pendingRevision }) },
-        { metadata: { annotations } },
+        { phase: 'Ready', ...(pendingRevision === undefined ? {} : { pendingRevision, conditions: waits }) },
+        { metadata: { annotations: { [TIME]: LATER, ...annotations } } },
       ),
     ).rollout;
-  const [WANTED, GRANTED] = ['uswarm.dev/rollout-wanted', 'uswarm.dev/rollout-revision'];
 
   it.each([
     ['nothing is said', {}, { wanted: false, granted: false }],
     ['it is wanted', { [WANTED]: 'r2' }, { wanted: true, granted: false }],
     ['it has the go-ahead', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { wanted: true, granted: true }],
     ['both are of another', { [WANTED]: 'r1', [GRANTED]: 'r1' }, { wanted: false, granted: false }],
-    ['the go-ahead is an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { wanted: true, granted: false }],
+    ['the go-ahead is for an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { wanted: true, granted: false }],
+    [
+      'the go-ahead is from another time that it waited for it',
+      { [WANTED]: 'r2', [GRANTED]: 'r2', [TIME]: '2026-11-21T09:59:59.900Z' },
+      { wanted: true, granted: false },
+    ],
     ['it is no longer wanted', { [GRANTED]: 'r2' }, { wanted: false, granted: false }],
   ])('while %s', (_what, annotations, expected) => {
     expect(shown(annotations, 'r2')).toEqual(expected);

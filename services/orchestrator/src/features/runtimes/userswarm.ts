@@ -1,5 +1,6 @@
 import {
   DEFAULT_RUNTIME_PORT,
+  goAheadOf,
   LABEL,
   ORCHESTRATOR_MANAGER,
   ROLLOUT,
@@ -39,11 +40,11 @@ export function observe(swarm: StoredUserSwarm): RuntimeObservation {
   return { ...observeRuntime(swarm), ...(rollout === undefined ? {} : { rollout }) };
 }
 
-function rolloutOf({ metadata: { annotations = {} }, status }: StoredUserSwarm): RuntimeObservation['rollout'] {
+function rolloutOf({ metadata, status }: StoredUserSwarm): RuntimeObservation['rollout'] {
   const pending = status?.pendingRevision;
   if (pending === undefined) return undefined;
-  const wanted = annotations[ROLLOUT.wanted] === pending;
-  return { wanted, granted: wanted && annotations[ROLLOUT.revision] === pending };
+  const wanted = metadata.annotations?.[ROLLOUT.wanted] === pending;
+  return { wanted, granted: wanted && goAheadOf(metadata, status)?.revision === pending };
 }
 
 function observeRuntime(swarm: StoredUserSwarm): RuntimeObservation {
