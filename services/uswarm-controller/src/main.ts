@@ -4,6 +4,8 @@ import { createLogger, createMetrics, runService, startOpsServer } from '@uswarm
 import { loadControllerConfig } from './config.js';
 import { createController } from './controller.js';
 
+/** An orchestrator of the release before has stopped by then. */
+const ROLLOUT_CALM_MS = 30_000;
 const service = 'uswarm-controller';
 const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
 
@@ -21,6 +23,7 @@ await runService({ logger }, async (stack) => {
       deadlineS: config.ROLLOUT_DEADLINE_S,
       maxFailures: config.ROLLOUT_MAX_FAILURES,
     },
+    rolloutCalmMs: ROLLOUT_CALM_MS,
     startsAtOnce: config.START_MAX_CONCURRENT,
     lease: config.LEADER_ELECTION ? { namespace: config.LEASE_NAMESPACE ?? '', name: config.LEASE_NAME } : undefined,
     identity: config.POD_NAME ?? hostname(),

@@ -14,6 +14,8 @@ export interface ControllerOptions {
   resyncS?: number;
   workers?: number;
   rollout?: RolloutLimits;
+  /** Milliseconds after it began to lead, before anybody gets a go-ahead. Default: 0 */
+  rolloutCalmMs?: number;
   /** Runtimes that start at once; 0 for no limit. */
   startsAtOnce?: number;
   /** Without it the controller leads at once: only where there is no other. */

@@ -51,6 +51,7 @@ export function createWork(options: ControllerOptions, resource: Resource, parts
     resource,
     parents: caches.parents,
     limits: options.rollout ?? ROLLOUT_LIMITS,
+    calmMs: options.rolloutCalmMs ?? 0,
     periodMs: resyncS * 1_000,
     record: events.record,
     onGrant: (parent, forced) => {

@@ -73,7 +73,7 @@ describe('the coordinator', () => {
     const kept = Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null));
     return { ...rest, metadata: { ...metadata, resourceVersion, annotations: kept } } as KubernetesObject;
   };
-  const start = (): void => {
+  const start = (calmMs = 0): void => {
     coordinator = createRolloutCoordinator({
       client: {
         get: async (_resource, { name }) => newer(parents.get(name)!, {}),
@@ -90,6 +90,7 @@ describe('the coordinator', () => {
       parents,
       limits: LIMITS,
       periodMs: 60_000,
+      calmMs,
       settleMs: 1,
       record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
       onGrant: ({ metadata }, forced) => void granted.push(`${metadata.name}${forced ? ' forced' : ''}`),
@@ -113,6 +114,20 @@ describe('the coordinator', () => {
     expect(patches).toEqual([{ name: 'a', patch: { metadata: { uid: 'uid-a', resourceVersion: '10', annotations } } }]);
     expect([events, granted]).toEqual([['Normal RolloutGranted a'], ['a']]);
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
+  });
+
+  it('gives none while the calm after its start lasts', async () => {
+    parents.put(waiting('a'));
+    start(3_600_000);
+    await eventually(() => coordinator.state().pending === 1);
+    await rest();
+    expect([patches, coordinator.state().inFlight]).toEqual([[], 0]);
+  });
+
+  it('gives one once that calm is over, without any change', async () => {
+    parents.put(waiting('a'));
+    start(100);
+    await eventually(() => granted.length === 1);
   });
 
   it('gives one that counts also where its clock is behind that of the webhook', async () => {

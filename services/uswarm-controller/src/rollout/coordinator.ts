@@ -23,6 +23,11 @@ export interface RolloutDeps {
   limits: RolloutLimits;
   /** Milliseconds after which it looks again without any change: deadlines pass by themselves. */
   periodMs: number;
+  /**
+   * Milliseconds after it has begun in which nobody new gets a go-ahead. An upgrade replaces us and the orchestrators at
+   * about the same time, and one of an older release would forget what a runtime was stopped for. Default: 0
+   */
+  calmMs?: number;
   /** Milliseconds in which several changes count as one. */
   settleMs?: number;
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
@@ -37,7 +42,7 @@ const REST: RolloutState = { pending: 0, inFlight: 0, failed: 0, halted: false }
 
 /** Gives go-aheads to runtimes that wait for a new pod, a few at a time, and stops where they go wrong. */
 export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator {
-  const { parents, limits, clock, logger, periodMs, settleMs = SETTLE_MS } = deps;
+  const { parents, limits, clock, logger, periodMs, calmMs = 0, settleMs = SETTLE_MS } = deps;
   let state = REST;
   let dirty = false;
   let wake: () => void = () => {};
@@ -48,11 +53,13 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     dirty = true;
     wake();
   };
-  const pause = async (signal: AbortSignal): Promise<void> => {
+  const pause = async (calmForMs: number, signal: AbortSignal): Promise<void> => {
     if (!dirty) {
       const woken = new AbortController();
       wake = () => woken.abort();
-      await sleep(periodMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => {});
+      await sleep(calmForMs > 0 ? Math.min(calmForMs, periodMs) : periodMs, undefined, {
+        signal: AbortSignal.any([signal, woken.signal]),
+      }).catch(() => {});
       wake = () => {};
     }
     await sleep(settleMs, undefined, { signal }).catch(() => {});
@@ -78,9 +85,9 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       logger.warn({ err: error, userswarm: parent.metadata.name }, 'a go-ahead is refused; it is tried again');
     }
   };
-  const step = async (signal: AbortSignal): Promise<void> => {
+  const step = async (calm: boolean, signal: AbortSignal): Promise<void> => {
     dirty = false;
-    const plan = planRollout(parents.list(), limits, clock.now());
+    const plan = planRollout(parents.list(), calm ? { ...limits, maxConcurrent: 0 } : limits, clock.now());
     const failed = [...plan.failed.values()].reduce((sum, { length }) => sum + length, 0);
     state = { pending: plan.pending, inFlight: plan.inFlight, failed, halted: plan.halted.length > 0 };
     tellHalts(plan);
@@ -91,11 +98,13 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     changed,
     state: () => state,
     async run(signal) {
+      const begunAt = performance.now();
       while (!signal.aborted) {
-        await step(signal).catch((error: unknown) => {
+        const calmForMs = begunAt + calmMs - performance.now();
+        await step(calmForMs > 0, signal).catch((error: unknown) => {
           if (!signal.aborted) logger.warn({ err: error }, 'a go-ahead could not be given; it is tried again');
         });
-        await pause(signal);
+        await pause(calmForMs, signal);
       }
       state = REST;
       halted = new Set();
