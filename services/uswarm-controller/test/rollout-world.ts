@@ -14,7 +14,9 @@ interface Runtime {
   /** The revision that its Deployment has, and that its status tells of. */
   revision: string;
   suspend: boolean;
-  suspendSince: number;
+  /** As its status tells, and since when. */
+  suspended: boolean;
+  suspendedSince: number;
   /** It is suspended for no roll-out, or was and is not Ready since. */
   asleep: boolean;
   /** It works on something. */
@@ -47,7 +49,8 @@ export class RolloutWorld {
     this.runtimes.set(name, {
       ...runtime,
       revision: this.revision,
-      suspendSince: since,
+      suspended: false,
+      suspendedSince: since,
       readySince: since,
       upToDateSince: since,
       pending: undefined,
@@ -87,25 +90,28 @@ export class RolloutWorld {
     const { annotations, pending } = runtime;
     if (runtime.suspend) {
       if (pending !== undefined || annotations[ROLLOUT.wanted] === undefined) return;
-      this.#suspend(runtime, false);
+      runtime.suspend = false;
       delete annotations[ROLLOUT.wanted];
       return;
     }
     if (pending === undefined || runtime.busy || !runtime.ready) delete annotations[ROLLOUT.wanted];
     else if (annotations[ROLLOUT.wanted] === pending && this.#goAhead(runtime)?.revision === pending)
-      this.#suspend(runtime, true);
+      runtime.suspend = true;
     else annotations[ROLLOUT.wanted] = pending;
   }
 
   /** The webhook is asked, its answer is carried out, and the status is written. */
   sync(name: string): void {
     const runtime = this.#get(name);
+    if (runtime.suspend !== runtime.suspended)
+      Object.assign(runtime, { suspended: runtime.suspend, suspendedSince: this.now });
     if (runtime.revision !== this.revision) {
       const goAhead = this.#goAhead(runtime);
       runtime.pending = this.revision;
       runtime.pendingSince ??= this.now;
       const forced = goAhead?.forced === true && goAhead.revision === this.revision;
-      if (runtime.suspend || forced || this.#fails(runtime)) {
+      // Also one that has no pod yet.
+      if (runtime.suspend || runtime.reason === 'Suspended' || forced || this.#fails(runtime)) {
         if (runtime.busy && !forced) this.cut.push(name);
         Object.assign(runtime, { revision: this.revision, busy: false, pending: undefined, pendingSince: undefined });
         this.#unready(runtime, runtime.suspend ? 'Suspended' : 'Starting');
@@ -131,7 +137,7 @@ export class RolloutWorld {
   message(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend) {
-      this.#suspend(runtime, false);
+      runtime.suspend = false;
       if (runtime.pending === undefined) delete runtime.annotations[ROLLOUT.wanted];
     } else if (runtime.ready) runtime.busy = true;
   }
@@ -146,7 +152,7 @@ export class RolloutWorld {
   hold(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend) return;
-    this.#suspend(runtime, true);
+    runtime.suspend = true;
     Object.assign(runtime, { asleep: true, busy: false });
     delete runtime.annotations[ROLLOUT.wanted];
   }
@@ -177,10 +183,6 @@ export class RolloutWorld {
     return runtime;
   }
 
-  #suspend(runtime: Runtime, suspend: boolean): void {
-    Object.assign(runtime, { suspend, suspendSince: this.now });
-  }
-
   #goAhead = (runtime: Runtime): GoAhead | undefined => goAheadOf(runtime, this.#status(runtime));
 
   #unready(runtime: Runtime, reason: string): void {
@@ -191,7 +193,7 @@ export class RolloutWorld {
   #fails = ({ ready, reason }: Runtime): boolean => !ready && reason !== 'Starting' && reason !== 'Suspended';
 
   #status(runtime: Runtime): UserSwarmStatus {
-    const { pending, ready, reason, revision, suspend } = runtime;
+    const { pending, ready, reason, revision, suspended } = runtime;
     const condition = (type: Condition['type'], holds: boolean, since: number, why: string): Condition => ({
       type,
       status: holds ? 'True' : 'False',
@@ -201,12 +203,12 @@ export class RolloutWorld {
     });
     const upToDate = condition('UpToDate', pending === undefined, runtime.pendingSince ?? runtime.upToDateSince, 'x');
     return {
-      phase: suspend ? 'Suspended' : ready ? 'Ready' : 'Progressing',
+      phase: suspended ? 'Suspended' : ready ? 'Ready' : 'Progressing',
       revision,
       ...(pending === undefined ? {} : { pendingRevision: pending }),
       conditions: [
         condition('Ready', ready, runtime.readySince, reason),
-        condition('Suspended', suspend, runtime.suspendSince, 'x'),
+        condition('Suspended', suspended, runtime.suspendedSince, 'x'),
         upToDate,
       ],
     };

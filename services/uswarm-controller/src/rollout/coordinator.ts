@@ -48,6 +48,8 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
   let wake: () => void = () => {};
   /** Those whose end was told. */
   let halted = new Set<string>();
+  /** By uid, those that could not be written when that was last tried. */
+  const refused = new Set<string>();
 
   const changed = (): void => {
     dirty = true;
@@ -74,20 +76,26 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       for (const parent of failed) deps.record(parent, { type: 'Warning', reason: 'RolloutHalted', message });
     }
   };
-  /** One that may not be written does not keep the others waiting, nor is it tried again without a pause. */
+  /** One that may not be written does not keep the others waiting. */
   const attempt = async (parent: KubernetesObject, act: () => Promise<unknown>): Promise<void> => {
+    const { uid = '', name } = parent.metadata;
     try {
       await act();
+      refused.delete(uid);
       // What we write no watch tells us of.
       dirty = true;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      logger.warn({ err: error, userswarm: parent.metadata.name }, 'a go-ahead is refused; it is tried again');
+      logger.warn({ err: error, userswarm: name }, 'a go-ahead is refused; it is tried again');
+      // Its place is for another one now; what is refused once more changes nothing.
+      dirty ||= !refused.has(uid);
+      refused.add(uid);
     }
   };
   const step = async (calm: boolean, signal: AbortSignal): Promise<void> => {
     dirty = false;
-    const plan = planRollout(parents.list(), calm ? { ...limits, maxConcurrent: 0 } : limits, clock.now());
+    const atMost = calm ? { ...limits, maxConcurrent: 0 } : limits;
+    const plan = planRollout(parents.list(), atMost, clock.now(), refused);
     const failed = [...plan.failed.values()].reduce((sum, { length }) => sum + length, 0);
     state = { pending: plan.pending, inFlight: plan.inFlight, failed, halted: plan.halted.length > 0 };
     tellHalts(plan);
@@ -108,6 +116,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       }
       state = REST;
       halted = new Set();
+      refused.clear();
     },
   };
 }

@@ -34,20 +34,28 @@ export interface RolloutPlan {
 /**
  * Who gets the go-ahead now. All that it depends on is stored in the UserSwarms, so that any leader
  * goes on where another one stopped. docs/adr/0014-runtimes-change-when-idle.md
+ *
+ * @param refused by uid, those that could not be written: they come last
  */
-export function planRollout(parents: readonly KubernetesObject[], limits: RolloutLimits, now: Date): RolloutPlan {
+export function planRollout(
+  parents: readonly KubernetesObject[],
+  limits: RolloutLimits,
+  now: Date,
+  refused: ReadonlySet<string> = new Set(),
+): RolloutPlan {
   const members = parents.map(memberOf).filter(({ standing }) => standing !== 'none');
   const standing = (wanted: Member['standing']): Member[] => members.filter((member) => member.standing === wanted);
   const inFlight = standing('inFlight');
   const failed = Map.groupBy(standing('failed'), ({ granted }) => granted ?? '');
   const halted = [...failed.keys()].filter((revision) => isHalted(members, revision, limits.maxFailures));
+  const isRefused = ({ parent }: Member): number => Number(refused.has(parent.metadata.uid ?? ''));
   const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
 
   // Whoever has the go-ahead has its place already.
   const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
   const waiting = standing('waiting')
     .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
-    .toSorted(bySince)
+    .toSorted((left, right) => isRefused(left) - isRefused(right) || bySince(left, right))
     .slice(0, Math.max(0, limits.maxConcurrent - inFlight.length));
   const grants = [...pressed, ...waiting].map((member) => ({
     parent: member.parent,

@@ -74,8 +74,8 @@ function standingOfStopped({ granted }: Omit<Member, 'standing'>, status: UserSw
   if (granted !== status.revision) return 'unused';
   // Whoever holds one that failed does not mend the revision; one that got it asleep has not tried it.
   const [stopped, replaced] = [conditionOf(status, 'Suspended'), conditionOf(status, 'UpToDate')];
-  const tried = stopped?.status === 'True' && replaced?.status === 'True' && isAfter(stopped, replaced);
-  return tried && !wasReady(status) ? 'failed' : 'none';
+  if (replaced?.status !== 'True' || wasReady(status)) return 'none';
+  return stopped?.status !== 'True' || isAfter(stopped, replaced) ? 'failed' : 'none';
 }
 
 /** Its pod is of an older revision. */
@@ -83,12 +83,12 @@ function standingOfOld(
   { pending, granted, goAhead, wanted }: Omit<Member, 'standing'>,
   status: UserSwarmStatus,
 ): Standing {
-  if (goAhead !== undefined && goAhead.revision === pending) return goAhead.forced || wanted ? 'inFlight' : 'unused';
+  if (goAhead !== undefined && goAhead.revision === pending && (goAhead.forced || wanted)) return 'inFlight';
   // The go-ahead before this one is not over yet.
   const ready = conditionOf(status, 'Ready');
   const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
   if (granted !== undefined && onItsWay) return 'inFlight';
-  // The platform left that revision before it was used, and may come back to it.
+  // One that is not wanted any more; also one for a revision that the platform left, and may come back to.
   return goAhead === undefined ? 'waiting' : 'unused';
 }
 
