@@ -68,7 +68,7 @@ async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], f
 }
 
 export function openPool({ databaseUrl, pool: max }: Pick<FloorScript, 'databaseUrl' | 'pool'>): pg.Pool {
-  return new pg.Pool({
+  const pool = new pg.Pool({
     connectionString: databaseUrl,
     max,
     types: {
@@ -76,4 +76,7 @@ export function openPool({ databaseUrl, pool: max }: Pick<FloorScript, 'database
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
+  // An idle connection that Postgres ends, as when a run is interrupted.
+  pool.on('error', () => undefined);
+  return pool;
 }
