@@ -21,7 +21,7 @@ import {
   answerWith,
   imageOfPod,
   isUpToDate,
-  mostNotReady,
+  mostStopped,
   type Person,
   personOf,
   podOf,
@@ -129,7 +129,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
     await allUpToDate(180_000);
     expect(await images()).toEqual(people.map(() => newImage));
-    expect(mostNotReady(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
+    expect(mostStopped(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
     await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
   }, 400_000);
 });
@@ -231,7 +231,7 @@ describe('another call key and another signing key', () => {
   it('reach runtimes one after another, and old and new ones answer all the while', async () => {
     await everybodyFinds();
     await allUpToDate(240_000);
-    expect(mostNotReady(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
+    expect(mostStopped(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
     await everybodyFinds();
   }, 500_000);
 

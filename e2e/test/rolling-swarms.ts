@@ -42,22 +42,20 @@ export function answerWith({ mobile }: Person, text: string, withinMs: number): 
 export const isUpToDate = (swarm: UserSwarm | undefined): boolean =>
   swarm?.status?.phase === 'Ready' && conditionOf(swarm, 'UpToDate')?.status === 'True';
 
-/** The largest number of them that were not Ready at the same time, since `from`. */
-export function mostNotReady({ swarms }: Session, people: readonly Person[], from: number): number {
-  const events = people
-    .flatMap(({ name }) => swarms.history(name).map(({ at, object }) => ({ at, name, ready: isReady(object) })))
+/** The largest number of them that were stopped, and not Ready again, at the same time, since `from`. */
+export function mostStopped({ swarms }: Session, people: readonly Person[], from: number): number {
+  const phases = people
+    .flatMap(({ name }) => swarms.history(name).map(({ at, object }) => ({ at, name, phase: object?.status?.phase })))
     .toSorted((left, right) => left.at - right.at);
-  const down = new Set<string>();
+  const stopped = new Set<string>();
   let most = 0;
-  for (const { at, name, ready } of events) {
-    if (ready) down.delete(name);
-    else down.add(name);
-    if (at >= from) most = Math.max(most, down.size);
+  for (const { at, name, phase } of phases) {
+    if (phase === 'Ready') stopped.delete(name);
+    if (phase === 'Suspended') stopped.add(name);
+    if (at >= from) most = Math.max(most, stopped.size);
   }
   return most;
 }
-
-const isReady = (swarm: UserSwarm | undefined): boolean => swarm?.status?.phase === 'Ready';
 
 export const podOf = async ({ children }: Session, name: string): Promise<Kinds['Pod'] | undefined> =>
   (await children(name)).pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined);
