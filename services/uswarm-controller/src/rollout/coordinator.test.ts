@@ -128,6 +128,7 @@ describe('the coordinator', () => {
     parents.put(waiting('a'));
     start(100);
     await eventually(() => granted.length === 1);
+    expect(names()).toEqual(['a']);
   });
 
   it('gives one that counts also where its clock is behind that of the webhook', async () => {
