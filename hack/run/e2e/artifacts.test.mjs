@@ -47,7 +47,7 @@ describe('what a run on a cluster leaves behind', () => {
 });
 
 describe('what tests are told', () => {
-  const run = { imagesFile: '/a/images.json', artifacts: '/a', disruptive: false };
+  const run = { imagesFile: '/a/images.json', previousChart: '/p', artifacts: '/a', disruptive: false };
 
   it('names the cluster and leaves out what it lacks', () => {
     const cluster = { kubeconfig: '/k', context: 'c', node: undefined, edgePort: undefined, auditLog: undefined };
@@ -55,6 +55,7 @@ describe('what tests are told', () => {
       E2E_KUBECONFIG: '/k',
       E2E_CONTEXT: 'c',
       E2E_IMAGES_FILE: '/a/images.json',
+      E2E_PREVIOUS_CHART: '/p',
       E2E_DISRUPTIVE: '0',
       E2E_ARTIFACTS: '/a',
     });
