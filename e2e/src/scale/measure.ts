@@ -151,9 +151,9 @@ async function measureRest(
 }
 
 /** @returns seconds until nothing was left */
-async function measureDeletion({ api, paths }: ScaleWorld, swarms: number): Promise<number> {
+async function measureDeletion({ api, deleteAll, paths }: ScaleWorld, swarms: number): Promise<number> {
   const started = performance.now();
-  await api.call('DELETE', paths.swarms);
+  await deleteAll();
   const { swarms: parents, services, deployments, pods } = paths;
   for (const collection of [parents, deployments, services, pods]) {
     const none = async (): Promise<true | undefined> => is((await api.count(collection)) === 0);

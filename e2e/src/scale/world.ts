@@ -28,6 +28,8 @@ export interface ScaleWorld {
   startController(resyncS: number): Promise<RunningService>;
   /** Makes `workspace-<at>` for each number from 0 on. */
   create(count: number): Promise<void>;
+  /** Has all of them deleted. */
+  deleteAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -90,6 +92,7 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
             spec: { userId: `user-${at}`, placement: { runtimeNamespace: names.namespace } },
           }),
         ),
+      deleteAll: () => deleteSwarms(api, paths.swarms),
       close,
     };
   } catch (error) {
@@ -175,9 +178,16 @@ const rules = (group: string): object[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 
+/** One by one: the API server would not get through a collection of a thousand within the minute that it gives itself. */
+async function deleteSwarms(api: ScaleApi, swarms: string): Promise<void> {
+  await forAll(await api.list(swarms), CREATED_AT_ONCE, ({ metadata }) =>
+    api.call('DELETE', `${swarms}/${metadata.name}`),
+  );
+}
+
 /** What a run that failed left behind has nobody any more who takes its finalizer off. */
 async function releaseSwarms(api: ScaleApi, swarms: string): Promise<void> {
-  await api.call('DELETE', swarms);
+  await deleteSwarms(api, swarms);
   await forAll(await api.list(swarms), CREATED_AT_ONCE, ({ metadata }) =>
     api.call('PATCH', `${swarms}/${metadata.name}`, { metadata: { finalizers: null } }),
   );
