@@ -128,9 +128,7 @@ export function createStore(options: StoreOptions = {}): Store {
 }
 
 function withoutManagedFields(object: KubernetesObject): KubernetesObject {
-  const { managedFields: _unused, ...metadata } = object.metadata as KubernetesObject['metadata'] & {
-    managedFields?: unknown;
-  };
+  const { managedFields: _unused, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 

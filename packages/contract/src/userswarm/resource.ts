@@ -151,6 +151,16 @@ export interface ObjectMeta {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   ownerReferences?: OwnerReference[];
+  managedFields?: ManagedFields[];
+}
+
+/** Who set which fields, as the API server keeps it. */
+export interface ManagedFields {
+  manager?: string;
+  operation?: string;
+  subresource?: string;
+  time?: string;
+  fieldsV1?: object;
 }
 
 export interface OwnerReference {

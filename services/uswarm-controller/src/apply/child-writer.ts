@@ -9,7 +9,7 @@ import {
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { ApplyError, TryAgain } from './failure.js';
-import { evictions, managedFieldsOf } from './strangers.js';
+import { evictions } from './strangers.js';
 
 export interface ChildTarget {
   resource: Resource;
@@ -116,7 +116,7 @@ async function ownByApply(
   live: KubernetesObject,
   signal: AbortSignal,
 ): Promise<KubernetesObject> {
-  const managedFields = managedFieldsOf(live);
+  const { managedFields = [] } = live.metadata;
   const ours = managedFields.filter(({ manager, subresource = '' }) => manager === fieldManager && subresource === '');
   const first = ours.find(({ operation }) => operation === 'Update');
   if (first === undefined) return live;

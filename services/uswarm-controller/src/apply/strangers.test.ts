@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { evictions, type ManagedFields } from './strangers.js';
+import type { KubernetesObject, ManagedFields } from '@uswarm/contract/userswarm';
+import { evictions } from './strangers.js';
 
 const US = 'uswarm-controller';
 const DESIRED: KubernetesObject = {

@@ -1,16 +1,5 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 
-/** An entry of `metadata.managedFields`. */
-export interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
-  fieldsV1?: object;
-}
-
-export const managedFieldsOf = ({ metadata }: KubernetesObject): ManagedFields[] =>
-  (metadata as { managedFields?: ManagedFields[] }).managedFields ?? [];
-
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
 /** Annotations of pods are everybody's: somebody restarts a pod by one. */
@@ -21,7 +10,7 @@ const FREE = ['spec', 'template', 'metadata', 'annotations'];
  * a field that we do not set goes, and a list that we set is set anew as a whole.
  */
 export function evictions(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): PatchOperation[] {
-  const strangers = managedFieldsOf(stored).filter(
+  const strangers = (stored.metadata.managedFields ?? []).filter(
     ({ manager, subresource = '' }) => manager !== fieldManager && subresource === '',
   );
   const paths = strangers.flatMap(({ fieldsV1 }) => {

@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectMeta } from '@uswarm/contract/userswarm';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { isConflict, type KubeClient, type Resource, type Store } from '@uswarm/kube-client';
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 import { canonical } from '../canonical.js';
@@ -53,7 +53,7 @@ export async function writeStatus(
   const { apiVersion, kind, metadata } = parent;
   try {
     // All of its metadata: whose label or annotation is missing here loses it, as the API server sees it, though it stays.
-    const { managedFields: _managedFields, ...same } = metadata as ObjectMeta & { managedFields?: unknown };
+    const { managedFields: _managedFields, ...same } = metadata;
     const body = { apiVersion, kind, metadata: same, status } as KubernetesObject;
     const answer = await client.replace(resource, body, 'status', signal);
     parents.written(answer);

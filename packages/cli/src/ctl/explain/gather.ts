@@ -4,12 +4,13 @@ import {
   type KubernetesObject,
   LABEL,
   runtimeSelector,
+  type UserSwarm,
   USERSWARM_KIND,
   USERSWARMS,
 } from '@uswarm/contract/userswarm';
 import { isNotFound, type KubeClient, KubeError, type ListOptions, type Resource } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
-import type { Deployment, Findings, Lease, Pod, Quota, RecordedEvent, StoredSwarm, Unreadable } from './objects.js';
+import type { Deployment, Findings, Lease, Pod, Quota, RecordedEvent, Unreadable } from './objects.js';
 
 const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind });
 const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
@@ -79,9 +80,9 @@ export async function gather(client: Reader, name: string): Promise<Findings> {
   };
 }
 
-async function readSwarm(client: Reader, name: string): Promise<StoredSwarm> {
+async function readSwarm(client: Reader, name: string): Promise<UserSwarm> {
   try {
-    return (await client.get(USERSWARMS, { name })) as unknown as StoredSwarm;
+    return (await client.get(USERSWARMS, { name })) as unknown as UserSwarm;
   } catch (cause) {
     if (!(cause instanceof KubeError)) throw cause;
     if (isNotFound(cause)) {

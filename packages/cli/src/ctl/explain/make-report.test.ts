@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Condition, type KubernetesObject, REASON_ADVICE } from '@uswarm/contract/userswarm';
-import type { Deployment, Findings, Pod, StoredSwarm } from './objects.js';
+import { type Condition, type KubernetesObject, REASON_ADVICE, type UserSwarm } from '@uswarm/contract/userswarm';
+import type { Deployment, Findings, Pod } from './objects.js';
 import { makeReport } from './make-report.js';
 import type { Report } from './report.js';
 import { showReport } from './show-report.js';
@@ -15,7 +15,7 @@ const condition = (type: Condition['type'], status: Condition['status'], reason:
   lastTransitionTime: '2026-11-21T10:08:00Z',
   observedGeneration: 2,
 });
-const swarm = (fields: Partial<StoredSwarm> = {}, metadata: object = {}): StoredSwarm => ({
+const swarm = (fields: Partial<UserSwarm> = {}, metadata: object = {}): UserSwarm => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: {
@@ -209,7 +209,7 @@ describe('what uswarmctl explain says to do', () => {
 });
 
 describe('a suspended runtime', () => {
-  const suspended = (managers: { manager: string; time: string }[]): StoredSwarm =>
+  const suspended = (managers: { manager: string; time: string }[]): UserSwarm =>
     swarm(
       {
         spec: { ...swarm().spec, suspend: true },

@@ -2,20 +2,13 @@ import {
   type Condition,
   CONTROLLER_MANAGER,
   LABEL,
+  type ManagedFields,
   ORCHESTRATOR_MANAGER,
   type UserSwarm,
   workspaceIdOf,
 } from '@uswarm/contract/userswarm';
 import { nextSteps } from './next-steps.js';
-import type {
-  ContainerState,
-  Deployment,
-  Findings,
-  ManagedFields,
-  Pod,
-  RecordedEvent,
-  StoredSwarm,
-} from './objects.js';
+import type { ContainerState, Deployment, Findings, Pod, RecordedEvent } from './objects.js';
 import type { PodReport, Report, Workload } from './report.js';
 
 const EVENTS_SHOWN = 15;
@@ -73,7 +66,7 @@ const ages =
     return Number.isNaN(then) ? null : Math.max(0, Math.round((now.getTime() - then) / 1_000));
   };
 
-function suspension({ metadata, spec }: StoredSwarm, ageOf: AgeOf): Report['suspended'] {
+function suspension({ metadata, spec }: UserSwarm, ageOf: AgeOf): Report['suspended'] {
   if (!spec.suspend) return null;
   const owners = (metadata.managedFields ?? []).filter(
     ({ fieldsV1, subresource }) =>
@@ -117,10 +110,9 @@ function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
     return known.length === 0 ? null : Math.min(...known);
   };
   const ofStatus = (swarm.metadata.managedFields ?? []).filter(({ subresource }) => subresource === 'status');
-  const ofChildren = [serviceAccount, service, deployment].flatMap((child) => {
-    const { managedFields = [] } = (child?.metadata ?? {}) as { managedFields?: ManagedFields[] };
-    return managedFields.filter((by) => by.manager === CONTROLLER_MANAGER && by.subresource === undefined);
-  });
+  const ofChildren = [serviceAccount, service, deployment]
+    .flatMap((child) => child?.metadata.managedFields ?? [])
+    .filter((by) => by.manager === CONTROLLER_MANAGER && by.subresource === undefined);
   const { holderIdentity = '', renewTime } = lease?.spec ?? {};
   return {
     children_written_s_ago: sinceWritten(ofChildren),

@@ -2,19 +2,6 @@ import type { Condition, KubernetesObject, UserSwarm } from '@uswarm/contract/us
 
 // The parts of Kubernetes' objects that an explanation is made of; an API server wrote them.
 
-export interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
-  time?: string;
-  fieldsV1?: object;
-}
-
-/** As stored: a status may not be there yet, and says who set what. */
-export interface StoredSwarm extends UserSwarm {
-  metadata: UserSwarm['metadata'] & { managedFields?: ManagedFields[] };
-}
-
 export interface Terminated {
   reason?: string;
   exitCode?: number;
@@ -67,7 +54,8 @@ export interface Unreadable {
 
 /** Everything that the cluster says about one UserSwarm. */
 export interface Findings {
-  swarm: StoredSwarm;
+  /** A status may not be there yet. */
+  swarm: UserSwarm;
   serviceAccount: KubernetesObject | undefined;
   service: KubernetesObject | undefined;
   deployment: Deployment | undefined;

@@ -1,9 +1,9 @@
-import { USERSWARMS } from '@uswarm/contract/userswarm';
+import { type ManagedFields, USERSWARMS } from '@uswarm/contract/userswarm';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { RuntimeSpec } from './runtime-driver.js';
 import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
-import { type ManagedFields, type StoredUserSwarm } from './userswarm.js';
+import type { StoredUserSwarm } from './userswarm.js';
 
 const SETTINGS: UserSwarmSettings = {
   namespace: 'userswarms',

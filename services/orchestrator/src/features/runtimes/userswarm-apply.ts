@@ -1,8 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LABEL, ORCHESTRATOR_MANAGER, ROLLOUT, type UserSwarmSpec, userSwarmName } from '@uswarm/contract/userswarm';
+import {
+  LABEL,
+  type ManagedFields,
+  ORCHESTRATOR_MANAGER,
+  ROLLOUT,
+  type UserSwarmSpec,
+  userSwarmName,
+} from '@uswarm/contract/userswarm';
 import { apiVersionOf, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from './runtime-driver.js';
-import { type ManagedFields, observe, type StoredUserSwarm } from './userswarm.js';
+import { observe, type StoredUserSwarm } from './userswarm.js';
 
 /** What is to be written of a UserSwarm, and whether anything is: pure functions. */
 

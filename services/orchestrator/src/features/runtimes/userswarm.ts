@@ -9,18 +9,8 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { RuntimeObservation } from './runtime-driver.js';
 
-/** Who set which fields, as the API server keeps it. */
-export interface ManagedFields {
-  manager?: string;
-  operation?: string;
-  subresource?: string;
-  fieldsV1?: object;
-}
-
 /** A UserSwarm as the API server has it. */
-export interface StoredUserSwarm extends Omit<UserSwarm, 'apiVersion' | 'kind'> {
-  metadata: UserSwarm['metadata'] & { managedFields?: ManagedFields[] };
-}
+export type StoredUserSwarm = Omit<UserSwarm, 'apiVersion' | 'kind'>;
 
 /** Finds the UserSwarms that orchestrators look after. */
 export const OURS = `${LABEL.managedBy}=${ORCHESTRATOR_MANAGER}`;
