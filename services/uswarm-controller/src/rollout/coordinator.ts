@@ -55,13 +55,11 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     dirty = true;
     wake();
   };
-  const pause = async (calmForMs: number, signal: AbortSignal): Promise<void> => {
+  const pause = async (mostMs: number, signal: AbortSignal): Promise<void> => {
     if (!dirty) {
       const woken = new AbortController();
       wake = () => woken.abort();
-      await sleep(calmForMs > 0 ? Math.min(calmForMs, periodMs) : periodMs, undefined, {
-        signal: AbortSignal.any([signal, woken.signal]),
-      }).catch(() => {});
+      await sleep(mostMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => {});
       wake = () => {};
     }
     await sleep(settleMs, undefined, { signal }).catch(() => {});
@@ -112,7 +110,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
         await step(calmForMs > 0, signal).catch((error: unknown) => {
           if (!signal.aborted) logger.warn({ err: error }, 'a go-ahead could not be given; it is tried again');
         });
-        await pause(calmForMs, signal);
+        await pause(calmForMs > 0 ? Math.min(calmForMs, periodMs) : periodMs, signal);
       }
       state = REST;
       halted = new Set();
