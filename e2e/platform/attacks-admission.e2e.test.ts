@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NAMESPACE, openSession, RELEASE, type Session, type SpecInput } from '../src/index.js';
+import { PLAIN_CONTAINER, tryPod } from '../test/plain-pod.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -8,28 +8,14 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-const GOOD_CONTAINER = {
-  name: 'a',
-  image: 'localhost/any:1',
-  securityContext: {
-    runAsNonRoot: true,
-    runAsUser: 65_532,
-    allowPrivilegeEscalation: false,
-    capabilities: { drop: ['ALL'] },
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
-};
 const container = (security: object): object => ({
-  containers: [{ ...GOOD_CONTAINER, securityContext: { ...GOOD_CONTAINER.securityContext, ...security } }],
+  containers: [{ ...PLAIN_CONTAINER, securityContext: { ...PLAIN_CONTAINER.securityContext, ...security } }],
 });
-const pod = (more: object): object => ({ containers: [GOOD_CONTAINER], ...more });
+const pod = (more: object): object => ({ containers: [PLAIN_CONTAINER], ...more });
 
 describe('a pod in the runtime namespace', () => {
-  const tryPod = (namespace: string, spec: object): Promise<unknown> =>
-    session.api.create('Pod', { metadata: { name: `e2e-${randomUUID()}`, namespace }, spec }, { dryRun: true });
-
   it('is taken when it is an ordinary one', async () => {
-    await expect(tryPod(NAMESPACE.runtime, pod({}))).resolves.toBeDefined();
+    await expect(tryPod(session.api, NAMESPACE.runtime, pod({}))).resolves.toBeDefined();
   });
 
   it.each([
@@ -43,8 +29,8 @@ describe('a pod in the runtime namespace', () => {
     ['sees the processes of its node', pod({ hostPID: true }), /hostPID=true/],
     ['mounts a folder of its node', pod({ volumes: [{ name: 'root', hostPath: { path: '/' } }] }), /hostPath/],
   ])('is refused when it %s, and would be taken where no rule is', async (_what, spec, why) => {
-    await expect(tryPod(NAMESPACE.edge, spec)).resolves.toBeDefined();
-    await expect(tryPod(NAMESPACE.runtime, spec)).rejects.toMatchObject({
+    await expect(tryPod(session.api, NAMESPACE.edge, spec)).resolves.toBeDefined();
+    await expect(tryPod(session.api, NAMESPACE.runtime, spec)).rejects.toMatchObject({
       status: 403,
       message: expect.stringMatching(new RegExp(`violates PodSecurity "restricted.*${why.source}`)),
     });

@@ -1,4 +1,5 @@
-import { createCertificate, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
+import { createCertificate, eventually, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
+import { tryPod } from './plain-pod.js';
 
 const NAME = 'pod-gate';
 const PORT = 8443;
@@ -26,7 +27,7 @@ require('node:https')
 export async function holdPodsOf(
   { api, onClose, settings, tools }: Session,
   namespace: string,
-): Promise<{ open(): Promise<unknown> }> {
+): Promise<{ open(): Promise<void> }> {
   const { ca, certificate, key } = await createCertificate(tools, HOST);
   const secret = { name: NAME, namespace: NAMESPACE.edge };
   await api.delete('Secret', secret);
@@ -69,6 +70,18 @@ export async function holdPodsOf(
   await tools.kubectl(['rollout', 'status', '-n', NAMESPACE.edge, `deployment/${NAME}`, '--timeout=60s'], {
     timeoutMs: 70_000,
   });
+  // The API server hears of both a little later.
+  const sees = (held: boolean): Promise<true> =>
+    eventually(`new pods in ${namespace} ${held ? 'held back' : 'let through'}`, { withinMs: 60_000 }, async () => {
+      const { spec } = await tryPod(api, namespace);
+      return (spec?.schedulingGates ?? []).length > 0 === held || undefined;
+    });
   await tools.kubectl(['apply', '-f', '-'], { input: list([configuration]) });
-  return { open: () => tools.kubectl(['delete', '-f', '-'], { input: list([configuration]) }) };
+  await sees(true);
+  return {
+    open: async () => {
+      await tools.kubectl(['delete', '-f', '-'], { input: list([configuration]) });
+      await sees(false);
+    },
+  };
 }
