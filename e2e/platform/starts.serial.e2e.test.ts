@@ -16,19 +16,20 @@ const readyAt = ({ status }: Kinds['Pod']): number =>
 
 it('no more runtimes start at once than may: the others are Queued, and follow one after another', async () => {
   const gate = await holdPodsOf(session, NAMESPACE.runtime);
-  const names = [await session.create(), await session.create(), await session.create()];
-  const [first, ...others] = names as [string, ...string[]];
+  const first = await session.create();
   const { object: held } = await session.pod(
     first,
     'held back',
     ({ spec }) => (spec?.schedulingGates ?? []).length > 0,
   );
+  const others = [await session.create(), await session.create()];
   for (const name of others) await session.shows(name, 'Progressing', 'Queued');
   for (const name of others) expect((await session.children(name)).pods).toEqual([]);
 
   await gate.open();
   // Its own gate stays on it; the next one has none.
   await session.api.delete('Pod', { name: held!.metadata!.name!, namespace: NAMESPACE.runtime });
+  const names = [first, ...others];
   for (const name of names) await session.ready(name);
   const pods = await Promise.all(names.map(async (name) => (await session.children(name)).pods[0]!));
   const [one, two, three] = pods.toSorted((left, right) => createdAt(left) - createdAt(right)) as Kinds['Pod'][];
