@@ -48,5 +48,6 @@ export default {
       testMatch: ['<rootDir>/e2e/uninstall/**/*.e2e.test.ts'],
     },
   ],
-  testTimeout: 120_000,
+  // Ends what hangs: each wait has a limit of its own, and says what it waited for.
+  testTimeout: 1_200_000,
 };

@@ -44,13 +44,9 @@ describe('the controller with the webhook, on a real API server', () => {
   });
   afterAll(() => arena.close());
 
-  it.each(calm.map((scenario) => [scenario.name, scenario] as const))(
-    '%s',
-    async (_name, scenario) => {
-      await expect(results.get(scenario)?.promise).resolves.toBeUndefined();
-    },
-    600_000,
-  );
+  it.each(calm.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    await expect(results.get(scenario)?.promise).resolves.toBeUndefined();
+  });
 });
 
 describe('the controller with a webhook that fails, on a real API server', () => {
@@ -62,12 +58,8 @@ describe('the controller with a webhook that fails, on a real API server', () =>
   });
   afterAll(() => arena.close());
 
-  it.each(faulty.map((scenario, at) => [scenario.name, scenario, at] as const))(
-    '%s',
-    async (_name, scenario, at) => {
-      const name = `workspace-faulty-${at}-end`;
-      await expect(scenario.run(arenaWorld(arena, name, ''), name)).resolves.toBeUndefined();
-    },
-    240_000,
-  );
+  it.each(faulty.map((scenario, at) => [scenario.name, scenario, at] as const))('%s', async (_name, scenario, at) => {
+    const name = `workspace-faulty-${at}-end`;
+    await expect(scenario.run(arenaWorld(arena, name, ''), name)).resolves.toBeUndefined();
+  });
 });

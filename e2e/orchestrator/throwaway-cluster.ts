@@ -67,23 +67,25 @@ export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
     },
   });
-  await served(() => objects.listClusterCustomObject(resource));
+  const orchestratorConfig = (way = server): KubeConfig => {
+    const limited = new KubeConfig();
+    limited.loadFromString(config.exportConfig());
+    const tlsServerName = new URL(server).hostname;
+    limited.clusters = limited.clusters.map((known) => ({
+      ...known,
+      server: way,
+      ...(isIP(tlsServerName) === 0 ? { tlsServerName } : {}),
+    }));
+    limited.users = limited.users.map((known) => ({ ...known, impersonateUser: user }));
+    return limited;
+  };
+  const limited = orchestratorConfig().makeApiClient(CustomObjectsApi);
+  await served(() => limited.listClusterCustomObject(resource));
 
   return {
     type,
     server,
-    orchestratorConfig(way = server) {
-      const limited = new KubeConfig();
-      limited.loadFromString(config.exportConfig());
-      const tlsServerName = new URL(server).hostname;
-      limited.clusters = limited.clusters.map((known) => ({
-        ...known,
-        server: way,
-        ...(isIP(tlsServerName) === 0 ? { tlsServerName } : {}),
-      }));
-      limited.users = limited.users.map((known) => ({ ...known, impersonateUser: user }));
-      return limited;
-    },
+    orchestratorConfig,
     get: (name) => objects.getClusterCustomObject({ ...resource, name }).catch(ignoreMissing),
     create: (body) => objects.createClusterCustomObject({ ...resource, body }),
     merge: (name, body) => objects.patchClusterCustomObject({ ...resource, name, body }, MERGE),

@@ -74,8 +74,8 @@ const { auditLog } = loadSettings();
       if (writes.length > 0) throw new Error(writes.map(showRequest).join(', '));
       return true as const;
     });
-  }, 400_000);
-  afterAll(() => session?.close(), 300_000);
+  });
+  afterAll(() => session?.close());
 
   /** What is said and answered is no change of what runs. */
   function talkOn(): typeof talk {
@@ -142,7 +142,7 @@ const { auditLog } = loadSettings();
     );
     expect(await versions()).toEqual(versionsBefore);
     expect(new Set(await talk.stop())).toEqual(new Set(['delivered']));
-  }, 240_000);
+  });
 
   it('are not forgotten: what somebody changes then is repaired', async () => {
     const place = { name: childName(observed), namespace: NAMESPACE.runtime };
@@ -158,5 +158,5 @@ const { auditLog } = loadSettings();
     });
     const writes = (await ourWrites(mark)).filter(({ resource }) => resource === 'services');
     expect(writes.map(({ name, user }) => [user, name])).toContainEqual([CONTROLLER, place.name]);
-  }, 60_000);
+  });
 });

@@ -21,8 +21,8 @@ beforeAll(async () => {
   runtime = { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: name } };
   const [upstream] = await session.api.list('Pod', { namespace: NAMESPACE.search, labelSelector: 'app=upstream' });
   elsewhere = { namespace: NAMESPACE.search, pod: upstream!.metadata!.name!, labels: { app: 'upstream' } };
-}, 150_000);
-afterAll(() => session?.close(), 60_000);
+});
+afterAll(() => session?.close());
 
 /** The node answers at both addresses for as long as this pod runs. */
 async function startStandIn(): Promise<void> {
@@ -66,11 +66,11 @@ it('a runtime does not reach the metadata of its node, which pods without a poli
   await expect(becomes(session, runtime, METADATA, 'open')).resolves.toBe('open');
   await shut();
   await expect(becomes(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
-}, 90_000);
+});
 
 it('a runtime does reach the internet', async () => {
-  expect(await call(session, runtime, INTERNET)).toBe('open');
-}, 30_000);
+  await expect(becomes(session, runtime, INTERNET, 'open')).resolves.toBe('open');
+});
 
 it('nor does a part of the platform that has no role of the cloud’s', async () => {
   const [pod] = await session.api.list('Pod', {
@@ -80,4 +80,4 @@ it('nor does a part of the platform that has no role of the cloud’s', async ()
   const { labels = {}, name = '' } = pod!.metadata!;
   const orchestrator = { namespace: NAMESPACE.release, pod: name, labels, container: 'orchestrator' };
   expect(await call(session, orchestrator, METADATA)).toBe('silence');
-}, 30_000);
+});

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, LABEL } from '@uswarm/contract/userswarm';
 import { NAMESPACE, openSession, RELEASE, type Session } from '../src/index.js';
-import { becomes, call, type Caller, lift, type Target } from '../test/attack.js';
+import { becomes, type Caller, lift, type Target } from '../test/attack.js';
 
 let session: Session;
 let victim: string;
@@ -19,8 +19,8 @@ beforeAll(async () => {
   tenant = { namespace: NAMESPACE.runtime, pod: pod!.metadata!.name!, labels: { [LABEL.instance]: second } };
   const [upstream] = await session.api.list('Pod', { namespace: NAMESPACE.search, labelSelector: 'app=upstream' });
   elsewhere = { namespace: NAMESPACE.search, pod: upstream!.metadata!.name!, labels: { app: 'upstream' } };
-}, 150_000);
-afterAll(() => session?.close(), 60_000);
+});
+afterAll(() => session?.close());
 
 /** A part of the release. */
 const part = (component: string, port: number): Target => ({
@@ -46,32 +46,28 @@ const TARGETS: [string, () => Target][] = [
 ];
 
 describe('a pod of another tenant', () => {
-  it.each(TARGETS)(
-    'does not reach %s, refused by the target’s policy and by its own',
-    async (_what, target) => {
-      const to = target();
-      const shutEgress = await lift(session, 'Egress', tenant, to);
-      const shutIngress = await lift(session, 'Ingress', tenant, to);
-      await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
-      await shutIngress();
-      await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
-      const shutIngressAgain = await lift(session, 'Ingress', tenant, to);
-      await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
-      await shutEgress();
-      await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
-      await shutIngressAgain();
-    },
-    120_000,
-  );
+  it.each(TARGETS)('does not reach %s, refused by the target’s policy and by its own', async (_what, target) => {
+    const to = target();
+    const shutEgress = await lift(session, 'Egress', tenant, to);
+    const shutIngress = await lift(session, 'Ingress', tenant, to);
+    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+    await shutIngress();
+    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+    const shutIngressAgain = await lift(session, 'Ingress', tenant, to);
+    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+    await shutEgress();
+    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+    await shutIngressAgain();
+  });
 
   it('does not read metrics, which other pods of the cluster may', async () => {
     const to = part('controller', 8081);
-    expect(await call(session, elsewhere, to)).toBe('open');
+    await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
     const shut = await lift(session, 'Egress', tenant, to);
     await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
     await shut();
     await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
-  }, 60_000);
+  });
 
   it('does not reach the API server', async () => {
     const apiServer = { host: 'kubernetes.default.svc.cluster.local', port: 443, cidr: '0.0.0.0/0' };
@@ -79,27 +75,23 @@ describe('a pod of another tenant', () => {
     await expect(becomes(session, tenant, apiServer, 'open')).resolves.toBe('open');
     await shut();
     await expect(becomes(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
-  }, 60_000);
+  });
 
   it('does reach names, the tool server and the REST API', async () => {
     for (const to of [part('searxng-client', 8080), part('orchestrator', 8080)]) {
-      expect([to.host, await call(session, tenant, to)]).toEqual([to.host, 'open']);
+      await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
     }
   });
 });
 
 describe('a pod of another namespace', () => {
-  it.each(TARGETS)(
-    'does not reach %s',
-    async (_what, target) => {
-      const to = target();
-      const shut = await lift(session, 'Ingress', elsewhere, to);
-      await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
-      await shut();
-      await expect(becomes(session, elsewhere, to, 'silence')).resolves.toBe('silence');
-    },
-    60_000,
-  );
+  it.each(TARGETS)('does not reach %s', async (_what, target) => {
+    const to = target();
+    const shut = await lift(session, 'Ingress', elsewhere, to);
+    await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
+    await shut();
+    await expect(becomes(session, elsewhere, to, 'silence')).resolves.toBe('silence');
+  });
 
   it('does not get through with the labels of one that may', async () => {
     const to = part('webhook', 8080);
@@ -129,5 +121,5 @@ describe('a pod of another namespace', () => {
     await expect(becomes(session, attacker, to, 'open')).resolves.toBe('open');
     await shut();
     await expect(becomes(session, attacker, to, 'silence')).resolves.toBe('silence');
-  }, 120_000);
+  });
 });

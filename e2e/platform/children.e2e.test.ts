@@ -50,7 +50,7 @@ beforeAll(async () => {
   );
   await session.ready(name);
   children = await childrenOf(name);
-}, 120_000);
+});
 afterAll(() => session?.close());
 
 /** A Secret in the runtime namespace with a value that must not turn up anywhere else. */

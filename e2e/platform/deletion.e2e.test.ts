@@ -16,7 +16,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 describe('a UserSwarm that is deleted', () => {
   it('PHASE-005: is Deleting, and goes after its children and its pod', async () => {
@@ -28,7 +28,7 @@ describe('a UserSwarm that is deleted', () => {
     // At once: what was left when it went would be left for good.
     const { deployment, pods, service, serviceAccount } = await session.children(name);
     expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
-  }, 150_000);
+  });
 
   it('CTRL-004: stays as long as a child does, says which, and goes with it', async () => {
     const name = await session.create();
@@ -51,7 +51,7 @@ describe('a UserSwarm that is deleted', () => {
     }
     await session.gone(name);
     await childrenGone(session.api, name);
-  }, 180_000);
+  });
 
   it('comes anew under its name when it is made again at once', async () => {
     const name = await session.create();
@@ -64,19 +64,15 @@ describe('a UserSwarm that is deleted', () => {
     expect(again.metadata.uid).not.toBe(uid);
     const { deployment } = await session.children(name);
     expect(deployment?.metadata?.ownerReferences?.map((owner) => owner.uid)).toEqual([again.metadata.uid]);
-  }, 240_000);
+  });
 
-  it.each([0, 30, 100, 300, 700, 1500])(
-    'leaves nothing when it goes %i ms after it came',
-    async (afterMs) => {
-      const name = await session.create();
-      await sleep(afterMs);
-      await session.api.delete('UserSwarm', { name });
-      await session.gone(name);
-      expect(await childrenGone(session.api, name)).toBe(true);
-    },
-    120_000,
-  );
+  it.each([0, 30, 100, 300, 700, 1500])('leaves nothing when it goes %i ms after it came', async (afterMs) => {
+    const name = await session.create();
+    await sleep(afterMs);
+    await session.api.delete('UserSwarm', { name });
+    await session.gone(name);
+    expect(await childrenGone(session.api, name)).toBe(true);
+  });
 });
 
 describe('a UserSwarm whose namespace goes first', () => {
@@ -100,5 +96,5 @@ describe('a UserSwarm whose namespace goes first', () => {
     expect(messageOf(missing)).toContain(DOOMED_NAMESPACE);
     await session.api.delete('UserSwarm', { name: before });
     await session.gone(before);
-  }, 240_000);
+  });
 });

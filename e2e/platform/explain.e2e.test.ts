@@ -12,7 +12,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 /** As an operator calls it, with a kubeconfig and nothing else: no address and no key of the orchestrator. */
 async function explain(...args: string[]): Promise<string> {
@@ -37,7 +37,7 @@ describe('uswarmctl explain', () => {
     expect(text).toMatch(/controller: backend\/uswarm-controller, 1 of 1 ready; led by uswarm-controller-\S+/);
     expect(text).toContain('webhook: backend/uswarm-webhook, 1 of 1 ready');
     expect(text).not.toContain('Could not be read');
-  }, 120_000);
+  });
 
   it('names who holds a runtime, by the id of its workspace, also as JSON', async () => {
     const name = await session.create();
@@ -56,7 +56,7 @@ describe('uswarmctl explain', () => {
       exhausted: [],
     });
     expect(report['next']).toContainEqual(expect.stringMatching(/^It is held: "kubectl-patch"/));
-  }, 150_000);
+  });
 
   it('says in a sentence that there is none', async () => {
     await expect(explain(session.newName())).rejects.toMatchObject({

@@ -12,8 +12,8 @@ beforeAll(async () => {
   session = await openSession();
   mobile = await signUp(session);
   name = userSwarmName(mobile.workspaceId);
-}, 120_000);
-afterAll(() => session?.close(), 60_000);
+});
+afterAll(() => session?.close());
 
 const runtimeOf = async (): Promise<Workspace['runtime']> => {
   const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}`);
@@ -44,4 +44,4 @@ it('an idle runtime is suspended, and a message wakes it and is answered', async
   const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
   const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };
   expect(data.map(({ role }) => role)).toEqual(['agent', 'user', 'agent', 'user']);
-}, 300_000);
+});

@@ -43,8 +43,8 @@ beforeAll(async () => {
   session.onClose(() => outside.close());
   mobile = await signUp(session);
   name = userSwarmName(mobile.workspaceId);
-}, 120_000);
-afterAll(() => session?.close(), 60_000);
+});
+afterAll(() => session?.close());
 
 async function logOf({ metadata }: Kinds['Pod']): Promise<{ pod: string; text: string }> {
   const { name: pod = '', namespace } = metadata ?? {};
@@ -61,7 +61,7 @@ describe('somebody who signs up, asks and leaves', () => {
     expect(ready.spec.suspend).toBe(false);
     const { pods } = await session.children(name);
     expect(pods).toHaveLength(1);
-  }, 120_000);
+  });
 
   it('is answered by the pod, in pieces, with what the search engine in the cluster returned', async () => {
     const { answer, done, streamed } = await mobile.ask(QUESTION);
@@ -78,7 +78,7 @@ describe('somebody who signs up, asks and leaves', () => {
       { tool: 'web_search_tool', status: 'running' },
       { tool: 'web_search_tool', status: 'done', outcome: 'completed' },
     ]);
-  }, 150_000);
+  });
 
   it('sees the runtime as ready and verified', async () => {
     const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}`);
@@ -97,7 +97,11 @@ describe('somebody who signs up, asks and leaves', () => {
 
   it('leaves no text of messages and no token in any log', async () => {
     const { pods } = await session.children(name);
-    const platform = await session.api.list('Pod', { namespace: NAMESPACE.release });
+    // The pod of `helm test` comes and goes meanwhile.
+    const platform = await session.api.list('Pod', {
+      namespace: NAMESPACE.release,
+      labelSelector: 'app.kubernetes.io/component!=test',
+    });
     const logs = await Promise.all([...pods, ...platform].map(logOf));
     // The runtime and the orchestrator do say what they do.
     for (const writer of ['agent-runtime', 'uswarm-orchestrator']) {
@@ -121,5 +125,5 @@ describe('somebody who signs up, asks and leaves', () => {
     expect(status).toBe(204);
     await session.gone(name, 90_000);
     await childrenGone(session.api, name);
-  }, 150_000);
+  });
 });

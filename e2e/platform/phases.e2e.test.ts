@@ -18,7 +18,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 const phasesOf = (name: string, from = 0): string[] => phasesSeen(session.swarms.history(name).slice(from));
 
@@ -29,7 +29,7 @@ describe('a UserSwarm that is made and changed', () => {
   beforeAll(async () => {
     name = await session.create();
     await session.ready(name);
-  }, 120_000);
+  });
 
   it('PHASE-001 PHASE-002: is Progressing while its children are made, then Ready', () => {
     expect(phasesOf(name)).toEqual(['Progressing', 'Ready']);
@@ -61,10 +61,10 @@ describe('a UserSwarm that is made and changed', () => {
     await session.patch(name, { runtime: { resources: { requests: { cpu: '20m' } } } });
     await session.ready(name);
     expect(phasesOf(name, seen).filter((phase) => phase !== 'Ready')).toEqual(['Progressing']);
-  }, 120_000);
+  });
 
   it('goes back to Progressing when its pod is lost, and is Ready again with another', async () => {
-    const [lost] = await podsOf(name);
+    const lost = (await podsOf(name)).find(({ metadata }) => metadata?.deletionTimestamp === undefined);
     const seen = session.swarms.history(name).length;
     await session.api.delete('Pod', { name: lost!.metadata!.name!, namespace: NAMESPACE.runtime });
     await session.shows(name, 'Progressing');
@@ -72,7 +72,7 @@ describe('a UserSwarm that is made and changed', () => {
     expect(phasesOf(name, seen).slice(-2)).toEqual(['Progressing', 'Ready']);
     const alive = (await podsOf(name)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
     expect(alive.map(({ metadata }) => metadata?.uid)).not.toContain(lost!.metadata!.uid);
-  }, 120_000);
+  });
 
   it('PHASE-002: has a status that somebody wrote over put right', async () => {
     const path = `${pathOf('UserSwarm', { name })}/status`;
@@ -82,7 +82,7 @@ describe('a UserSwarm that is made and changed', () => {
     await session.swarms.until(name, 'tampered with', shows('Error', 'Tampered'), 10_000);
     const restored = await session.shows(name, 'Ready', 'Available', 40_000);
     expect(restored.status?.conditions).toHaveLength(CONDITIONS.length);
-  }, 60_000);
+  });
 });
 
 describe('a UserSwarm that is suspended', () => {
@@ -108,7 +108,7 @@ describe('a UserSwarm that is suspended', () => {
     await session.ready(name);
     expect(phasesOf(name, seen).slice(-2)).toEqual(['Progressing', 'Ready']);
     expect(await podsOf(name)).toHaveLength(1);
-  }, 180_000);
+  });
 
   it('PHASE-003: never has a pod when it was made so', async () => {
     const name = await session.create({ suspend: true });
@@ -146,5 +146,5 @@ describe('CTRL-001: the framework', () => {
     await session.gone(first);
     await childrenGone(session.api, first);
     expect(session.swarms.current(names[1]!)?.status?.phase).toBe('Ready');
-  }, 240_000);
+  });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   session.onClose(() => session.api.delete('UserSwarm', { name }));
   await session.ready(name);
   pod = (await session.children(name)).pods[0]!;
-}, 120_000);
+});
 afterAll(() => session?.close());
 
 /** Runs in the runtime's container. */
@@ -212,5 +212,5 @@ describe('a runtime pod that fills its cache', () => {
     );
     expect(object?.metadata?.uid).not.toBe(before.uid);
     await session.ready(greedy);
-  }, 300_000);
+  });
 });

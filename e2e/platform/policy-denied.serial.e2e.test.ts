@@ -19,7 +19,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 300_000);
+afterAll(() => session?.close());
 
 /** Whether the API server takes a UserSwarm with this image. */
 async function admits(image = IMAGE): Promise<boolean> {
@@ -45,7 +45,7 @@ describe('with the admission policy lifted', () => {
     if (await admits()) throw new Error('the admission policy is not in force');
     await enforce('Audit');
     session.onClose(() => enforce('Deny'));
-  }, 60_000);
+  });
 
   describe.each<[string, { bad: SpecInput; good: SpecInput; says: RegExp }]>([
     [
@@ -88,7 +88,7 @@ describe('with the admission policy lifted', () => {
     await session.gone(other!);
     await session.patch(name!, { suspend: false, runtime: { image: '' } });
     await session.ready(name!);
-  }, 180_000);
+  });
 });
 
 describe('an admission policy that was switched off', () => {
@@ -110,5 +110,5 @@ describe('an admission policy that was switched off', () => {
     expect(await becomes(elsewhere, true)).toBe(true);
     await upgradeRelease(session, {});
     expect(await becomes(elsewhere, false)).toBe(false);
-  }, 300_000);
+  });
 });

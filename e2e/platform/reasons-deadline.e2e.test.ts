@@ -11,7 +11,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 it('CTRL-003: StartDeadlineExceeded when nothing says why a pod does not start, until it does', async () => {
   // As a queue for pods does it: admitted, and not handed to the scheduler.
@@ -40,4 +40,4 @@ it('CTRL-003: StartDeadlineExceeded when nothing says why a pod does not start, 
     { spec: { schedulingGates: null } },
   );
   await session.ready(name);
-}, 600_000);
+});

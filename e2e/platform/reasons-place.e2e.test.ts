@@ -8,7 +8,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 async function withQuota(hard: Record<string, string>): Promise<() => Promise<unknown>> {
   const place = { name: 'e2e', namespace: QUOTA_NAMESPACE };
@@ -29,20 +29,16 @@ async function withQuota(hard: Record<string, string>): Promise<() => Promise<un
 it.each([
   ['Deployments', { 'count/deployments.apps': '0' }],
   ['pods', { pods: '0' }],
-])(
-  'CTRL-003: QuotaExceeded when there may be no %s, until there may',
-  async (_what, hard) => {
-    const lift = await withQuota(hard as unknown as Record<string, string>);
-    const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
-    const refused = await session.shows(name, 'Progressing', 'QuotaExceeded');
-    expect(messageOf(refused)).toContain('exceeded quota');
-    await lift();
-    await session.ready(name);
-    await session.api.delete('UserSwarm', { name });
-    await session.gone(name);
-  },
-  150_000,
-);
+])('CTRL-003: QuotaExceeded when there may be no %s, until there may', async (_what, hard) => {
+  const lift = await withQuota(hard as unknown as Record<string, string>);
+  const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
+  const refused = await session.shows(name, 'Progressing', 'QuotaExceeded');
+  expect(messageOf(refused)).toContain('exceeded quota');
+  await lift();
+  await session.ready(name);
+  await session.api.delete('UserSwarm', { name });
+  await session.gone(name);
+});
 
 it('NameConflict when somebody else’s object has the name of a child, until it is gone', async () => {
   const name = session.newName();
@@ -56,7 +52,7 @@ it('NameConflict when somebody else’s object has the name of a child, until it
   expect(untouched.metadata).toEqual(metadata);
   await session.api.delete('Service', place);
   await session.ready(name);
-}, 150_000);
+});
 
 it('NameConflict: what is somebody else’s outlives the UserSwarm', async () => {
   const name = session.newName();
@@ -68,7 +64,7 @@ it('NameConflict: what is somebody else’s outlives the UserSwarm', async () =>
   await session.api.delete('UserSwarm', { name });
   await session.gone(name);
   expect(await session.api.find('ServiceAccount', place)).toBeDefined();
-}, 120_000);
+});
 
 it('NamespaceMissing when the namespace has gone, until it and its rights are back', async () => {
   const name = await session.create({ placement: { runtimeNamespace: VANISHING_NAMESPACE } });
@@ -104,4 +100,4 @@ it('NamespaceMissing when the namespace has gone, until it and its rights are ba
     }
   }
   await session.ready(name);
-}, 240_000);
+});

@@ -18,7 +18,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 const waitingFor = (pod: Pod): string | undefined => pod.status?.containerStatuses?.[0]?.state?.waiting?.reason;
 const ends = ({ status }: Pod): (string | undefined)[] =>
@@ -118,15 +118,11 @@ describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not come up', () => {
     }
   });
 
-  it.each(TROUBLES)(
-    '$reason: $cause shows as Progressing with this reason, and recovers',
-    async ({ reason, says }) => {
-      const { message, name } = await outcomes.get(reason)!;
-      expect(message).toMatch(says);
-      const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
-      const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
-      expect(events.map(({ type }) => type)).toContain('Warning');
-    },
-    300_000,
-  );
+  it.each(TROUBLES)('$reason: $cause shows as Progressing with this reason, and recovers', async ({ reason, says }) => {
+    const { message, name } = await outcomes.get(reason)!;
+    expect(message).toMatch(says);
+    const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
+    const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
+    expect(events.map(({ type }) => type)).toContain('Warning');
+  });
 });

@@ -6,7 +6,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 /** Beyond what an API server can count; a quantity nevertheless, so that admission takes it. */
 const BEYOND = '100E';

@@ -94,8 +94,8 @@ beforeAll(async () => {
   for (let count = 0; count < SWARMS; count += 1) people.push(personOf(await signUp(session)));
   [busy] = people as [Person];
   await Promise.all(people.map(({ name }) => session.ready(name)));
-}, 600_000);
-afterAll(() => session?.close(), 600_000);
+});
+afterAll(() => session?.close());
 
 describe('an upgrade from the release before, with five runtimes, one in the middle of a turn', () => {
   const ROLLOUT = { maxConcurrent: 2, deadlineSeconds: 36_000, maxFailures: 2 };
@@ -111,7 +111,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     workedWith = (await podOf(session, busy.name))!;
     upgradedAt = Date.now();
     await release({ runtime: AWAKE, rollout: ROLLOUT });
-  }, 400_000);
+  });
 
   it('ends the running turn, and the one after it, in the pod that began them, with all of their text', async () => {
     const first = await answerWith(busy, `Repeat: ${LONG}`, 240_000);
@@ -123,7 +123,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     expect(waited?.at).toBeLessThan(doneAt);
     await session.swarms.until(busy.name, 'Ready and up to date', isUpToDate, 120_000);
     expect(stoppedAt(session, workedWith)).toBeGreaterThan(doneAt);
-  }, 600_000);
+  });
 
   it('replaces the pods of all, at most two at once, and loses no message meanwhile', async () => {
     await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
@@ -131,7 +131,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     expect(await images()).toEqual(people.map(() => newImage));
     expect(mostStopped(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
     await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
-  }, 400_000);
+  });
 });
 
 describe('an image that does not exist', () => {
@@ -142,7 +142,7 @@ describe('an image that does not exist', () => {
   beforeAll(async () => {
     before = await podNames(people);
     await release({ runtime: { ...AWAKE, image: broken }, rollout: ONE_BY_ONE });
-  }, 250_000);
+  });
 
   it('halts after two failures in a row, says so, and leaves the others Ready as they are', async () => {
     const halted = await eventually('halted', { withinMs: 240_000, everyMs: 1_000 }, async () => {
@@ -165,7 +165,7 @@ describe('an image that does not exist', () => {
       });
     }
     expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
-  }, 400_000);
+  });
 
   it('is taken back by helm rollback, which touches only those that failed', async () => {
     await rollBack();
@@ -174,7 +174,7 @@ describe('an image that does not exist', () => {
     const others = people.filter((person) => !failed.includes(person));
     expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
     await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
-  }, 500_000);
+  });
 });
 
 describe('another call key and another signing key', () => {
@@ -206,7 +206,7 @@ describe('another call key and another signing key', () => {
         mcpSigning: { existingSecret: SECRET, previousKey: 'previous-key' },
       },
     });
-  }, 300_000);
+  });
 
   async function openSearchEngine(): Promise<void> {
     const forwarded = await forwardPort(session.tools, NAMESPACE.search, 'deployment/upstream', 8080);
@@ -233,7 +233,7 @@ describe('another call key and another signing key', () => {
     await allUpToDate(240_000);
     expect(mostStopped(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
     await everybodyFinds();
-  }, 500_000);
+  });
 
   it('leave nothing behind that needs the keys before', async () => {
     const { secrets: _rotated, ...others } = present as { secrets: unknown };
@@ -242,5 +242,5 @@ describe('another call key and another signing key', () => {
     await release({ ...others, secrets });
     await everybodyFinds();
     expect(await podNames(people)).toEqual(pods);
-  }, 400_000);
+  });
 });

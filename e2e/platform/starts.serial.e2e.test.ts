@@ -7,8 +7,8 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
   await changeRelease(session, { start: { maxConcurrent: 1 } });
-}, 300_000);
-afterAll(() => session?.close(), 300_000);
+});
+afterAll(() => session?.close());
 
 const createdAt = ({ metadata }: Kinds['Pod']): number => Date.parse(metadata?.creationTimestamp ?? '');
 const readyAt = ({ status }: Kinds['Pod']): number =>
@@ -36,4 +36,4 @@ it('no more runtimes start at once than may: the others are Queued, and follow o
   // Both in whole seconds.
   expect(readyAt(one!)).toBeLessThanOrEqual(createdAt(two!));
   expect(readyAt(two!)).toBeLessThanOrEqual(createdAt(three!));
-}, 400_000);
+});

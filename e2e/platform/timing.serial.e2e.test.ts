@@ -12,7 +12,7 @@ let session: Session;
 beforeAll(async () => {
   session = await openSession();
 });
-afterAll(() => session?.close(), 150_000);
+afterAll(() => session?.close());
 
 /** Milliseconds from the request until the watch showed it, for both ends of a UserSwarm's life. */
 async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
@@ -35,6 +35,7 @@ async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: nu
   const place = { name, namespace: NAMESPACE.runtime };
   const created = Date.now();
   const spec = { ...model.spec!, selector: { matchLabels: labels }, template };
+  session.onClose(() => session.api.delete('Deployment', place));
   await session.api.create('Deployment', { metadata: place, spec });
   const watch = await watchObjects(session.api, 'Deployment', {
     namespace: NAMESPACE.runtime,
@@ -78,4 +79,4 @@ it('writes down how long a UserSwarm takes beside a bare Deployment of the same 
     `$ kubectl get uswarm -o wide\n${stdout}`,
   );
   expect(timings.userSwarm).toHaveLength(ROUNDS);
-}, 400_000);
+});

@@ -24,7 +24,7 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
       say,
       swarms: SWARMS,
     });
-  }, 900_000);
+  });
   // As one piece: jest says with each where it comes from.
   afterAll(() => console.log(said.join('\n')));
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createCertificate } from './certificates.js';
 import { edgeConfig } from './edge-config.js';
+import { eventually } from './eventually.js';
 import { EDGE_PORT, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
 import type { KubeApi } from './kube-api.js';
 import { secretValue } from './secrets.js';
@@ -43,13 +44,16 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   const ingress = await api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
   const tlsSecret = ingress.spec?.tls?.[0]?.secretName;
   if (tlsSecret !== TLS_SECRET) throw new Error(`the Ingress names the TLS secret ${tlsSecret}, not ${TLS_SECRET}`);
-  const config = edgeConfig({
-    ingress,
-    resolve: await resolver(api),
-    port: EDGE_PORT,
-    certificateFile: '/etc/edge-tls/tls.crt',
-    keyFile: '/etc/edge-tls/tls.key',
-  });
+  // What is ready shows behind its Service a little later.
+  const config = await eventually('something is ready behind each Service', { withinMs: 30_000 }, async () =>
+    edgeConfig({
+      ingress,
+      resolve: await resolver(api),
+      port: EDGE_PORT,
+      certificateFile: '/etc/edge-tls/tls.crt',
+      keyFile: '/etc/edge-tls/tls.key',
+    }),
+  );
   const configMap = {
     apiVersion: 'v1',
     kind: 'ConfigMap',

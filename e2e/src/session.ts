@@ -140,11 +140,20 @@ export async function openSession(): Promise<Session> {
     onClose: (cleanUp) => void cleanUps.push(cleanUp),
     close: async () => {
       await saveLogs(session, made);
-      for (const cleanUp of cleanUps.toReversed()) await cleanUp();
-      await Promise.all([...made].map((name) => api.delete('UserSwarm', { name })));
-      await Promise.all([...made].map((name) => session.gone(name, 120_000)));
+      // What cannot be put back keeps nothing else from it: the next file uses the same release.
+      const errors: unknown[] = [];
+      const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+        await step().catch((error: unknown) => errors.push(error));
+      };
+      for (const cleanUp of cleanUps.toReversed()) await attempt(cleanUp);
+      const leave = async (name: string): Promise<void> => {
+        await api.delete('UserSwarm', { name });
+        await session.gone(name, 120_000);
+      };
+      await Promise.all([...made].map((name) => attempt(() => leave(name))));
       swarms.stop();
       pods.stop();
+      if (errors.length > 0) throw new AggregateError(errors, 'not everything of the tests could be taken away');
     },
   };
   return session;

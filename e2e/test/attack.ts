@@ -43,7 +43,7 @@ export function call({ tools }: Pick<Session, 'tools'>, from: PodPlace, { host, 
 
 /** Waits for an outcome, and returns it: rules reach the network a moment after the API server. */
 export const becomes = (session: Session, from: PodPlace, to: Target, outcome: Outcome): Promise<Outcome> =>
-  eventually(`${from.namespace}/${from.pod} → ${to.host}:${to.port}: ${outcome}`, { withinMs: 20_000 }, async () => {
+  eventually(`${from.namespace}/${from.pod} → ${to.host}:${to.port}: ${outcome}`, { withinMs: 60_000 }, async () => {
     const seen = await call(session, from, to);
     if (seen !== outcome) throw new Error(`it is ${seen}`);
     return seen;

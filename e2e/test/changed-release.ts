@@ -1,9 +1,11 @@
 import { deployEdge, eventually, fromOutside, imageOf, type Session, upgradeRelease } from '../src/index.js';
+import { presentOneLeads } from './leader.js';
 
 /** The installed release with other values until the session is closed. The edge learns of new pods. */
 export async function changeRelease(session: Session, changes: object): Promise<void> {
   const upgrade = async (values: object): Promise<void> => {
     await upgradeRelease(session, values);
+    await presentOneLeads(session.api);
     await deployEdge(session, imageOf(session.settings.images, 'edge'));
     await edgeAnswers(session);
   };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedMessage } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { credentialsOf, fromOutside, openIssuer, type Outside, type Session } from '../src/index.js';
+import { credentialsOf, eventually, fromOutside, openIssuer, type Outside, type Session } from '../src/index.js';
 import { edgeAnswers } from './changed-release.js';
 
 export interface Person {
@@ -20,7 +20,7 @@ export interface Crowd {
   signUp(): Promise<Person>;
   /** @returns the status of the answer. */
   send(person: Person, text: string): Promise<number>;
-  /** Deletes the account. */
+  /** Deletes the account. @throws Error when the platform does not come round to it */
   leave(person: Person): Promise<unknown>;
   /** The newest of the conversation. */
   messages(person: Person): Promise<ListedMessage[]>;
@@ -72,7 +72,12 @@ export async function gatherCrowd(session: Session): Promise<Crowd> {
       const [status] = await call(person.token, 'POST', messages(person), content);
       return status;
     },
-    leave: ({ token }) => call(token, 'DELETE', '/v1/auth/delete'),
+    leave: ({ token }) =>
+      eventually('the account is deleted', { withinMs: 60_000 }, async () => {
+        const [status] = await call(token, 'DELETE', '/v1/auth/delete');
+        if (status >= 500) throw new Error(`the deletion answers ${status}`);
+        return status;
+      }),
     async messages(person) {
       const [, { data }] = await call(person.token, 'GET', messages(person));
       return (data ?? []) as ListedMessage[];

@@ -1,4 +1,5 @@
 import { eventually, type Kinds, NAMESPACE, RELEASE, type Session } from '../src/index.js';
+import { leaderOf } from './leader.js';
 import type { Striker, Target } from './striker.js';
 
 /** Done once the process is dead. @returns what waits until somebody does its work again */
@@ -13,8 +14,6 @@ export const VICTIMS = [
   'the API server',
 ] as const;
 export type Victim = (typeof VICTIMS)[number];
-
-const LEASE = { name: `${RELEASE}-controller`, namespace: NAMESPACE.release };
 
 export function strikes({ api, tools }: Session, striker: Striker): Record<Victim, Strike> {
   const component = (name: string): Promise<Kinds['Pod'][]> =>
@@ -31,7 +30,6 @@ export function strikes({ api, tools }: Session, striker: Striker): Record<Victi
     if (pod === undefined || pods.length > 1) throw new Error(`there are ${pods.length} pods of ${container}`);
     return { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
   };
-  const leader = async (): Promise<string> => (await api.get('Lease', LEASE)).spec?.holderIdentity ?? '';
   const ofRelease =
     (name: string): Strike =>
     async () => {
@@ -43,14 +41,14 @@ export function strikes({ api, tools }: Session, striker: Striker): Record<Victi
     };
   return {
     'the leading controller': async () => {
-      const pod = await leader();
+      const pod = await leaderOf(api);
       await striker.kill({ namespace: NAMESPACE.release, pod, container: 'controller' });
       // Started again in its pod it would still be the leader; so the other one has to be.
       const force = ['--grace-period=0', '--force', '--wait=false'];
       await tools.kubectl(['delete', 'pod', '-n', NAMESPACE.release, pod, ...force]);
       return async () => {
         await eventually('another leads', { withinMs: 60_000 }, async () => {
-          const now = await leader();
+          const now = await leaderOf(api);
           if (now === pod || now === '') throw new Error(`the leader is "${now}"`);
           return true as const;
         });

@@ -204,7 +204,8 @@ async function settled(controller: RunningService): Promise<string> {
     const before = await controller.scrape();
     await sleep(2_000);
     const after = await controller.scrape();
-    return syncsIn(before) === syncsIn(after) ? after : undefined;
+    const worked = syncsIn(before) !== syncsIn(after) || writesIn(before).all !== writesIn(after).all;
+    return worked ? undefined : after;
   };
   return eventually('the controller has nothing to do', { withinMs: 120_000, everyMs: 0 }, look);
 }

@@ -36,6 +36,8 @@ export class ModelCluster {
   step(): void {
     for (const namespace of this.#api.list('Namespace').filter(isTerminating)) this.#emptyNamespace(namespace);
     this.#collectGarbage();
+    // What it allows counts once it has been looked at.
+    for (const quota of this.#api.list('ResourceQuota')) this.#write(quota, { hard: hardOf(quota['spec']) });
     for (const deployment of this.#api.list('Deployment')) this.#roll(deployment);
     for (const pod of this.#api.list('Pod')) this.#live(pod);
     for (const deployment of this.#api.list('Deployment')) this.#report(deployment);
@@ -108,8 +110,7 @@ export class ModelCluster {
   /** The quota that allows no pod, if there is one. */
   #quota({ metadata: { namespace } }: KubernetesObject): string | undefined {
     return this.#api.list('ResourceQuota').find((quota) => {
-      const { hard } = quota['spec'] as { hard?: Record<string, string> };
-      return quota.metadata.namespace === namespace && hard?.['pods'] === '0';
+      return quota.metadata.namespace === namespace && hardOf(quota['status'])['pods'] === '0';
     })?.metadata.name;
   }
 
@@ -159,6 +160,9 @@ export class ModelCluster {
 
 /** Stands for what keeps a namespace there until it is empty. */
 export const NAMESPACE_FINALIZER = 'kubernetes';
+
+const hardOf = (limits: unknown): Record<string, string> =>
+  (limits as { hard?: Record<string, string> } | undefined)?.hard ?? {};
 
 const isOf = (pod: KubernetesObject, { template }: DeploymentSpec): boolean =>
   equal(pod['spec'], template.spec) && equal(pod.metadata.labels, template.metadata.labels);

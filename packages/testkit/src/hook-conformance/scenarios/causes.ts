@@ -125,10 +125,16 @@ export const causeScenarios: readonly Scenario[] = [
     async run(world, name) {
       const namespace = world.spareNamespace;
       await world.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-      await world.apply(object('ResourceQuota', namespace, 'none', { spec: { hard: { pods: '0' } } }));
+      const quota = { kind: 'ResourceQuota', namespace, name: 'none' };
+      await world.apply(object(quota.kind, namespace, quota.name, { spec: { hard: { pods: '0' } } }));
+      await world.waitFor(
+        quota,
+        'counted',
+        (seen) => (seen?.['status'] as { hard?: object } | undefined)?.hard !== undefined,
+      );
       await world.apply(userSwarm(world, name, { placement: { runtimeNamespace: namespace } }));
       await reaches(world, name, 'Progressing', 'QuotaExceeded', SHOWN_WITHIN_S);
-      await world.delete({ kind: 'ResourceQuota', namespace, name: 'none' });
+      await world.delete(quota);
       await reaches(world, name, 'Ready');
       await removed(world, name, namespace);
       await world.delete({ kind: 'Namespace', name: namespace });

@@ -51,7 +51,7 @@ export const lifeScenarios: readonly Scenario[] = [
       await world.apply(userSwarm(world, name, { runtime: { image: world.images.other, port: 42619, resources } }));
       await reaches(world, name, 'Ready');
       same('the children', uids, await childUids(world, name));
-      const [pod] = await podsOf(world, name);
+      const pod = (await podsOf(world, name)).find(({ metadata }) => metadata.deletionTimestamp === undefined);
       const { containers } = (pod?.['spec'] ?? {}) as { containers?: { image: string }[] };
       same('the image of the pod', world.images.other, containers?.[0]?.image);
       await restsWithoutWrites(world);

@@ -1,0 +1,22 @@
+import { eventually, type KubeApi, NAMESPACE, RELEASE } from '../src/index.js';
+
+const LEASE = { name: `${RELEASE}-controller`, namespace: NAMESPACE.release };
+const CONTROLLERS = {
+  namespace: NAMESPACE.release,
+  labelSelector: `app.kubernetes.io/instance=${RELEASE},app.kubernetes.io/component=controller`,
+};
+
+/** Name of the pod that leads; empty while none does. */
+export const leaderOf = async (api: KubeApi): Promise<string> =>
+  (await api.get('Lease', LEASE)).spec?.holderIdentity ?? '';
+
+/** What a release was changed to counts once those that ran before it are gone: they lead until then. */
+export const presentOneLeads = (api: KubeApi): Promise<string> =>
+  eventually('one of the present controllers leads', { withinMs: 90_000 }, async () => {
+    const pods = await api.list('Pod', CONTROLLERS);
+    const leaving = pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
+    if (leaving.length > 0) throw new Error(`${leaving.length} are on their way out`);
+    const leader = await leaderOf(api);
+    if (!pods.some(({ metadata }) => metadata?.name === leader)) throw new Error(`the leader is "${leader}"`);
+    return leader;
+  });
