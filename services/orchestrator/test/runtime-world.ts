@@ -3,8 +3,8 @@ import type { Database } from '../src/database/database.js';
 import { createLifecycle } from '../src/features/runtimes/lifecycle.js';
 import { PlatformUnreachable, type RuntimeObservation } from '../src/features/runtimes/runtime-driver.js';
 import { createRuntimeWishes } from '../src/features/runtimes/runtime-wishes.js';
-import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import type { LeasedWork } from '../src/work/work.store.js';
+import { runtimeRow } from './runtime-row.js';
 
 const WORK: LeasedWork = {
   kind: 'runtime',
@@ -25,20 +25,7 @@ export function createWorld() {
   let now = START;
   const clock = { now: () => new Date(now) };
   let gone = false;
-  const row: RuntimeRow = {
-    workspace_id: 'w',
-    user_id: 'u',
-    desired: 'running',
-    phase: 'Pending',
-    reason: '',
-    verified: false,
-    address: null,
-    instance_id: null,
-    identified_at: null,
-    failures: 0,
-    wanted_at: clock.now(),
-    updated_at: clock.now(),
-  };
+  const row = runtimeRow(clock.now());
   /** What the platform was told, what it made of it, and since when the runtime does nothing. */
   const platform = {
     there: false,

@@ -1,10 +1,11 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/database/database.js';
 import { TURN_WORK } from '../src/features/turns/turn-queue.js';
 import { createTurnWriter, type TurnWriter } from '../src/features/turns/turn-writer.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createStores, type Stores } from '../src/stores.js';
 import type { LeasedWork } from '../src/work/work.store.js';
-import { first } from './test-orchestrator.js';
+import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 
 /** Longer than any test. */
 export const LEASE_MS = 3_600_000;
@@ -38,4 +39,28 @@ export function createTurnTaker(database: Database): TurnTaker {
       return createTurnWriter(deps, await turnOf(work), work);
     },
   };
+}
+
+/** An orchestrator whose replies the tests write: before each, a new user, and no turn that waits. */
+export interface TurnWorld {
+  uswarm: TestOrchestrator;
+  taker: TurnTaker;
+  user: TestUser;
+  home: Home;
+}
+
+/** To be called where tests are described; its fields are there once they run. */
+export function useTurnWorld(): Readonly<TurnWorld> {
+  const world = {} as TurnWorld;
+  beforeAll(async () => {
+    world.uswarm = await startTestOrchestrator();
+    world.taker = createTurnTaker(world.uswarm.database);
+  });
+  beforeEach(async () => {
+    await world.uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    world.user = await world.uswarm.user();
+    world.home = await world.uswarm.home(world.user);
+  });
+  afterAll(() => world.uswarm?.close());
+  return world;
 }

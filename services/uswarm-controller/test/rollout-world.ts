@@ -43,6 +43,10 @@ export class RolloutWorld {
   readonly cut: string[] = [];
   grants = 0;
 
+  constructor(names: readonly string[] = []) {
+    for (const name of names) this.add(name);
+  }
+
   add(name: string): void {
     const runtime = { suspend: false, asleep: false, busy: false, ready: true, reason: 'Available', annotations: {} };
     const since = this.now;
@@ -171,6 +175,22 @@ export class RolloutWorld {
 
   pass(ms: number): void {
     this.now += ms;
+  }
+
+  /** A new release, of which every status tells. */
+  release(revision: string): void {
+    this.revision = revision;
+    for (const name of this.runtimes.keys()) this.sync(name);
+  }
+
+  /** Everything that can happen without anybody using the runtimes, once. */
+  round(plan: () => RolloutPlan): void {
+    const names = [...this.runtimes.keys()];
+    for (const name of names) this.orchestrate(name);
+    this.carryOut(plan());
+    for (const name of names) this.sync(name);
+    this.pass(1_000);
+    for (const name of names) this.start(name);
   }
 
   notReady(): string[] {

@@ -1,50 +1,34 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Conversation, ReplayedEvent } from '@uswarm/contract';
 import { eventually } from '../../../test/eventually.js';
-import {
-  type Home,
-  startTestOrchestrator,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
-import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { type TestUser } from '../../../test/test-orchestrator.js';
+import { useTurnWorld } from '../../../test/turns.js';
 import type { TurnWriter } from '../turns/turn-writer.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
 describe('the read position', () => {
-  let uswarm: TestOrchestrator;
-  let taker: TurnTaker;
-  let user: TestUser;
-  let home: Home;
-  beforeAll(async () => {
-    uswarm = await startTestOrchestrator();
-    taker = createTurnTaker(uswarm.database);
-  });
-  beforeEach(async () => {
-    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-    user = await uswarm.user();
-    home = await uswarm.home(user);
-  });
-  afterAll(() => uswarm.close());
+  const world = useTurnWorld();
 
-  const read = (of: TestUser = user) => of.post(`${home.conversation}/read`, undefined, 204);
-  const unread = async () => (await user.get<{ data: Conversation }>(home.conversation)).body.data.unread_count;
+  const read = (of: TestUser = world.user) => of.post(`${world.home.conversation}/read`, undefined, 204);
+  const unread = async () =>
+    (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.unread_count;
   /** A question whose reply is being written. */
-  const begun = async (path = home.messages): Promise<TurnWriter> => {
-    await user.post(path, { content: { type: 'text', text: 'why?' } }, 201);
+  const begun = async (path = world.home.messages): Promise<TurnWriter> => {
+    await world.user.post(path, { content: { type: 'text', text: 'why?' } }, 201);
     // Several of these at once may find what is due locked by the others for a moment.
     const work = await eventually(
-      () => taker.claim().catch(() => undefined),
+      () => world.taker.claim().catch(() => undefined),
       (claimed) => claimed !== undefined,
     );
     if (work === undefined) throw new Error('there is nothing to answer');
-    const writer = await taker.writerOf(work);
+    const writer = await world.taker.writerOf(work);
     await writer.begin();
     return writer;
   };
   const replied = async () => (await begun()).finish({ ...DONE, text: 'Because.' });
-  const events = async () => (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+  const events = async () =>
+    (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
 
   it('REST-031 POST /v1/workspaces/{workspaceId}/conversations/{id}/read answers 204, and nothing is unread', async () => {
     await replied();
@@ -59,7 +43,7 @@ describe('the read position', () => {
     await read();
     expect((await events()).at(-1)).toMatchObject({
       event: 'conversation.updated',
-      payload: { conversation: { id: home.conversationId, unread_count: 0 } },
+      payload: { conversation: { id: world.home.conversationId, unread_count: 0 } },
     });
   });
 
@@ -73,9 +57,9 @@ describe('the read position', () => {
 
   it('leaves a conversation where it is in the list', async () => {
     await replied();
-    const before = (await user.get<{ data: Conversation }>(home.conversation)).body.data.updated_at;
+    const before = (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.updated_at;
     await read();
-    expect((await user.get<{ data: Conversation }>(home.conversation)).body.data.updated_at).toBe(before);
+    expect((await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data.updated_at).toBe(before);
   });
 
   it('is before a reply that has its place already and not yet its text', async () => {
@@ -98,19 +82,29 @@ describe('the read position', () => {
   });
 
   it('is one for each conversation', async () => {
-    const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
-    const other = `${home.workspace}/conversations/${made.body.data.id}`;
+    const made = await world.user.post<{ data: Conversation }>(
+      `${world.home.workspace}/conversations`,
+      { type: 'swarm' },
+      201,
+    );
+    const other = `${world.home.workspace}/conversations/${made.body.data.id}`;
     await replied();
     await (await begun(`${other}/messages`)).finish({ ...DONE, text: 'Because.' });
     await read();
-    expect([await unread(), (await user.get<{ data: Conversation }>(other)).body.data.unread_count]).toEqual([0, 1]);
+    expect([await unread(), (await world.user.get<{ data: Conversation }>(other)).body.data.unread_count]).toEqual([
+      0, 1,
+    ]);
   });
 
   it('is exact while replies end and devices read: unread is what ended after the last reading', async () => {
-    const paths = [home.messages];
+    const paths = [world.home.messages];
     for (let n = 0; n < 5; n += 1) {
-      const made = await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, { type: 'swarm' }, 201);
-      paths.push(`${home.workspace}/conversations/${made.body.data.id}/messages`);
+      const made = await world.user.post<{ data: Conversation }>(
+        `${world.home.workspace}/conversations`,
+        { type: 'swarm' },
+        201,
+      );
+      paths.push(`${world.home.workspace}/conversations/${made.body.data.id}/messages`);
     }
     const counts: number[] = [];
     // In each conversation replies end one after the other, the first of them is read all the time.
@@ -126,7 +120,7 @@ describe('the read position', () => {
     await Promise.all([...replies, ...reads]);
     const all = await events();
     const done = all.filter(
-      ({ event, payload }) => event === 'message.done' && payload['conversation_id'] === home.conversationId,
+      ({ event, payload }) => event === 'message.done' && payload['conversation_id'] === world.home.conversationId,
     );
     const position = all.findLast(({ event }) => event === 'conversation.updated')?.seq ?? 0;
     expect(await unread()).toBe(done.filter(({ seq }) => seq > position).length);
@@ -138,9 +132,9 @@ describe('the read position', () => {
 
   it('is the caller’s own: somebody else’s conversation is not found and stays unread', async () => {
     await replied();
-    const stranger = await uswarm.user();
-    const own = await uswarm.home(stranger);
-    for (const path of [home.conversation, `${own.workspace}/conversations/${home.conversationId}`]) {
+    const stranger = await world.uswarm.user();
+    const own = await world.uswarm.home(stranger);
+    for (const path of [world.home.conversation, `${own.workspace}/conversations/${world.home.conversationId}`]) {
       expect(await stranger.refusal('POST', `${path}/read`)).toMatch(/^(workspace|conversation)_not_found$/);
     }
     expect(await unread()).toBe(1);

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type MessageContent, type MessageData, type MessagePage, type ReplayedEvent } from '@uswarm/contract';
 import { eventually } from '../../../test/eventually.js';
 import { storedRows } from '../../../test/stored.js';
-import {
-  type Home,
-  startTestOrchestrator,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
-import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { useTurnWorld } from '../../../test/turns.js';
 import type { ActionCard } from './action-card.js';
 
 const CARD: ActionCard = {
@@ -23,43 +18,31 @@ const CARD: ActionCard = {
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Please choose.', errorCode: null } as const;
 
 describe('action cards', () => {
-  let uswarm: TestOrchestrator;
-  let taker: TurnTaker;
-  let user: TestUser;
-  let home: Home;
-  beforeAll(async () => {
-    uswarm = await startTestOrchestrator();
-    taker = createTurnTaker(uswarm.database);
-  });
-  beforeEach(async () => {
-    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-    user = await uswarm.user();
-    home = await uswarm.home(user);
-  });
-  afterAll(() => uswarm.close());
+  const world = useTurnWorld();
 
-  const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
+  const messages = async () =>
+    (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
   /** A card that an agent offered. @returns its id */
   const offered = async (agent = 0, finish = true): Promise<string> => {
-    const mentions = [{ agent_id: home.agents[agent]?.id, agent_name: '', offset: 0, length: 1 }];
-    await user.post(home.messages, { content: { type: 'text', text: 'what?' }, mentions }, 201);
-    const writer = await taker.writerOf(await taker.claim());
+    const mentions = [{ agent_id: world.home.agents[agent]?.id, agent_name: '', offset: 0, length: 1 }];
+    await world.user.post(world.home.messages, { content: { type: 'text', text: 'what?' }, mentions }, 201);
+    const writer = await world.taker.writerOf(await world.taker.claim());
     await writer.begin();
     await writer.offer('k', CARD);
     if (finish) await writer.finish(DONE);
     return (await messages()).find(({ content }) => content.type === 'action_card')?.id ?? '';
   };
-  const pathOf = (id: string, workspace = home.workspace) => `${workspace}/messages/${id}/action`;
+  const pathOf = (id: string, workspace = world.home.workspace) => `${workspace}/messages/${id}/action`;
   const choose = async (id: string, action_id: string) =>
-    (await user.post<{ data: MessageData }>(pathOf(id), { action_id }, 200)).body.data;
-  const refusal = (id: string, action_id: string) => user.refusal('POST', pathOf(id), { action_id });
+    (await world.user.post<{ data: MessageData }>(pathOf(id), { action_id }, 200)).body.data;
+  const refusal = (id: string, action_id: string) => world.user.refusal('POST', pathOf(id), { action_id });
   const selected = async (id: string) => (await messages()).find((message) => message.id === id)?.content;
 
   it('RES-067 a card has title, description, actions of id, label and style, and no choice yet', async () => {
     const id = await offered();
     expect((await messages()).find((message) => message.id === id)).toMatchObject({
       role: 'agent',
-      agent: { id: home.agents[0]?.id },
+      agent: { id: world.home.agents[0]?.id },
       content: CARD,
       extended_status: 'delivered',
     });
@@ -77,7 +60,7 @@ describe('action cards', () => {
       { ...CARD, selected_action_id: 'b' },
       { ...CARD, selected_action_id: 'b' },
     ]);
-    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
     expect(events.slice(-2)).toMatchObject([
       { event: 'message.updated', payload: { message: { id } } },
       { event: 'message.new', payload: { message: { role: 'user', content: { text: 'The second' } } } },
@@ -86,9 +69,9 @@ describe('action cards', () => {
 
   it('a choice is what the user says next, to the agent that asked, and the agent is told of the card', async () => {
     await choose(await offered(2), 'a');
-    const turn = await taker.turnOf(await taker.claim());
-    expect(turn.agent_id).toBe(home.agents[2]?.id);
-    const history = (await taker.stores.turns.history(turn, 10)).toReversed();
+    const turn = await world.taker.turnOf(await world.taker.claim());
+    expect(turn.agent_id).toBe(world.home.agents[2]?.id);
+    const history = (await world.taker.stores.turns.history(turn, 10)).toReversed();
     expect(history.map(({ role, text }) => `${role}: ${text}`)).toEqual([
       'user: what?',
       'agent: Please choose.',
@@ -100,16 +83,16 @@ describe('action cards', () => {
   it('an agent waits while its card is open, and no more once the choice is answered', async () => {
     const activity = async () =>
       (
-        await uswarm.database
+        await world.uswarm.database
           .selectFrom('agents')
           .select('activity')
-          .where('id', '=', home.agents[0]?.id ?? '')
+          .where('id', '=', world.home.agents[0]?.id ?? '')
           .executeTakeFirstOrThrow()
       ).activity;
     const id = await offered();
     expect(await activity()).toBe('pending');
     await choose(id, 'a');
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await world.taker.writerOf(await world.taker.claim());
     await writer.begin();
     await writer.finish(DONE);
     expect(await activity()).toBe('online');
@@ -118,24 +101,24 @@ describe('action cards', () => {
   it('the same choice again is the same answer, and changes nothing', async () => {
     const id = await offered();
     const first = await choose(id, 'a');
-    const before = await storedRows(uswarm.database);
+    const before = await storedRows(world.uswarm.database);
     expect(await choose(id, 'a')).toEqual(first);
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await storedRows(world.uswarm.database)).toEqual(before);
   });
 
   it('another choice is action_already_chosen, and changes nothing', async () => {
     const id = await offered();
     await choose(id, 'a');
-    const before = await storedRows(uswarm.database);
+    const before = await storedRows(world.uswarm.database);
     expect(await refusal(id, 'b')).toBe('action_already_chosen');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await storedRows(world.uswarm.database)).toEqual(before);
   });
 
   it('of choices at once one is made: the same succeed, the others are refused, and the agent is asked once', async () => {
     const id = await offered();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        user.raw<{ data?: MessageData; code?: string }>({
+        world.user.raw<{ data?: MessageData; code?: string }>({
           method: 'POST',
           path: pathOf(id),
           headers: { 'content-type': 'application/json' },
@@ -147,20 +130,20 @@ describe('action cards', () => {
     expect(outcomes.filter((outcome) => outcome === 200)).toHaveLength(10);
     expect(outcomes.filter((outcome) => outcome === 'action_already_chosen')).toHaveLength(10);
     expect((await messages()).filter(({ role }) => role === 'user')).toHaveLength(2);
-    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   });
 
   it('a card can be answered while the agent still writes; showing it once more keeps the choice', async () => {
     const id = await offered(0, false);
     await choose(id, 'a');
-    const turns = await uswarm.database
+    const turns = await world.uswarm.database
       .selectFrom('turns')
       .selectAll()
-      .where('workspace_id', '=', home.workspaceId)
+      .where('workspace_id', '=', world.home.workspaceId)
       .execute();
     const running = turns.find(({ status }) => status === 'running');
-    const work = await uswarm.database
+    const work = await world.uswarm.database
       .selectFrom('work')
       .selectAll()
       .where('subject_id', '=', running?.id ?? '')
@@ -171,19 +154,19 @@ describe('action cards', () => {
       workspaceId: work.workspace_id,
       leaseId: work.lease_id ?? '',
     };
-    const writer = await taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
+    const writer = await world.taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
     await writer.offer('k', CARD);
     expect(await selected(id)).toEqual({ ...CARD, selected_action_id: 'a' });
   });
 
   it('a card of an answer that was lost can not be chosen from any more', async () => {
     const id = await offered(0, false);
-    const turn = await uswarm.database
+    const turn = await world.uswarm.database
       .selectFrom('turns')
       .select('id')
-      .where('workspace_id', '=', home.workspaceId)
+      .where('workspace_id', '=', world.home.workspaceId)
       .executeTakeFirstOrThrow();
-    const work = await uswarm.database
+    const work = await world.uswarm.database
       .selectFrom('work')
       .selectAll()
       .where('subject_id', '=', turn.id)
@@ -194,7 +177,7 @@ describe('action cards', () => {
       workspaceId: work.workspace_id,
       leaseId: work.lease_id ?? '',
     };
-    const writer = await taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
+    const writer = await world.taker.writerOf({ ...leased, attempts: 1, failures: 0, takenOver: true });
     await writer.nextGeneration(2);
     expect((await messages()).find((message) => message.id === id)?.extended_status).toBe('failed');
     expect(await refusal(id, 'a')).toBe('action_not_found');
@@ -205,15 +188,15 @@ describe('action cards', () => {
   it('turn_queue_full where as many replies wait as may, and the choice can be made later', async () => {
     const id = await offered();
     for (let n = 0; n < LIMITS.queuedTurns; n += 1) {
-      await user.post(home.messages, { content: { type: 'text', text: 'more' } }, 201);
+      await world.user.post(world.home.messages, { content: { type: 'text', text: 'more' } }, 201);
     }
-    const before = await storedRows(uswarm.database);
+    const before = await storedRows(world.uswarm.database);
     expect(await refusal(id, 'a')).toBe('turn_queue_full');
-    expect(await storedRows(uswarm.database)).toEqual(before);
-    await uswarm.database
+    expect(await storedRows(world.uswarm.database)).toEqual(before);
+    await world.uswarm.database
       .updateTable('turns')
       .set({ status: 'done' })
-      .where('workspace_id', '=', home.workspaceId)
+      .where('workspace_id', '=', world.home.workspaceId)
       .execute();
     expect(await choose(id, 'a')).toMatchObject({ id });
   });
@@ -226,8 +209,8 @@ describe('action cards', () => {
   });
 
   it('action_not_found: a message that is no card', async () => {
-    const { body } = await user.post<{ data: MessageData }>(
-      home.messages,
+    const { body } = await world.user.post<{ data: MessageData }>(
+      world.home.messages,
       { content: { type: 'text', text: 'x' } },
       201,
     );
@@ -235,18 +218,18 @@ describe('action cards', () => {
   });
 
   it.each([{}, { action_id: '' }, { action_id: 7 }, { action_id: 'x'.repeat(129) }])('refuses %j', async (body) => {
-    expect(await user.refusal('POST', pathOf(await offered()), body)).toBe('validation_failed');
+    expect(await world.user.refusal('POST', pathOf(await offered()), body)).toBe('validation_failed');
   });
 
   it('somebody else’s card is not found, and nothing is chosen', async () => {
     const id = await offered();
-    const before = await storedRows(uswarm.database);
-    const stranger = await uswarm.user();
-    const own = await uswarm.home(stranger);
+    const before = await storedRows(world.uswarm.database);
+    const stranger = await world.uswarm.user();
+    const own = await world.uswarm.home(stranger);
     for (const path of [pathOf(id), pathOf(id, own.workspace), pathOf(crypto.randomUUID(), own.workspace)]) {
       expect(await stranger.refusal('POST', path, { action_id: 'a' })).toMatch(/^(workspace|message)_not_found$/);
     }
-    expect((await storedRows(uswarm.database))['messages']).toEqual(before['messages']);
+    expect((await storedRows(world.uswarm.database))['messages']).toEqual(before['messages']);
   });
 });
 

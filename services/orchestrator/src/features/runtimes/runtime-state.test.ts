@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { runtimeRow } from '../../../test/runtime-row.js';
 import type { RuntimeObservation } from './runtime-driver.js';
 import { assumed, mayBeIdle, nextState, secondsToReady } from './runtime-state.js';
 import type { RuntimeRow } from './runtimes.store.js';
@@ -6,21 +7,7 @@ import type { RuntimeRow } from './runtimes.store.js';
 const NOW = new Date('2026-11-21T10:00:00Z');
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
 const ADDRESS = 'http://127.0.0.1:42618';
-const row = (more: Partial<RuntimeRow> = {}): RuntimeRow => ({
-  workspace_id: 'w',
-  user_id: 'u',
-  desired: 'running',
-  phase: 'Pending',
-  reason: '',
-  verified: false,
-  address: null,
-  instance_id: null,
-  identified_at: null,
-  failures: 0,
-  wanted_at: NOW,
-  updated_at: NOW,
-  ...more,
-});
+const row = (more: Partial<RuntimeRow> = {}): RuntimeRow => runtimeRow(NOW, more);
 const ready: RuntimeObservation = { phase: 'Ready', reason: '', address: ADDRESS, current: true };
 const suspended: RuntimeObservation = { phase: 'Suspended', reason: 'Suspended', address: null, current: true };
 const READY = {

@@ -1,46 +1,29 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
 import { eventually } from '../../../test/eventually.js';
 import { storedRows } from '../../../test/stored.js';
-import {
-  type Home,
-  startTestOrchestrator,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
-import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { useTurnWorld } from '../../../test/turns.js';
 import { LeaseLost } from './turn-writer.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 
 describe('stopping a reply that waits', () => {
-  let uswarm: TestOrchestrator;
-  let taker: TurnTaker;
-  let user: TestUser;
-  let home: Home;
-  beforeAll(async () => {
-    uswarm = await startTestOrchestrator();
-    taker = createTurnTaker(uswarm.database);
-  });
-  beforeEach(async () => {
-    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-    user = await uswarm.user();
-    home = await uswarm.home(user);
-  });
-  afterAll(() => uswarm.close());
+  const world = useTurnWorld();
 
   const ask = async (text: string) =>
-    (await user.post<{ data: MessageData }>(home.messages, body(text), 201)).body.data.id;
-  const pathOf = (id: string, workspace = home.workspace) => `${workspace}/messages/${id}/stop`;
-  const stop = (id: string) => user.post(pathOf(id), undefined, 204);
-  const refusal = (id: string) => user.refusal('POST', pathOf(id));
-  const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
+    (await world.user.post<{ data: MessageData }>(world.home.messages, body(text), 201)).body.data.id;
+  const pathOf = (id: string, workspace = world.home.workspace) => `${workspace}/messages/${id}/stop`;
+  const stop = (id: string) => world.user.post(pathOf(id), undefined, 204);
+  const refusal = (id: string) => world.user.refusal('POST', pathOf(id));
+  const messages = async () =>
+    (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
   const turns = async () =>
     (
-      await uswarm.database
+      await world.uswarm.database
         .selectFrom('turns')
         .select(['status', 'stop_requested'])
-        .where('workspace_id', '=', home.workspaceId)
+        .where('workspace_id', '=', world.home.workspaceId)
         .orderBy('created_at')
         .execute()
     ).map(({ status, stop_requested }) => (stop_requested ? `${status}, to be stopped` : status));
@@ -53,23 +36,23 @@ describe('stopping a reply that waits', () => {
       { id: question, extended_status: 'failed' },
       { role: 'agent', extended_status: 'failed', content: { type: 'text', text: 'The reply was stopped.' } },
     ]);
-    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
     expect(events.at(-1)).toMatchObject({ event: 'message.done', payload: { status: 'failed' } });
   });
 
   it('leaves nothing to do, and the agent is no error', async () => {
     await stop(await ask('why?'));
-    const work = uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn');
-    const agent = uswarm.database
+    const work = world.uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn');
+    const agent = world.uswarm.database
       .selectFrom('agents')
       .select('activity')
-      .where('id', '=', home.agents[0]?.id ?? '');
+      .where('id', '=', world.home.agents[0]?.id ?? '');
     expect([await work.execute(), await agent.executeTakeFirst()]).toEqual([[], { activity: 'online' }]);
   });
 
   it('that waits behind another leaves that one alone', async () => {
     const first = await ask('one');
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await world.taker.writerOf(await world.taker.claim());
     await writer.begin();
     const second = await ask('two');
     await stop(second);
@@ -90,7 +73,7 @@ describe('stopping a reply that waits', () => {
 
   it('takes it from a worker that is about to begin', async () => {
     const question = await ask('why?');
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await world.taker.writerOf(await world.taker.claim());
     await stop(question);
     await expect(writer.begin()).rejects.toThrow(LeaseLost);
   });
@@ -98,8 +81,8 @@ describe('stopping a reply that waits', () => {
   it('at the same time as it begins, does the one or the other', async () => {
     for (let round = 0; round < 10; round += 1) {
       const question = await ask('why?');
-      const work = await taker.claim();
-      const writer = await taker.writerOf(work);
+      const work = await world.taker.claim();
+      const writer = await world.taker.writerOf(work);
       const [began] = await Promise.all([
         writer.begin().then(
           () => true,
@@ -108,13 +91,13 @@ describe('stopping a reply that waits', () => {
         stop(question),
       ]);
       expect((await turns()).at(-1)).toBe(began ? 'running, to be stopped' : 'stopped');
-      await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+      await world.uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
     }
   });
 
   it('that runs only asks for it: whoever writes it ends it', async () => {
     const question = await ask('why?');
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await world.taker.writerOf(await world.taker.claim());
     const { replyId } = await writer.begin();
     for (const id of [question, replyId]) await stop(id);
     expect(await turns()).toEqual(['running, to be stopped']);
@@ -125,29 +108,29 @@ describe('stopping a reply that waits', () => {
   it('turn_not_running: one that has ended, in whatever way', async () => {
     const [answered, stopped] = [await ask('one'), await ask('two')];
     await stop(stopped);
-    const writer = await taker.writerOf(await taker.claim());
+    const writer = await world.taker.writerOf(await world.taker.claim());
     const { replyId } = await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: 'One.', errorCode: null });
-    const before = await storedRows(uswarm.database);
+    const before = await storedRows(world.uswarm.database);
     for (const id of [answered, replyId, stopped]) expect(await refusal(id)).toBe('turn_not_running');
-    expect(await storedRows(uswarm.database)).toEqual(before);
+    expect(await storedRows(world.uswarm.database)).toEqual(before);
   });
 
   it('twenty times at once, ends it once', async () => {
     const question = await ask('why?');
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => user.raw<{ code?: string }>({ method: 'POST', path: pathOf(question) })),
+      Array.from({ length: 20 }, () => world.user.raw<{ code?: string }>({ method: 'POST', path: pathOf(question) })),
     );
     const outcomes = new Set(answers.map(({ status, body: answer }) => answer?.code ?? status));
     expect([...outcomes].every((outcome) => outcome === 204 || outcome === 'turn_not_running')).toBe(true);
-    const events = (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data;
+    const events = (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data;
     expect(events.filter(({ event }) => event === 'message.done')).toHaveLength(1);
   });
 
   it('of somebody else is not found, and goes on', async () => {
     const question = await ask('why?');
-    const stranger = await uswarm.user();
-    const own = await uswarm.home(stranger);
+    const stranger = await world.uswarm.user();
+    const own = await world.uswarm.home(stranger);
     for (const path of [
       pathOf(question),
       pathOf(question, own.workspace),

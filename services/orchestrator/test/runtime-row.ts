@@ -1,0 +1,18 @@
+import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+
+/** A runtime that was wanted a moment ago. */
+export const runtimeRow = (now: Date, more: Partial<RuntimeRow> = {}): RuntimeRow => ({
+  workspace_id: 'w',
+  user_id: 'u',
+  desired: 'running',
+  phase: 'Pending',
+  reason: '',
+  verified: false,
+  address: null,
+  instance_id: null,
+  identified_at: null,
+  failures: 0,
+  wanted_at: now,
+  updated_at: now,
+  ...more,
+});
