@@ -51,11 +51,13 @@ describeWith('valkey', 'a process that is told to stop', () => {
     const conversation = first((await user.get<{ data: Conversation[] }>(`${workspace}/conversations`)).body.data);
     const upload = await beginUpload(url, user);
     const localId = randomUUID();
-    const held = Promise.withResolvers<void>();
+    const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = database.transaction().execute(async (tx) => {
       await sql`SELECT 1 FROM workspaces WHERE id = ${id} FOR UPDATE`.execute(tx);
+      locked.resolve();
       await held.promise;
     });
+    await locked.promise;
     const sent = user.post(
       `${workspace}/conversations/${conversation.id}/messages`,
       { local_id: localId, content: { type: 'text', text: 'just in time' } },
