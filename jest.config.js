@@ -39,5 +39,6 @@ export default {
   ],
   // Most tests wait for servers: a core for each worker, none kept free.
   maxWorkers: '100%',
-  testTimeout: 60_000,
+  // Ends what hangs. The first run on a machine builds programs meanwhile, for minutes.
+  testTimeout: 900_000,
 };

@@ -55,7 +55,7 @@ describeWith('prometheus', 'the alerts, as Prometheus evaluates them', () => {
     ];
     verdict = await askPrometheus({ rules: stringify(spec), expressions: rules.map(({ expr }) => expr), scenarios });
     // The engine is built here the first time.
-  }, 600_000);
+  });
   const fired = (index: number) => verdict.scenarios[index] ?? [];
   const names = (index: number): string[] => [...new Set(fired(index).map(({ alert }) => alert))];
 

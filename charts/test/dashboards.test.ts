@@ -121,7 +121,7 @@ describeWith('prometheus', 'the queries of the dashboards', () => {
     );
     answers = (await askPrometheus({ expressions: filled })).expressions;
     // The engine is built here the first time.
-  }, 600_000);
+  });
 
   it('ask for metrics and labels that docs/metrics.md has, and take rates of counters only', () => {
     expect(asked.length).toBeGreaterThan(80);

@@ -45,5 +45,5 @@ describeWith('go', 'README.md of the chart', () => {
   it('is what `npm run generate` makes', async () => {
     expect(await chartReadme(CHART)).toBe(README);
     // The first time the program is built.
-  }, 600_000);
+  });
 });

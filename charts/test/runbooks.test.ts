@@ -132,5 +132,5 @@ describeWith('prometheus', 'the queries of runbooks', () => {
     );
     expect(wrong).toEqual([]);
     // The engine is built here the first time.
-  }, 600_000);
+  });
 });

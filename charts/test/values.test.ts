@@ -163,7 +163,7 @@ describe('every value', () => {
     );
     expect(idle.toSorted()).toEqual([]);
     // About a hundred runs of helm.
-  }, 180_000);
+  });
 });
 
 it('the documents name the oldest Kubernetes that the chart takes', async () => {

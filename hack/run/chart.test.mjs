@@ -37,7 +37,7 @@ describeWith('go', 'the chart in a registry', () => {
   let port;
   beforeAll(async () => {
     program = await crane();
-  }, 600_000);
+  });
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'uswarm-registry-'));
     port = await freePort();

@@ -81,12 +81,12 @@ describe('the floor', () => {
     floor = await listen(createFloorApp(script, pool), { host: '127.0.0.1', port: 0 });
   });
   afterAll(async () => {
-    await floor.close();
-    await pool.end();
-    await recorder.close();
-    await orchestrator.close();
-    await issuer.close();
-    await database.drop();
+    await floor?.close();
+    await pool?.end();
+    await recorder?.close();
+    await orchestrator?.close();
+    await issuer?.close();
+    await database?.drop();
   });
 
   it('reads what the orchestrator reads, of pages and of searches', async () => {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
-import { describeWith } from '@uswarm/testkit';
+import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
 import { createClient } from 'redis';
 import { collect, deleted, describeBus, seqs } from '../test/bus-contract.js';
 import type { EventBus } from './event-bus.js';
@@ -16,17 +19,29 @@ describeWith('valkey', 'the redis bus', () => {
   });
 
   describe('beside the contract', () => {
-    const admin = createClient({ url });
     const onInvalid = jest.fn();
+    let folder: string;
+    let server: RunningValkey;
+    let admin: ReturnType<typeof createClient>;
     let bus: EventBus;
     let workspaceId: string;
+    // Of its own: connections are cut here, and those of other tests have the same names.
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'uswarm-bus-'));
+      server = await startValkey({ directory: folder });
+      admin = createClient({ url: server.url });
+    });
+    afterAll(async () => {
+      await server?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
     const serverSubscriptions = async (): Promise<number> =>
       (await admin.pubSubShardNumSub(channelName(workspaceId)))[channelName(workspaceId)] ?? 0;
 
     beforeEach(async () => {
       onInvalid.mockClear();
       workspaceId = randomUUID();
-      bus = createRedisBus({ url, logger: silentLogger, onInvalid });
+      bus = createRedisBus({ url: server.url, logger: silentLogger, onInvalid });
       if (!admin.isOpen) await admin.connect();
     });
     afterEach(async () => {

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalError } from './local-error.js';
 
 const POLL_MS = 200;
-const WAIT_MS = 5 * 60_000;
+const WAIT_MS = 15 * 60_000;
 
 /**
  * Runs `task` while no other process of this machine does under the same lock file. The lock of a
  * process that died is taken over.
  *
- * @throws LocalError after `waitMs` (five minutes) of waiting.
+ * @throws LocalError after `waitMs` (a quarter of an hour) of waiting.
  */
 export async function withInstallLock<T>(file: string, task: () => Promise<T>, waitMs = WAIT_MS): Promise<T> {
   const deadline = performance.now() + waitMs;

@@ -184,7 +184,7 @@ describe('the runtime process', () => {
   });
 
   it('does not count a turn that runs as idle, nor strangers as callers', async () => {
-    const running = await start({ USWARM_IDLE_EXIT_MS: '300', USWARM_DEMO_DELAY_MS: '60' });
+    const running = await start({ USWARM_IDLE_EXIT_MS: '3000', USWARM_DEMO_DELAY_MS: '200' });
     // About 40 words: the turn takes several times the limit.
     const events = await all(running.runtime.runTurn(turn()));
     expect(events.at(-1)?.event.case).toBe('done');

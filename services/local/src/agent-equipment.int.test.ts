@@ -29,7 +29,7 @@ describe('what is changed of an agent changes the next request that the model se
       OPENAI_MODEL_OPUS: 'model-of-opus',
       USWARM_DEFAULT_MODEL: 'flash',
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await local?.stop();
     await model?.close();

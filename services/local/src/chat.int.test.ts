@@ -20,7 +20,7 @@ describe('npm run chat beside local mode without search', () => {
   let local: RunningProgram;
   beforeAll(async () => {
     local = await runLocalMode();
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   it('shows the workspace getting ready, the tool at work, and an answer that tells how to get search', async () => {

@@ -29,7 +29,7 @@ describe('local mode with its defaults', () => {
   let local: RunningProgram;
   beforeAll(async () => {
     local = await runLocalMode();
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   it('tells other programs where it is, and nobody but its owner', async () => {
@@ -80,7 +80,7 @@ describe('local mode with E2E_TOKEN', () => {
   let local: RunningProgram;
   beforeAll(async () => {
     local = await runLocalMode({ E2E_TOKEN });
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   it('lets a test name the user that it wants to be', async () => {
@@ -100,7 +100,7 @@ describe('local mode with SIGNATURE_MODE=required', () => {
   beforeAll(async () => {
     local = await runLocalMode({ SIGNATURE_MODE: 'required', SIGNATURE_SECRET });
     token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   /** As a client signs, written anew from the specification. */

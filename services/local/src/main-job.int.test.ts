@@ -22,7 +22,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
   let search: ControlledSearch;
   beforeAll(async () => {
     search = await startControlledSearch();
-  }, 300_000);
+  });
   afterAll(() => search?.close());
 
   describe('with the demo provider', () => {
@@ -33,7 +33,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       local = await runLocalMode({ SVC_SEARCH_ENDPOINT: search.searxng.endpoint });
       mobile = await newMobile(local);
       asked = await mobile.ask(QUESTION);
-    }, 120_000);
+    });
     afterAll(async () => {
       mobile?.close();
       await local?.stop();
@@ -136,7 +136,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
         OPENAI_MODEL: 'scripted',
       });
       mobile = await newMobile(local);
-    }, 120_000);
+    });
     afterAll(async () => {
       mobile?.close();
       await local?.stop();
@@ -156,7 +156,7 @@ describe('ten users at once', () => {
   let local: RunningProgram;
   beforeAll(async () => {
     local = await runLocalMode();
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   it('CONV-006: each gets the own nonce back, and nobody else does', async () => {
@@ -171,5 +171,5 @@ describe('ten users at once', () => {
       expect(nonces.filter((nonce) => seen.includes(nonce))).toEqual([nonces[index]]);
       mobile.close();
     });
-  }, 120_000);
+  });
 });

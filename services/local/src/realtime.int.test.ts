@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, startModelServer } from '@uswarm/testkit';
@@ -24,7 +25,7 @@ describe('the realtime interface', () => {
       OPENAI_API_KEY: 'of this test',
       OPENAI_MODEL: 'scripted',
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await local?.stop();
     await model?.close();
@@ -91,7 +92,11 @@ describe('the realtime interface', () => {
       return ((await mobile.api('GET', path)).body as { data: MessageData[] }).data;
     };
     let messages = await listed();
-    while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') messages = await listed();
+    while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') {
+      // Slower than what a user may ask for.
+      await sleep(200);
+      messages = await listed();
+    }
     expect(messages[0]?.content).toEqual({ type: 'text', text: 'An answer.' });
     expect(count('message.new')).toBe(before);
   });

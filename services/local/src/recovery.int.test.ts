@@ -29,7 +29,7 @@ describeWith('valkey', 'services as separate processes', () => {
       OPENAI_API_KEY: 'test',
       OPENAI_MODEL: 'scripted',
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await services?.close();
     await model?.close();
@@ -96,7 +96,7 @@ describeWith('valkey', 'services as separate processes', () => {
       prompt: model.usageReported.promptTokens - before.promptTokens,
       completion: model.usageReported.completionTokens - before.completionTokens,
     });
-  }, 60_000);
+  });
 
   it('hands a turn over to another orchestrator when the one that has it is killed', async () => {
     const { hold, replyId } = await askAndHold();
@@ -113,5 +113,5 @@ describeWith('valkey', 'services as separate processes', () => {
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
     expect(streamedText(mobile.events, replyId)).toBe(ANSWER);
     expect(await usage()).toEqual({ answers: 1, prompt: 40, completion: 6 });
-  }, 90_000);
+  });
 });

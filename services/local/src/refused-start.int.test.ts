@@ -19,7 +19,7 @@ describe('local mode beside one that runs', () => {
   beforeAll(async () => {
     spare = await newDataFolder();
     local = await runLocalMode();
-  }, 120_000);
+  });
   afterAll(async () => {
     await local?.stop();
     await rm(path.dirname(spare), { recursive: true, force: true });

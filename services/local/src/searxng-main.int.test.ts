@@ -36,7 +36,7 @@ describeWith('searxng', 'npm run searxng', () => {
     expect(await program.stop('SIGINT')).toBe(0);
     expect(children.filter(stillRuns)).toEqual([]);
     expect(program.stderr()).toBe('');
-  }, 300_000);
+  });
 
   it('says in one sentence that its port is no port', async () => {
     const program = run({ SEARXNG_PORT: '70000' });

@@ -10,7 +10,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
   const mobiles: Mobile[] = [];
   beforeAll(async () => {
     services = await startSeparateServices({ RUNTIME_WORKERS: '0', TURN_WORKERS: '0' });
-  }, 120_000);
+  });
   afterEach(() => {
     for (const mobile of mobiles.splice(0)) mobile.close();
   });
@@ -44,7 +44,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     // What they send still arrives, so they are not merely about to be closed.
     await Promise.all([tablet.send('still here'), other.send('so am I')]);
     expect([tablet.socket.connected, other.socket.connected]).toEqual([true, true]);
-  }, 60_000);
+  });
 
   it('the deletion of an account closes all its sockets, whatever their token', async () => {
     const email = `${randomUUID()}@example.com`;
@@ -52,7 +52,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     const reasons = Promise.all([closed(phone), closed(tablet)]);
     expect((await phone.api('DELETE', '/v1/auth/delete')).status).toBe(204);
     expect(await reasons).toEqual(['io server disconnect', 'io server disconnect']);
-  }, 60_000);
+  });
 
   it('AUTH-008 VER-003 a socket says which device it is on, as a request does', async () => {
     const device = {
@@ -82,5 +82,5 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     expect(await recorded()).toEqual([
       { info: 'iPhone 17; iOS 26.1', app_version: '2.14.0', timezone: 'Europe/Berlin' },
     ]);
-  }, 60_000);
+  });
 });

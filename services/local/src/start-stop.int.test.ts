@@ -57,7 +57,7 @@ describe('local mode as a process', () => {
     directory = await newDataFolder();
     await start();
     await remember();
-  }, 120_000);
+  });
   afterAll(async () => {
     mobile?.close();
     await local?.program.stop('SIGKILL');
@@ -98,7 +98,7 @@ describe('local mode as a process', () => {
     beforeAll(async () => {
       first = local;
       await start();
-    }, 120_000);
+    });
 
     it('has the user, the conversation and the messages of before', async () => {
       expect(local.url).not.toBe(first.url);
@@ -119,7 +119,7 @@ describe('local mode as a process', () => {
       await local.program.stop('SIGKILL');
       survivors = children.filter(stillRuns);
       await start();
-    }, 120_000);
+    });
 
     it('ends what the killed one left running', async () => {
       expect(survivors.length).toBeGreaterThanOrEqual(2);
@@ -166,5 +166,5 @@ describe('local mode interrupted while it starts', () => {
 
     const next = await runLocalMode(env);
     expect(await next.stop()).toBe(0);
-  }, 120_000);
+  });
 });

@@ -15,7 +15,7 @@ describe('local mode', () => {
     local = await runLocalMode({ INTEGRATION_PROVIDERS });
     headers = { 'x-token': await developmentToken(local.issuer, 'ada@example.com') };
     await fetch(`${local.url}/v1/auth/sign-up`, { method: 'POST', headers });
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   it('keeps files that are uploaded in its data folder, and gives links that work as they are', async () => {

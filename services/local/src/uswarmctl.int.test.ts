@@ -18,7 +18,7 @@ describe('npm run ctl beside local mode', () => {
     local = await runLocalMode();
     token = await developmentToken(local.issuer, email);
     await api('POST', '/v1/auth/sign-up');
-  }, 120_000);
+  });
   afterAll(() => local?.stop());
 
   async function api(method: string, route: string): Promise<Answer> {

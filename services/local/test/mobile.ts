@@ -66,7 +66,7 @@ export function createApi({
 /** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
 export async function startMobile(place: MobilePlace): Promise<Mobile> {
   const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
-  const { eventDeadlineMs = 40_000, fetch: request = fetch, socketOptions = {} } = place;
+  const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {} } = place;
   const api = createApi({ restUrl, credentials, fetch: request });
 
   await api('POST', '/v1/auth/sign-up');

@@ -31,7 +31,7 @@ export async function startControlledSearch(): Promise<ControlledSearch> {
     return { title: `Finding ${number} ${nonce}`, url: `https://example.com/${nonce}`, content: `Excerpt of ${nonce}` };
   });
   const upstream = await startSearchUpstream({ results });
-  const engines = [{ name: 'controlled', searchUrl: upstream.searchUrl, timeoutSeconds: 5 }];
+  const engines = [{ name: 'controlled', searchUrl: upstream.searchUrl, timeoutSeconds: 8 }];
   const searxng = await startSearxng({ directory, engines, logFile: path.join(directory, 'local-test.log') });
   return {
     searxng,

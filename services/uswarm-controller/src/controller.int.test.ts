@@ -210,7 +210,7 @@ describe('the controller with the webhook', () => {
     calls.clear();
     // No event tells of it: only asking again can.
     image = 'after';
-    await eventually(() => show('after'), 33_000);
+    await eventually(() => show('after'), 50_000);
     await hook.close(10);
     for (const name of names) expect(calls.get(name)).toBeLessThanOrEqual(2);
     expect(DEFAULTS.RESYNC_S).toBe(30);

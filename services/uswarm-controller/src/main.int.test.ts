@@ -45,6 +45,9 @@ function start(name: string): ChildProcess {
   return replica;
 }
 
+/** Milliseconds for a process that starts beside others. */
+const STARTED_WITHIN_MS = 60_000;
+
 /** Who held the lease, one after another; '' where it was given back. */
 const holders = (): string[] =>
   api.requests
@@ -54,17 +57,17 @@ const holders = (): string[] =>
 
 it('a replica that is told to stop hands over: nobody waits for its lease to run out', async () => {
   const first = start('first');
-  await eventually(() => holders().length === 1);
+  await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
   // Only who does not hold the lease has to read it.
   const reads = (): number =>
     api.requests.filter(({ method, path }) => method === 'GET' && path === `${LEASES}/${NAME}`).length;
   const before = reads();
   const second = start('second');
-  await eventually(() => reads() > before);
+  await eventually(() => reads() > before, STARTED_WITHIN_MS);
   const exit = once(first, 'exit');
   first.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
-  await eventually(() => holders().at(-1) === 'second');
+  await eventually(() => holders().at(-1) === 'second', STARTED_WITHIN_MS);
   expect(holders()).toEqual(['first', '', 'second']);
   expect(second.exitCode).toBeNull();
 });

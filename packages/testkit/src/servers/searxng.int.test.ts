@@ -24,14 +24,14 @@ describeWith('searxng', 'startSearxng', () => {
     await searxng.close();
     const log = await readFile(logFile, 'utf8');
     expect(log).not.toMatch(/Skip engine|Cannot load engine|loading engine failed|Error on setting/);
-  }, 300_000);
+  });
 
   it('is gone after close', async () => {
     const searxng = await startSearxng({ directory, engines: [], logFile: join(logs, 'close.log') });
     expect((await fetch(`${searxng.endpoint}/healthz`)).status).toBe(200);
     await searxng.close();
     await expect(fetch(`${searxng.endpoint}/healthz`)).rejects.toThrow('fetch failed');
-  }, 300_000);
+  });
 
   it('does not take another server on its port for itself', async () => {
     const other = createServer((_, response) => void response.end('OK')).listen(0, '127.0.0.1');
@@ -42,5 +42,5 @@ describeWith('searxng', 'startSearxng', () => {
     );
     other.close();
     await once(other, 'close');
-  }, 300_000);
+  });
 });

@@ -32,7 +32,7 @@ describe('in a conversation of 50,000 messages', () => {
     const middle = await sql<{ id: string }>`
       SELECT id FROM messages WHERE conversation_id = ${place.conversationId} AND seq = 30001`.execute(db.database);
     place.messageId = first(middle.rows).id;
-  }, 240_000);
+  });
   afterAll(() => db.close());
 
   it.each<[string, (stores: Stores) => Promise<unknown>]>([

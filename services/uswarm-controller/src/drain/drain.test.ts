@@ -194,12 +194,18 @@ describe('a drain', () => {
 
   it('leaves a controller alone that gets on, however long it takes', async () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
-    const running = run({ graceMs: 250 });
+    let now = 0;
+    const running = run({ graceMs: 250, settleMs: 30, elapsed: () => now });
+    const looks = (): number =>
+      server.requests.filter(({ method, path }) => method === 'GET' && path === SWARMS).length;
     for (const name of ['a', 'b', 'c']) {
-      await new Promise((resolve) => setTimeout(resolve, 150));
       await eventually(() => server.get(SWARMS, name)?.metadata.deletionTimestamp !== undefined);
+      now += 150;
       server.remove(SWARMS, name);
+      const before = looks();
+      await eventually(() => looks() >= before + 2);
     }
+    now += 30;
     await running;
     expect(writes().filter((write) => write.startsWith('PATCH'))).toEqual([]);
   });
@@ -312,7 +318,7 @@ it('that is lowered stops it, as somebody keeps uswarm after all', async () => {
 
 describe('the end of a removal', () => {
   const end = (): Promise<void> =>
-    finish({ client: client(), timeoutMs: 1_000, everyMs: 5, say: (line) => said.push(line) }, stopping.signal);
+    finish({ client: client(), timeoutMs: 60_000, everyMs: 5, say: (line) => said.push(line) }, stopping.signal);
 
   it('lets go of what is kept, and removes what came last', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });

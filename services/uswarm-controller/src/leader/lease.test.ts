@@ -91,7 +91,7 @@ describe('the lease', () => {
 });
 
 describe('the campaign', () => {
-  const TIMING = { everyMs: 10, deadlineMs: 60 };
+  const TIMING = { everyMs: 10, deadlineMs: 3_000 };
 
   /** A lease of which the test says what happens to it. */
   const scripted = () => {

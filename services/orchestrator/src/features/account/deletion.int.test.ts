@@ -262,7 +262,7 @@ describe('account deletion with a runtime', () => {
       ['audit_log', [expect.objectContaining({ action: 'user.show', user_id: null, subject_id: null, details: {} })]],
     ]);
     expect(stored['deleted_identities']).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('cannot be undone: whoever signs up afterwards finds nothing of before, not even the limits', async () => {
     const user = await uswarm.user();

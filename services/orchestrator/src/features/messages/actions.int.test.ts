@@ -261,5 +261,5 @@ describe('an action card of the demo model', () => {
       (content) => content.type === 'text' && content.text.startsWith('[demo] You asked: Continue'),
     );
     expect([first?.label, answer.role]).toEqual(['Continue', 'agent']);
-  }, 90_000);
+  });
 });

@@ -89,7 +89,7 @@ describe('the index of texts', () => {
       ),
       { numRuns: 150 },
     );
-  }, 120_000);
+  });
 
   it('knows texts of the greatest length', async () => {
     const [id = ''] = await conversations([`${'中'.repeat(31_990)} needle`, 'x'.repeat(32_000), 'last']);

@@ -177,5 +177,5 @@ describe('stopping a reply that is being written', () => {
     await user.post(home.messages, body('and now?'), 201);
     const next = await eventually(reply, (message) => message?.extended_status === 'delivered', 30_000);
     expect(next?.content).toMatchObject({ text: expect.stringContaining('and now?') });
-  }, 120_000);
+  });
 });

@@ -106,7 +106,7 @@ describe('usage of real turns', () => {
       }).toEqual({ answers, promptTokens, completionTokens });
       expect(used.reduce(add('tokens_used'), 0)).toBe(promptTokens + completionTokens);
     }
-  }, 120_000);
+  });
 
   it('that reaches the limit within a turn stops it: a system message says so, the turn failed, what was used counts', async () => {
     const { user, home } = await person();
@@ -136,7 +136,7 @@ describe('usage of real turns', () => {
       token_limit: 100,
     });
     expect(await user.refusal('POST', home.messages, question)).toBe('token_limit_reached');
-  }, 90_000);
+  });
 
   it('that reaches the limit while questions wait lets none of them begin', async () => {
     const { user, home } = await person();
@@ -161,5 +161,5 @@ describe('usage of real turns', () => {
     expect(texts.filter((text) => text.includes('a second one') || text.includes('a third one'))).toEqual([]);
     const { body } = await user.get<MessagePage>(`${home.messages}?direction=forward`);
     expect(body.data.filter(({ role }) => role === 'system')).toHaveLength(3);
-  }, 90_000);
+  });
 });

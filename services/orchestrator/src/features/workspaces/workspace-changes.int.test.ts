@@ -230,5 +230,5 @@ describe('a workspace with a runtime', () => {
     await user.delete(`${PATH}/${id}`, undefined, 204);
     const left = () => rowsWith(uswarm.database, [id]);
     expect(await eventually(left, (rows) => rows.length === 0, 60_000)).toEqual([]);
-  }, 120_000);
+  });
 });
