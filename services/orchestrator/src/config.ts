@@ -23,7 +23,7 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 
 const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_600).default(seconds);
 
-const perSecond = (rate: number) => z.coerce.number().int().min(0).max(1_000_000).default(rate);
+const perSecond = (rate: number) => z.coerce.number().min(0).max(1_000_000).default(rate);
 const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000).default(requests);
 
 /** What a migration is told; an init container starts before its database more often than not. */

@@ -60,9 +60,14 @@ describe('entry points', () => {
   it('production serves the metrics that docs/metrics.md has', async () => {
     const { listening, operations } = start('main');
     await fetch(`${await listening}/v1/health`);
-    const text = await (await fetch(`${await operations}/metrics`)).text();
-    expect(undocumented('orchestrator', text)).toEqual([]);
+    const url = `${await operations}/metrics`;
+    // Postgres may not have answered in time for the first one.
+    const text = await eventually(
+      async () => (await fetch(url)).text(),
+      (metrics) => metrics.includes('uswarm_database_up{component="orchestrator"} 1'),
+    );
     expect(text).toContain('uswarm_database_up{component="orchestrator"} 1');
+    expect(undocumented('orchestrator', text)).toEqual([]);
   });
 
   it('production serves an identity provider token', async () => {

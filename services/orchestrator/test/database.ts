@@ -10,11 +10,19 @@ export interface MigratedDatabase {
   close(): Promise<void>;
 }
 
+const FILLED_WITHIN_MS = 600_000;
+
 /** A database with our tables and nothing in them, for tests of stores. */
 export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
   const { url, drop } = await createTestDatabase();
   await migrate(url, silentLogger);
-  const database = openDatabase({ url, maxConnections });
+  // What fills it may take long on a busy machine.
+  const database = openDatabase({
+    url,
+    maxConnections,
+    statementDeadlineMs: FILLED_WITHIN_MS,
+    answerDeadlineMs: FILLED_WITHIN_MS,
+  });
   return {
     url,
     database,

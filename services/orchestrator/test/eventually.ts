@@ -6,7 +6,7 @@ const POLL_MS = 25;
 export async function eventually<T>(
   read: () => Promise<T> | T,
   wanted: (answer: T) => boolean,
-  deadlineMs = 20_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

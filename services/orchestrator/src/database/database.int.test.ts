@@ -82,7 +82,7 @@ describe('connections', () => {
     const impatient = openDatabase({
       url: proxy.redirect(testDatabase.url),
       maxConnections: 1,
-      answerDeadlineMs: 300,
+      answerDeadlineMs: 3_000,
     });
     const before = await pidOf(impatient);
     proxy.freeze();

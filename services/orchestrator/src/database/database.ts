@@ -17,7 +17,9 @@ export interface DatabaseOptions {
   url: string;
   /** Connections of this process. */
   maxConnections?: number;
-  /** Milliseconds after which a statement that is not answered counts as lost. */
+  /** Milliseconds that Postgres works on a statement at most. Default: 10 s */
+  statementDeadlineMs?: number;
+  /** Milliseconds after which a statement that is not answered counts as lost. Default: 12 s */
   answerDeadlineMs?: number;
   /** Whether connections keep statements prepared. Default: true. */
   prepare?: boolean;
@@ -60,6 +62,7 @@ class PreparingClient extends ImpatientClient {
 export function openDatabase({
   url,
   maxConnections = 20,
+  statementDeadlineMs = STATEMENT_DEADLINE_MS,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
   prepare = true,
   metrics,
@@ -69,7 +72,7 @@ export function openDatabase({
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
-    statement_timeout: STATEMENT_DEADLINE_MS,
+    statement_timeout: statementDeadlineMs,
     query_timeout: answerDeadlineMs,
     // A process that hangs within a transaction must not keep its locks.
     idle_in_transaction_session_timeout: 30_000,

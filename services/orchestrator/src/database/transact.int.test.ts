@@ -40,7 +40,8 @@ describe('transactions', () => {
       });
     await Promise.all([crossing('a', 'b'), crossing('b', 'a')]);
     expect(await values()).toEqual([2, 2]);
-    expect(runs).toBe(3);
+    // Who gave way may come back too early, and give way again.
+    expect(runs).toBeGreaterThanOrEqual(3);
   });
 
   it('that fail for another reason are not run again', async () => {

@@ -67,7 +67,8 @@ describe('what waits in the database', () => {
       ) AS rows (id, offset_s, lease, expires)`);
     const { work } = await read();
     expect(work).toMatchObject([{ kind: 'runtime', due: 2, leased: 1 }]);
-    expect(Math.round(work[0]!.oldestDueAgeS / 10)).toBe(9);
+    expect(work[0]!.oldestDueAgeS).toBeGreaterThanOrEqual(90);
+    expect(work[0]!.oldestDueAgeS).toBeLessThan(500);
   });
 
   it('counts what is stored and not published', async () => {
@@ -77,7 +78,7 @@ describe('what waits in the database', () => {
     await run(`UPDATE workspace_events SET created_at = now() - interval '40 seconds' WHERE seq = 2`);
     const { events } = await read();
     expect(events.unpublished).toBe(4);
-    expect(Math.round(events.oldestAgeS / 10)).toBe(4);
+    expect(events.oldestAgeS).toBeGreaterThanOrEqual(40);
   });
 
   describe('as Prometheus gets it', () => {

@@ -127,7 +127,7 @@ describe('old events', () => {
         (${workspaceId}, 4, 'workspace.updated', ${workspaceId}, now(), now())`.execute(uswarm.database);
     await uswarm.database
       .updateTable('work')
-      .set({ run_at: new Date(0) })
+      .set({ run_at: new Date(0), attempts: 0 })
       .where('kind', '=', 'event-pruning')
       .execute();
     const seqs = async () =>

@@ -20,10 +20,10 @@ const REDIS_DEADLINE_MS = 100;
 /**
  * Counts in Redis, together with all other replicas; without it, or while it is away, in this process alone.
  */
-export function createLimiter(policy: RatePolicy, redis?: CountingRedis): Limiter {
+export function createLimiter(policy: RatePolicy, redis?: CountingRedis, redisDeadlineMs = REDIS_DEADLINE_MS): Limiter {
   const options = { keyPrefix: `uswarm:rate:${policy.name}`, points: policy.burst, duration: policy.windowS };
   const own = new RateLimiterMemory(options);
-  const shared = redis === undefined ? undefined : createShared(options, redis);
+  const shared = redis === undefined ? undefined : createShared(options, redis, redisDeadlineMs);
   const quota = (allowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Quota => ({
     policy,
     allowed,
@@ -58,6 +58,7 @@ export function createLimiter(policy: RatePolicy, redis?: CountingRedis): Limite
 function createShared(
   options: { keyPrefix: string; points: number; duration: number },
   { client }: CountingRedis,
+  timeoutMs: number,
 ): RLWrapperTimeouts {
   const limiter = new RateLimiterRedis({
     ...options,
@@ -67,5 +68,5 @@ function createShared(
     // Who is refused is refused without asking until the window ends: a flood does not reach Redis.
     inMemoryBlockOnConsumed: options.points + 1,
   });
-  return new RLWrapperTimeouts({ limiter, timeoutMs: REDIS_DEADLINE_MS });
+  return new RLWrapperTimeouts({ limiter, timeoutMs });
 }

@@ -3,11 +3,12 @@ import { type ErrorBody, INTERNAL_PATHS } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { request } from 'undici';
 import type { Answer, ApiClient } from '../../../test/api-client.js';
+import { eventually } from '../../../test/eventually.js';
 import { type Home, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** Windows longer than any test. */
-const limits = (name: 'IP' | 'USER' | 'SENDS', burst: number) => ({
-  [`RATE_${name}_PER_S`]: '1',
+/** Windows longer than any test, of 128 s for a burst of two. */
+const limits = (name: 'IP' | 'USER' | 'SENDS', burst: number, perSecond = 1 / 64) => ({
+  [`RATE_${name}_PER_S`]: String(perSecond),
   [`RATE_${name}_BURST`]: String(burst),
 });
 
@@ -89,7 +90,7 @@ describe('rate limits', () => {
 
   describe('an answer says', () => {
     it('what is left of every limit that applies', async () => {
-      await start({ ...limits('IP', 300), ...limits('USER', 60), ...limits('SENDS', 20) });
+      await start({ ...limits('IP', 300, 1), ...limits('USER', 60, 1), ...limits('SENDS', 20, 1) });
       const ada = await uswarm.user();
       const { headers } = await ada.get(PROFILE);
       expect(headers).toMatchObject({
@@ -106,14 +107,14 @@ describe('rate limits', () => {
     });
 
     it('when a refused client may come again', async () => {
-      await start({ ...limits('IP', 300), ...limits('USER', 2) });
+      await start({ ...limits('IP', 300, 1), ...limits('USER', 2) });
       const ada = await uswarm.user();
       await ada.get(PROFILE);
       const { headers, body } = await ada.raw<ErrorBody>({ method: 'GET', path: PROFILE });
       const ms = body.extra?.retry_after_ms ?? 0;
       expect([body.code, body.extra?.['limit']]).toEqual(['rate_limited', 'user']);
       expect(ms).toBeGreaterThan(0);
-      expect(ms).toBeLessThanOrEqual(2_000);
+      expect(ms).toBeLessThanOrEqual(128_000);
       const seconds = String(Math.ceil(ms / 1_000));
       expect(headers['retry-after']).toBe(seconds);
       expect(headers['ratelimit']).toMatch(new RegExp(`^"ip";r=29\\d;t=\\d+, "user";r=0;t=${seconds}$`));
@@ -121,10 +122,10 @@ describe('rate limits', () => {
     });
 
     it('the truth: after that time it is let in', async () => {
-      await start(limits('USER', 2));
+      await start(limits('USER', 2, 1));
       const ada = await uswarm.user();
-      await ada.get(PROFILE);
-      const { body } = await ada.raw<ErrorBody>({ method: 'GET', path: PROFILE });
+      const call = () => ada.raw<ErrorBody>({ method: 'GET', path: PROFILE });
+      const { body } = await eventually(call, ({ status }) => status === 429);
       await new Promise((resolve) => setTimeout(resolve, body.extra?.retry_after_ms));
       expect((await ada.get(PROFILE)).status).toBe(200);
     });
@@ -151,7 +152,7 @@ describe('rate limits', () => {
       expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 429, 429]);
       const refused = answers.find(({ status }) => status === 429);
       expect(refused?.body.extra).toMatchObject({ limit: 'sends', retry_after_ms: expect.any(Number) });
-      expect(refused?.headers['ratelimit']).toMatch(/^"sends";r=0;t=\d$/);
+      expect(refused?.headers['ratelimit']).toMatch(/^"sends";r=0;t=\d+$/);
       expect((await ada.get(home.messages)).status).toBe(200);
     });
 

@@ -23,16 +23,18 @@ export interface RateLimitsDeps {
   config: RateSettings;
   /** Where replicas count together; each for itself without. */
   redisUrl: string | undefined;
+  /** Milliseconds that counting there may take. Default: 100 */
+  redisDeadlineMs?: number;
   metrics: Registry;
   logger: Logger;
 }
 
 /** The rate limits of the API. @throws ConfigError */
-export function createRateLimits({ config, redisUrl, metrics, logger }: RateLimitsDeps): RateLimits {
+export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, logger }: RateLimitsDeps): RateLimits {
   const policies = policiesOf(config);
   const redis =
     redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
-  const limiters = new Map(policies.map((policy) => [policy.name, createLimiter(policy, redis)]));
+  const limiters = new Map(policies.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
   const refusals = knownCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
     limit: policies.map(({ name }) => name),
   });
