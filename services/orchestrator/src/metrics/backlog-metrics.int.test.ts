@@ -79,6 +79,7 @@ describe('what waits in the database', () => {
     const { events } = await read();
     expect(events.unpublished).toBe(4);
     expect(events.oldestAgeS).toBeGreaterThanOrEqual(40);
+    expect(events.oldestAgeS).toBeLessThan(400);
   });
 
   describe('as Prometheus gets it', () => {
