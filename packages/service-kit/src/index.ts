@@ -4,6 +4,7 @@ export * from './config.js';
 export * from './context.js';
 export * from './device.js';
 export * from './http-server.js';
+export * from './id-token.js';
 export * from './logger.js';
 export * from './metrics.js';
 export * from './ops-server.js';

@@ -13,6 +13,7 @@ export * from './prometheus.js';
 export * from './processes.js';
 export * from './python.js';
 export * from './schemathesis.js';
+export * from './servers/key-issuer.js';
 export * from './servers/oauth.js';
 export * from './servers/oidc.js';
 export * from './servers/postgres.js';

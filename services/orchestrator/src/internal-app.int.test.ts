@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   AuthenticateAnswer,
@@ -8,7 +7,7 @@ import {
   SessionsAnswer,
   SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { parseSigningKey, signInternalToken, signMcpToken } from '@uswarm/service-kit';
+import { parseSigningKey, signInternalToken, signMcpToken, tokenHash } from '@uswarm/service-kit';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
 import { eventually } from '../test/eventually.js';
@@ -117,7 +116,7 @@ describe('the internal API', () => {
       expect(answer).toEqual({
         user_id: userId,
         expires_at: new Date(claims.exp * 1000).toISOString(),
-        token_hash: createHash('sha256').update(user.token).digest('hex'),
+        token_hash: tokenHash(user.token).toString('hex'),
       });
     });
 
@@ -157,7 +156,7 @@ describe('the internal API', () => {
     const sessions = await Promise.all(
       people.map(async (person) => ({
         user_id: await idOf(person),
-        token_hash: createHash('sha256').update(person.token).digest('hex') as string | null,
+        token_hash: tokenHash(person.token).toString('hex') as string | null,
       })),
     );
     // The same users by a credential that cannot be logged out.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 
-/** SHA-256 of a credential, in hex. */
+/** The identity of a token (`tokenHash` of service-kit), in hex. */
 export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
 
 /** Told to every gateway: sockets of this user are to be closed, and nobody lets them in again. */

@@ -57,11 +57,15 @@ describe('hot statements read no large table from end to end', () => {
     ],
     [
       'a caller with a token',
-      (database) => createSessionStore(database).look({ issuer: 'filled', subject: place.userId }, Buffer.alloc(32)),
+      (database) =>
+        createSessionStore(database).look({ issuer: 'filled', subject: place.userId }, [
+          Buffer.alloc(32),
+          Buffer.alloc(32, 1),
+        ]),
     ],
     [
       'a token that is logged out',
-      (database) => createSessionStore(database).revoke(Buffer.alloc(32, 1), new Date(), database),
+      (database) => createSessionStore(database).revoke([Buffer.alloc(32, 1)], new Date(), database),
     ],
     [
       'whether sessions have ended',

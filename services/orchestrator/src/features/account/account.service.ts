@@ -2,7 +2,7 @@ import { createHmac, randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
-import type { Identity, Session } from '../auth/actor.js';
+import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
 import type { SessionEnds } from '../auth/session-ends.js';
 import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
@@ -83,15 +83,18 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       if (created) runtimes.wake();
     },
 
-    async logout(identity, { tokenHash, device }) {
+    async logout(identity, session) {
       const userId = await requireUser(identity);
+      // Replicas and gateways of release 0.2 know the token by the other hash.
+      const hashes = tokenHashes(session);
       await transaction(async (tx) => {
-        if (tokenHash !== null && identity.expiresAt !== null) {
-          await deps.sessions.revoke(tokenHash, identity.expiresAt, tx);
+        if (hashes.length > 0 && identity.expiresAt !== null) {
+          await deps.sessions.revoke(hashes, identity.expiresAt, tx);
         }
-        await deps.devices.dropPushToken(userId, device.id, tx);
+        await deps.devices.dropPushToken(userId, session.device.id, tx);
       });
-      deps.sessionEnds.publish(userId, tokenHash);
+      if (hashes.length === 0) deps.sessionEnds.publish(userId);
+      for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash);
     },
 
     async delete(identity, { reason, description }) {

@@ -13,8 +13,10 @@ export interface Identity {
 
 /** What a request came with besides the identity. */
 export interface Session {
-  /** SHA-256 of the credential; null on the bypass, whose credential is everybody's and cannot be logged out. */
+  /** The identity of the token (`tokenHash`); null on the bypass, whose credential is shared and cannot be logged out. */
   tokenHash: Buffer | null;
+  /** How release 0.2 identifies it (`tokenTextHash`, which says when this goes). */
+  tokenTextHash: Buffer | null;
   device: Device;
 }
 
@@ -27,4 +29,9 @@ export interface IdentityActor {
 /** The caller of every other route: a user of ours. */
 export interface UserActor extends IdentityActor {
   userId: string;
+}
+
+/** Every hash that the token of a session may be revoked under. */
+export function tokenHashes({ tokenHash, tokenTextHash }: Pick<Session, 'tokenHash' | 'tokenTextHash'>): Buffer[] {
+  return [tokenHash, tokenTextHash].filter((hash) => hash !== null);
 }

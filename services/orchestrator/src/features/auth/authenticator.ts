@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { ApiError, type RouteAuth } from '@uswarm/contract';
-import { type Device, readDevice } from '@uswarm/service-kit';
-import type { Identity, IdentityActor, Session, UserActor } from './actor.js';
+import { type Device, readDevice, tokenHash, tokenTextHash } from '@uswarm/service-kit';
+import { type Identity, type IdentityActor, type Session, tokenHashes, type UserActor } from './actor.js';
 import { bearerToken, type Credentials } from './credentials.js';
 import type { IdentityVerifier } from './oidc-verifier.js';
 import type { KnownUser, SessionStore } from './sessions.store.js';
@@ -63,8 +62,12 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     signature.check({ token, signature: credentials['x-signature'], timestamp: credentials['x-timestamp'] });
     const bypassed = identity.issuer === 'e2e';
     if (bypassed) await users.ensure(identity);
-    const session: Session = { tokenHash: bypassed ? null : hashOf(token), device: readDevice(credentials) };
-    const { user, revoked } = await sessions.look(identity, session.tokenHash);
+    const session: Session = {
+      tokenHash: bypassed ? null : tokenHash(token),
+      tokenTextHash: bypassed ? null : tokenTextHash(token),
+      device: readDevice(credentials),
+    };
+    const { user, revoked } = await sessions.look(identity, tokenHashes(session));
     if (revoked) throw new ApiError('token_revoked');
     const actor =
       auth === 'user' ? { userId: await requireUser(user, identity), identity, session } : { identity, session };
@@ -73,9 +76,4 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   return { authenticate: authenticate as Authenticator['authenticate'] };
-}
-
-/** How a credential is remembered: nobody can use what is stored. */
-function hashOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

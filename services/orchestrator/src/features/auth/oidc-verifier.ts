@@ -1,4 +1,5 @@
 import { ApiError } from '@uswarm/contract';
+import { isCanonicalToken } from '@uswarm/service-kit';
 import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import type { Identity } from './actor.js';
@@ -53,6 +54,7 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
   });
   return {
     async verify(token) {
+      if (!isCanonicalToken(token)) throw new ApiError('token_invalid');
       const issuer = known.find(({ issuer: url }) => url === claimedIssuer(token));
       if (issuer === undefined) throw new ApiError('token_invalid');
       try {

@@ -24,9 +24,9 @@ export interface OpenSession {
 
 export interface SessionStore {
   /** In one statement: every request begins with it. */
-  look(identity: Pick<Identity, 'issuer' | 'subject'>, tokenHash: Buffer | null): Promise<Caller>;
+  look(identity: Pick<Identity, 'issuer' | 'subject'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
   /** Refuses the token for as long as anybody could take it for a good one; forgets some that nobody can any more. */
-  revoke(tokenHash: Buffer, expiresAt: Date, db: Database): Promise<void>;
+  revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
   /** Which of them are of a user that is gone or banned, or of a token that was logged out: their places, from 0. */
   ended(sessions: readonly OpenSession[]): Promise<number[]>;
 }
@@ -37,20 +37,20 @@ const FORGOTTEN_AT_ONCE = 100;
 
 export function createSessionStore(database: Database): SessionStore {
   return {
-    async look({ issuer, subject }, tokenHash) {
+    async look({ issuer, subject }, tokenHashes) {
       const { rows } = await sql<{ id: string | null; is_banned: boolean | null; revoked: boolean }>`
-        SELECT u.id, u.is_banned, r.token_hash IS NOT NULL AS revoked
+        SELECT u.id, u.is_banned,
+          EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[])) AS revoked
         FROM (SELECT) AS caller
-        LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}
-        LEFT JOIN revoked_tokens r ON r.token_hash = ${tokenHash}::bytea`.execute(database);
+        LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(database);
       const { id = null, is_banned = null, revoked = false } = rows[0] ?? {};
       return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
     },
 
-    async revoke(tokenHash, expiresAt, db) {
+    async revoke(tokenHashes, expiresAt, db) {
       await db
         .insertInto('revoked_tokens')
-        .values({ token_hash: tokenHash, expires_at: expiresAt })
+        .values(tokenHashes.map((token_hash) => ({ token_hash, expires_at: expiresAt })))
         .onConflict((conflict) => conflict.column('token_hash').doNothing())
         .execute();
       // Whom another logout is forgetting just now it need not wait for.
