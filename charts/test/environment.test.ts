@@ -121,6 +121,8 @@ describe('the orchestrator', () => {
       RATE_USER_BURST: 60,
       RATE_SENDS_PER_S: 2,
       RATE_SENDS_BURST: 10,
+      RATE_SEARCH_PER_S: 2,
+      RATE_SEARCH_BURST: 20,
       OIDC_ISSUERS: [
         {
           issuer: 'https://login.example.com',

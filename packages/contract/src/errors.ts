@@ -76,6 +76,7 @@ export const ERRORS = {
 
   turn_queue_full: entry(429, 'Too many replies of this conversation are waiting.', true),
   subscription_limit_reached: entry(429, 'The socket is subscribed to as many workspaces as allowed.'),
+  search_timeout: entry(429, 'The search took too long; search for fewer or rarer words.', true),
   rate_limited: entry(429, 'Too many requests.', true),
   token_limit_reached: entry(429, 'The token limit of the period is reached.'),
 

@@ -9,7 +9,13 @@ export const LIMITS = {
     ip: { perSecond: 100, burst: 300 },
     user: { perSecond: 20, burst: 60 },
     sends: { perSecond: 5, burst: 20 },
+    search: { perSecond: 2, burst: 20 },
   },
+  /** UTF-16 code units of a search, and its different words. */
+  searchText: 256,
+  searchWords: 8,
+  /** Milliseconds that a search may take. */
+  searchTimeoutMs: 1_500,
   pageDefault: 50,
   pageMaximum: 100,
   /** Turns that may wait in one conversation. */

@@ -53,7 +53,7 @@ export const OrchestratorConfig = z.object({
 
   /**
    * Rates: so many a second in the long run (0 is no limit), and so many at once, a multiple of it. Of an address,
-   * of a user, and of the messages of a user over REST and sockets together.
+   * of a user, of the messages of a user over REST and sockets together, and of the searches of a user.
    */
   RATE_IP_PER_S: perSecond(LIMITS.rates.ip.perSecond),
   RATE_IP_BURST: burst(LIMITS.rates.ip.burst),
@@ -61,6 +61,10 @@ export const OrchestratorConfig = z.object({
   RATE_USER_BURST: burst(LIMITS.rates.user.burst),
   RATE_SENDS_PER_S: perSecond(LIMITS.rates.sends.perSecond),
   RATE_SENDS_BURST: burst(LIMITS.rates.sends.burst),
+  RATE_SEARCH_PER_S: perSecond(LIMITS.rates.search.perSecond),
+  RATE_SEARCH_BURST: burst(LIMITS.rates.search.burst),
+  /** Milliseconds that a search in a conversation may take. */
+  SEARCH_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(LIMITS.searchTimeoutMs),
 
   /** `[{"issuer": "https://…", "audience": "…"}]` */
   OIDC_ISSUERS: json(z.array(Issuer).min(1)),

@@ -2,6 +2,7 @@ import type { EventBus } from '@uswarm/event-bus';
 import type { Clock } from '@uswarm/service-kit';
 import type { Background } from './background.js';
 import type { OrchestratorConfig } from './config.js';
+import type { BoundedRead } from './database/bounded-read.js';
 import type { Transact } from './database/database.js';
 import { createConversationDeletion } from './features/conversations/conversation-deletion.js';
 import { conversationHandlers } from './features/conversations/conversations.routes.js';
@@ -13,6 +14,8 @@ import type { CursorCodec } from './features/messages/cursor.js';
 import type { Show } from './features/messages/message-view.js';
 import { messageHandlers } from './features/messages/messages.routes.js';
 import { createMessageService, type MessageService } from './features/messages/messages.service.js';
+import { createMessageSearch } from './features/messages/search.service.js';
+import { createSearchSlots, searchesAtOnce } from './features/messages/search-slots.js';
 import { createQuestions } from './features/messages/questions.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
@@ -30,15 +33,16 @@ import { createWorkspaceService, type WorkspaceService } from './features/worksp
 import type { Stores } from './stores.js';
 
 export interface ConversingDeps {
-  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER' | 'DATABASE_MAX_CONNECTIONS' | 'SEARCH_TIMEOUT_MS'>;
   bus: Pick<EventBus, 'publish'>;
   stores: Stores;
   transaction: Transact;
+  boundedRead: BoundedRead;
   background: Background;
   runtimes: RuntimeWishes;
   provision: Provision;
   limits: UsageLimits;
-  rates: Pick<RateLimits, 'send'>;
+  rates: Pick<RateLimits, 'send' | 'search'>;
   attachments: Attachments;
   metrics: TurnMetrics;
   access: WorkspaceAccess;
@@ -82,6 +86,13 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
       ),
       ...messageHandlers(
         messages,
+        createMessageSearch({
+          ...shared,
+          store: stores.messageSearch,
+          read: deps.boundedRead,
+          slots: createSearchSlots(searchesAtOnce(deps.config.DATABASE_MAX_CONNECTIONS)),
+          timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
+        }),
         createActionService({ ...shared, store: stores.messages, questions }),
         createStopService({ ...shared, hurryTurns }),
       ),

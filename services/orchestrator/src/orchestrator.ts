@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
 import { createConversing } from './conversing.js';
+import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabase } from './database/database.js';
 import { createTransact } from './database/transact.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
@@ -13,6 +14,7 @@ import { createAgentService } from './features/agents/agents.service.js';
 import { defaultModel } from './features/agents/default-model.js';
 import { createMemoryService } from './features/agents/memories.service.js';
 import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
+import { sharedHealth } from './features/core/health.js';
 import { coreHandlers } from './features/core/core.routes.js';
 import { openApiSource } from './features/core/openapi.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
@@ -115,6 +117,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     bus,
     stores,
     transaction,
+    boundedRead: createBoundedRead(database),
     background,
     runtimes,
     provision,
@@ -164,7 +167,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     ...coreHandlers({
       version: options.version,
       models: loadModels(config.MODEL_PROVIDER),
-      online,
+      online: sharedHealth(online, clock),
       openApi: openApiSource(config.PUBLIC_URL),
     }),
     ...people.handlers,

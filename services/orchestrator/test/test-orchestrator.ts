@@ -108,6 +108,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     RATE_IP_PER_S: '0',
     RATE_USER_PER_S: '0',
     RATE_SENDS_PER_S: '0',
+    RATE_SEARCH_PER_S: '0',
     // Most tests of the API want neither answers nor runtimes; those that do turn the workers on.
     UPKEEP_WORKERS: '0',
     TURN_WORKERS: '0',

@@ -17,9 +17,9 @@ const DESCRIPTION = `The REST interface of uswarm. The realtime interface is des
 - An error is \`{message, code, extra}\`; every code stands in \`x-error-catalogue\`. \`retryable\` says whether
   the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`.
 - Another user's things answer 404, like things that do not exist.
-- Requests are limited by address, by user and by messages sent. \`RateLimit-Policy\` names the limits with their
-  quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says what remains (\`r\`) and in how many seconds all of it
-  is there again (\`t\`); both as in draft-ietf-httpapi-ratelimit-headers. A refusal is 429 \`rate_limited\` with
+- Requests are limited by address, by user, by messages sent and by searches; health checks have a limit of their
+  own. \`RateLimit-Policy\` names the limits with their quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says
+  what remains (\`r\`) and in how many seconds all of it is there again (\`t\`); both as in draft-ietf-httpapi-ratelimit-headers. A refusal is 429 \`rate_limited\` with
   \`Retry-After\`, \`extra.retry_after_ms\` and the name of the limit in \`extra.limit\`.
 - Every answer has \`X-Request-Id\`: the client's own where it sends one of 8 to 128 letters, digits or \`._-\`.
 - Operations with \`x-extension\` go beyond the specification of the interface.`;
@@ -63,7 +63,7 @@ export function buildOpenApi(): OpenApiDocument {
           RateLimitPolicy: {
             description: 'The limits: quota and window in seconds.',
             schema: { type: 'string' },
-            example: '"ip";q=300;w=3, "user";q=60;w=3, "sends";q=20;w=4',
+            example: '"ip";q=300;w=3, "user";q=60;w=3, "sends";q=20;w=4, "search";q=20;w=10',
           },
           RetryAfter: { description: 'Seconds to wait before the request is repeated.', schema: { type: 'integer' } },
         },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { Conversation, CreateConversationBody } from '../resources/conversation.js';
 import { MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
@@ -98,11 +99,13 @@ export const messageRoutes = [
       q: z
         .string()
         .min(1)
-        .max(256)
-        .meta({ description: 'Words, parted by blanks; no character has a meaning of its own.' }),
+        .max(LIMITS.searchText)
+        .meta({
+          description: `Up to ${LIMITS.searchWords} different words, separated by blanks; every character is taken literally.`,
+        }),
     }),
     responses: ok(MessagePage),
-    errors: ['cursor_invalid'],
+    errors: ['cursor_invalid', 'search_timeout'],
   }),
   defineRoute({
     operationId: 'sendMessage',

@@ -52,6 +52,15 @@ const UNPACK_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['Z_BUF_ERROR', 'malformed_json'],
 ]);
 
+/** Why the work for a request ended early. There is no one left to send a response to. */
+export class ClientGone extends Error {
+  override name = 'ClientGone';
+
+  constructor() {
+    super('the client closed the connection');
+  }
+}
+
 /** The one place where anything thrown becomes an error of the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -78,6 +87,7 @@ export function errorBody(error: ApiError): ErrorBody {
 /** The one error handler. What is our own fault is logged with its cause; a client sees none of it. */
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
+    if (thrown instanceof ClientGone) return;
     const error = toApiError(thrown);
     response.locals['code'] = error.code;
     if (error.status >= 500) {

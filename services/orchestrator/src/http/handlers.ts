@@ -12,6 +12,8 @@ type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends
 /** What a handler gets: parsed input and who asks. */
 export interface HandlerInput<Operation extends OperationId> extends RouteInput<Operation> {
   actor: ActorOf<Operation>;
+  /** Aborted when the client closes the connection before it has its response. */
+  signal: AbortSignal;
   form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
 

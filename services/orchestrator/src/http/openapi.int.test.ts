@@ -77,12 +77,13 @@ describe('GET /v1/openapi.json', () => {
   });
 
   it('shows the limits as answers do', async () => {
-    const { ip, user, sends } = LIMITS.rates;
+    const { ip, user, sends, search } = LIMITS.rates;
     const limited = await startTestOrchestrator({
       environment: {
         RATE_IP_PER_S: String(ip.perSecond),
         RATE_USER_PER_S: String(user.perSecond),
         RATE_SENDS_PER_S: String(sends.perSecond),
+        RATE_SEARCH_PER_S: String(search.perSecond),
       },
     });
     const { headers } = await limited.anonymous.get('/v1/models');

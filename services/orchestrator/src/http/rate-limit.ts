@@ -4,16 +4,18 @@ import type { Identity } from '../features/auth/actor.js';
 import { policyField, quotaField } from '../features/rate-limits/rate-headers.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 
-/** Probes come as often as they like, and have to be told the truth. */
-const EXEMPT = '/v1/health';
+/** Counted apart, so that probes are answered when the other requests of their address are refused. */
+const HEALTH = '/v1/health';
 
 /** Refuses an address that asks too often, before anything else is done for it. @throws ApiError `rate_limited` */
 export function limitAddresses(rates: RateLimits, addressOf: ClientAddress): RequestHandler {
-  const policies = policyField(rates.policies);
+  const api = { policies: policyField(rates.policies), count: rates.request };
+  const health = { policies: policyField(rates.healthPolicies), count: rates.health };
   return async (request, response, next) => {
-    if (request.path !== EXEMPT && policies !== '') {
+    const { policies, count } = request.path === HEALTH ? health : api;
+    if (policies !== '') {
       response.set('RateLimit-Policy', policies);
-      const quota = await rates.request(addressOf(request));
+      const quota = await count(addressOf(request));
       if (quota !== undefined) showLimit(response, quotaField(quota));
     }
     next();

@@ -3,6 +3,7 @@ import { inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
+import { ClientGone } from './errors.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
 import type { Handlers } from './handlers.js';
@@ -22,6 +23,7 @@ type AnyHandler = (input: {
   headers: unknown;
   body: unknown;
   form: IncomingForm | undefined;
+  signal: AbortSignal;
   actor: UserActor | IdentityActor | undefined;
 }) => Promise<AnyAnswer | FileAnswer>;
 
@@ -63,7 +65,7 @@ async function serve(
   const headers = route.headers === undefined ? undefined : parseInput(route.headers, request.headers);
   const body = await readBody(route, request, response);
   const form = route.multipart === undefined ? undefined : incomingForm(request);
-  const answer = await handler({ params, query, headers, body, form, actor });
+  const answer = await handler({ params, query, headers, body, form, signal: clientGone(response), actor });
   if (answer instanceof FileAnswer) {
     await sendFile(answer, request, response);
     return;
@@ -71,6 +73,14 @@ async function serve(
   response.status(answer.status);
   if (answer.body === undefined) response.end();
   else response.json(answer.body);
+}
+
+function clientGone(response: Response): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(new ClientGone());
+  });
+  return gone.signal;
 }
 
 /** An id that is no id of ours names nothing: the same answer as for one that does not exist. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Health, LegalStatus, ModelCatalogItem } from '@uswarm/contract';
 import { first, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { eventually } from '../../../test/eventually.js';
 import { type CuttableProxy, startCuttableProxy } from '../../../test/cuttable-proxy.js';
 
 const document = (name: string): string =>
@@ -95,9 +96,9 @@ describe('without Postgres', () => {
   it('RES-002 health goes offline, is still answered with 200, and comes back', async () => {
     const online = async () => (await uswarm.anonymous.get<{ data: Health }>('/v1/health', 200)).body.data.online;
     await proxy.cut();
-    expect(await online()).toBe(false);
+    expect(await eventually(online, (now) => !now)).toBe(false);
     await proxy.mend();
-    expect(await online()).toBe(true);
+    expect(await eventually(online, (now) => now)).toBe(true);
   });
 
   it('other routes answer service_unavailable, and work again afterwards', async () => {

@@ -2,9 +2,15 @@ import type { Handler } from '../../http/handlers.js';
 import type { StopService } from '../turns/stop.service.js';
 import type { ActionService } from './actions.service.js';
 import type { MessageService } from './messages.service.js';
+import type { MessageSearch } from './search.service.js';
 
 /** spec: orchestrator §4.4 */
-export function messageHandlers(service: MessageService, actions: ActionService, stops: StopService) {
+export function messageHandlers(
+  service: MessageService,
+  search: MessageSearch,
+  actions: ActionService,
+  stops: StopService,
+) {
   const listMessages: Handler<'listMessages'> = async ({ actor, params, query }) => ({
     status: 200,
     body: await service.list(actor.userId, params.workspaceId, params.id, query),
@@ -14,10 +20,10 @@ export function messageHandlers(service: MessageService, actions: ActionService,
     const target = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id, localId };
     return { status: 201, body: { data: await service.send(target, draft) } };
   };
-  const searchMessages: Handler<'searchMessages'> = async ({ actor, params, query }) => ({
-    status: 200,
-    body: await service.search(actor.userId, params.workspaceId, params.id, query),
-  });
+  const searchMessages: Handler<'searchMessages'> = async ({ actor, params, query, signal }) => {
+    const place = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+    return { status: 200, body: await search(place, query, signal) };
+  };
   const chooseAction: Handler<'chooseAction'> = async ({ actor, params, body }) => {
     const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
     return { status: 200, body: { data: await actions.choose({ ...target, actionId: body.action_id }) } };

@@ -6,17 +6,15 @@ import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
-import { answeringAgent, bodyHash, checkedMentions, checkedText, invalid } from './draft.js';
+import { answeringAgent, bodyHash, checkedMentions, checkedText } from './draft.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore, SendPlace, SendTarget } from './messages.store.js';
-import { type PageDeps, readPage } from './page.js';
+import { readPage } from './page.js';
 import type { Questions } from './questions.js';
-import type { MessageSearchStore } from './search.store.js';
 
 export interface MessageServiceDeps {
   transaction: Transact;
   store: Pick<MessageStore, 'find' | 'findPlace' | 'page' | 'hasAny'>;
-  messageSearch: MessageSearchStore;
   conversations: Pick<ConversationStore, 'findTarget'>;
   questions: Questions;
   rates: Pick<RateLimits, 'send'>;
@@ -29,17 +27,9 @@ export interface MessageServiceDeps {
   committed: () => void;
 }
 
-export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
-
 export interface MessageService {
   /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid` */
   list(userId: string, workspaceId: string, conversationId: string, query: PageQuery): Promise<MessagePage>;
-  /**
-   * Messages with every word of `q` somewhere in their text, the newest first. Letter case makes no difference.
-   *
-   * @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid`, `validation_failed`
-   */
-  search(userId: string, workspaceId: string, conversationId: string, query: SearchQuery): Promise<MessagePage>;
   /**
    * Stores a message, queues the reply and wakes the runtime, in one transaction. The same `local_id` with the same
    * body gives the first result again, with another body `local_id_reused`.
@@ -51,7 +41,6 @@ const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { transaction, store, conversations, questions, runtimes, access, show } = deps;
-  const search = deps.messageSearch;
 
   async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
@@ -104,20 +93,6 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       await access.require(userId, workspaceId);
       await requireConversation(workspaceId, conversationId);
       return readPage({ store, cursors: deps.cursors }, query, { userId, conversationId }, show());
-    },
-
-    async search(userId, workspaceId, conversationId, { q, ...query }) {
-      await access.require(userId, workspaceId);
-      await requireConversation(workspaceId, conversationId);
-      const words = await search.words(q);
-      if (words.length === 0) throw invalid('q', 'must not be blank');
-      const found: PageDeps['store'] = {
-        page: (id, walk, seq, limit) => search.page(id, words, walk, seq, limit),
-        hasAny: async (id, walk, seq) => (await search.page(id, words, walk, seq, 1)).length > 0,
-      };
-      // The words as they are looked for: a cursor goes on where nothing else would be found.
-      const where = { userId, conversationId, filter: words.join(' ') };
-      return readPage({ store: found, cursors: deps.cursors }, { ...query, direction: 'backward' }, where, show());
     },
 
     async send(target, draft) {

@@ -5,8 +5,10 @@ import { beyond, MESSAGE_COLUMNS, MESSAGE_JOINS, type Walk } from './messages.st
 import type { MessageRow } from './message-view.js';
 
 export interface MessageSearchStore {
+  /** Lets one search of a user run at a time, whichever replica it is on. Held until the transaction ends. */
+  lockUser(userId: string, db: Database): Promise<void>;
   /** The words of a query, in the form in which they are looked for; none where it has only blanks. */
-  words(query: string): Promise<string[]>;
+  words(query: string, db?: Database): Promise<string[]>;
   /** As a page of messages, of those that have every word somewhere in their text. */
   page(
     conversationId: string,
@@ -14,6 +16,7 @@ export interface MessageSearchStore {
     walk: Walk,
     seq: number | null,
     limit: number,
+    db?: Database,
   ): Promise<MessageRow[]>;
 }
 
@@ -23,56 +26,76 @@ const READ_FIRST = 2_000;
 export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
   const sorted = (walk: Walk) => (walk === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
 
-  async function seqs(query: RawBuilder<{ seq: number }>): Promise<number[]> {
-    const { rows } = await query.execute(database);
+  async function seqs(query: RawBuilder<{ seq: number }>, db: Database): Promise<number[]> {
+    const { rows } = await query.execute(db);
     return rows.map(({ seq }) => seq);
   }
 
   return {
-    async words(query) {
-      const { rows } = await sql<{ folded: string }>`SELECT search_fold(${query}) AS folded`.execute(database);
+    async lockUser(userId, db) {
+      await sql`SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
+    },
+
+    async words(query, db = database) {
+      const { rows } = await sql<{ folded: string }>`SELECT search_fold(${query}) AS folded`.execute(db);
       const words = (rows[0]?.folded ?? '').split(/\s+/u).filter((word) => word !== '');
       return [...new Set(words)];
     },
 
-    async page(conversationId, words, walk, seq, limit) {
+    async page(conversationId, words, walk, seq, limit, db = database) {
       const inConversation = sql`m.conversation_id = ${conversationId}`;
-      const nearest = await seqs(sql`${PLANNED_EACH_TIME}
+      const nearest = await seqs(
+        sql`${PLANNED_EACH_TIME}
         SELECT m.seq FROM (
-          SELECT m.seq, m.search_text FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
+          SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
           ORDER BY ${sorted(walk)} LIMIT ${readFirst}
         ) m
         WHERE ${all(words, contains)}
-        ORDER BY ${sorted(walk)} LIMIT ${limit}`);
+        ORDER BY ${sorted(walk)} LIMIT ${limit}`,
+        db,
+      );
       const [edge] =
         nearest.length === limit
           ? []
-          : await seqs(sql`${PLANNED_EACH_TIME}
+          : await seqs(
+              sql`${PLANNED_EACH_TIME}
         SELECT m.seq FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
-        ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`);
+        ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`,
+              db,
+            );
       const farther =
         edge === undefined
           ? []
-          : await seqs(sql`${PLANNED_EACH_TIME}
-        SELECT m.seq FROM messages m
-        WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
-          AND ${inConversation} AND ${beyond(walk, edge)} AND ${all(words, contains)}
-        ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`);
+          : await seqs(
+              sql`${PLANNED_EACH_TIME}
+        SELECT m.seq FROM (
+          SELECT m.seq, ${UNPACKED} FROM messages m
+          WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
+            AND ${inConversation} AND ${beyond(walk, edge)}
+          OFFSET 0
+        ) m
+        WHERE ${all(words, contains)}
+        ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`,
+              db,
+            );
       const { rows } = await sql<MessageRow>`${PLANNED_EACH_TIME}
         SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS}
         WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])
-        ORDER BY ${sorted(walk)}`.execute(database);
+        ORDER BY ${sorted(walk)}`.execute(db);
       return rows;
     },
   };
 }
+
+/** The whole text in memory, read and decompressed once per message: a column itself is read again for each word. */
+const UNPACKED = sql`m.search_text || '' AS unpacked`;
 
 function all(words: readonly string[], condition: (word: string) => RawBuilder<unknown>): RawBuilder<unknown> {
   return sql.join(words.map(condition), sql` AND `);
 }
 
 /** Literally: no character of a word means anything but itself. */
-const contains = (word: string): RawBuilder<unknown> => sql`strpos(m.search_text, ${word}) > 0`;
+const contains = (word: string): RawBuilder<unknown> => sql`strpos(m.unpacked, ${word}) > 0`;
 
 /** What the index can tell of a word; see its migration. A short word of ASCII letters it cannot tell apart. */
 function hasKeys(conversationId: string, word: string): RawBuilder<unknown> {

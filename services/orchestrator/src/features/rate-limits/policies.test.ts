@@ -9,6 +9,8 @@ const settings: RateSettings = {
   RATE_USER_BURST: LIMITS.rates.user.burst,
   RATE_SENDS_PER_S: LIMITS.rates.sends.perSecond,
   RATE_SENDS_BURST: LIMITS.rates.sends.burst,
+  RATE_SEARCH_PER_S: LIMITS.rates.search.perSecond,
+  RATE_SEARCH_BURST: LIMITS.rates.search.burst,
 };
 
 describe('rate policies', () => {
@@ -17,12 +19,13 @@ describe('rate policies', () => {
       { name: 'ip', burst: 300, windowS: 3 },
       { name: 'user', burst: 60, windowS: 3 },
       { name: 'sends', burst: 20, windowS: 4 },
+      { name: 'search', burst: 20, windowS: 10 },
     ]);
   });
 
   it('are off at no request a second', () => {
     const policies = policiesOf({ ...settings, RATE_USER_PER_S: 0 });
-    expect(policies.map(({ name }) => name)).toEqual(['ip', 'sends']);
+    expect(policies.map(({ name }) => name)).toEqual(['ip', 'sends', 'search']);
   });
 
   it.each([

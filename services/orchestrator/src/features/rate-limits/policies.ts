@@ -1,7 +1,7 @@
 import { ConfigError } from '@uswarm/service-kit';
 
-/** What is counted: requests of an address, requests of a user, messages that a user sends. */
-export type RateName = 'ip' | 'user' | 'sends';
+/** What is counted: requests of an address, requests of a user, messages that a user sends, searches of a user. */
+export type RateName = 'ip' | 'user' | 'sends' | 'search' | 'health';
 
 /**
  * So many within a window that begins with the first one: `burst` at once, and `burst / windowS` a second in
@@ -20,6 +20,8 @@ export interface RateSettings {
   RATE_USER_BURST: number;
   RATE_SENDS_PER_S: number;
   RATE_SENDS_BURST: number;
+  RATE_SEARCH_PER_S: number;
+  RATE_SEARCH_BURST: number;
 }
 
 /** The policies in force; one of no requests a second is off. @throws ConfigError */
@@ -28,7 +30,16 @@ export function policiesOf(config: RateSettings): RatePolicy[] {
     policyOf('ip', 'RATE_IP', config.RATE_IP_PER_S, config.RATE_IP_BURST),
     policyOf('user', 'RATE_USER', config.RATE_USER_PER_S, config.RATE_USER_BURST),
     policyOf('sends', 'RATE_SENDS', config.RATE_SENDS_PER_S, config.RATE_SENDS_BURST),
+    policyOf('search', 'RATE_SEARCH', config.RATE_SEARCH_PER_S, config.RATE_SEARCH_BURST),
   ].filter((policy) => policy !== undefined);
+}
+
+const HEALTH_TIMES = 10;
+
+/** Health checks of an address have a policy of their own, ten times that of its other requests. */
+export function healthPolicyOf(policies: readonly RatePolicy[]): RatePolicy | undefined {
+  const ip = policies.find(({ name }) => name === 'ip');
+  return ip === undefined ? undefined : { ...ip, name: 'health', burst: ip.burst * HEALTH_TIMES };
 }
 
 function policyOf(name: RateName, setting: string, perSecond: number, burst: number): RatePolicy | undefined {

@@ -5,17 +5,23 @@ import type { Identity } from '../auth/actor.js';
 import { addressKey } from './address-key.js';
 import { connectCountingRedis } from './counting-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
-import { policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
+import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
 
 /** Each counts one more, and is undefined where there is no such limit. @throws ApiError `rate_limited` */
 export interface RateLimits {
   policies: readonly RatePolicy[];
+  /** Of health checks, which count for nothing else. */
+  healthPolicies: readonly RatePolicy[];
   /** A request from this address, whoever sends it. */
   request(address: string): Promise<Quota | undefined>;
+  /** A health check from this address. */
+  health(address: string): Promise<Quota | undefined>;
   /** A request of somebody who showed who it is. */
   call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
   /** A message that is stored. */
   send(userId: string): Promise<Quota | undefined>;
+  /** A search in a conversation. */
+  search(userId: string): Promise<Quota | undefined>;
   close(): void;
 }
 
@@ -32,11 +38,14 @@ export interface RateLimitsDeps {
 /** The rate limits of the API. @throws ConfigError */
 export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, logger }: RateLimitsDeps): RateLimits {
   const policies = policiesOf(config);
+  const healthPolicy = healthPolicyOf(policies);
+  const healthPolicies = healthPolicy === undefined ? [] : [healthPolicy];
+  const all = [...policies, ...healthPolicies];
   const redis =
     redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
-  const limiters = new Map(policies.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
+  const limiters = new Map(all.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
   const refusals = knownCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
-    limit: policies.map(({ name }) => name),
+    limit: all.map(({ name }) => name),
   });
   const shared = '0 while each replica counts rates for itself because Redis is away, else 1.';
   readGauge(metrics, 'uswarm_rate_limits_shared', shared, () => (redis?.usable() === false ? 0 : 1));
@@ -50,9 +59,12 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
 
   return {
     policies,
+    healthPolicies,
     request: (address) => take('ip', addressKey(address)),
+    health: (address) => take('health', addressKey(address)),
     call: ({ issuer, subject }) => take('user', identityKey(issuer, subject)),
     send: (userId) => take('sends', userId),
+    search: (userId) => take('search', userId),
     close: () => redis?.close(),
   };
 }

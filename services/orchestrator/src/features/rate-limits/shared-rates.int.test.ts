@@ -17,6 +17,8 @@ const config = {
   RATE_USER_BURST: BURST,
   RATE_SENDS_PER_S: 0,
   RATE_SENDS_BURST: 1,
+  RATE_SEARCH_PER_S: 0,
+  RATE_SEARCH_BURST: 1,
 };
 /** Milliseconds; nobody counts alone because the machine is busy. */
 const PATIENT_MS = 3_000;

@@ -13,6 +13,8 @@ import { createEventRenderer } from '../events/event-payloads.js';
 import { createEventService } from '../events/events.service.js';
 import { createCursorCodec } from '../messages/cursor.js';
 import { createMessageService } from '../messages/messages.service.js';
+import { createMessageSearch } from '../messages/search.service.js';
+import { createSearchSlots } from '../messages/search-slots.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceService } from './workspaces.service.js';
 
@@ -43,6 +45,15 @@ function services(database: Database) {
       attachments: { resolve: never },
       cursors: createCursorCodec('k'.repeat(32)),
       committed: nothing,
+    }),
+    search: createMessageSearch({
+      ...shared,
+      store: stores.messageSearch,
+      rates: { search: async () => undefined },
+      read: (_bounds, run) => run(database),
+      slots: createSearchSlots(1),
+      timeoutMs: 60_000,
+      cursors: createCursorCodec('k'.repeat(32)),
     }),
     events: createEventService({
       ...shared,
@@ -107,12 +118,7 @@ describe('a list is one statement, besides the one that asks whose it is, howeve
   });
 
   it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
-    [
-      'a search',
-      7,
-      ({ messages }, { userId, workspaceId, conversationId }) =>
-        messages.search(userId, workspaceId, conversationId, { q: 'hi there', limit: 10 }),
-    ],
+    ['a search', 8, ({ search }, place) => search(place, { q: 'hi there', limit: 10 }, new AbortController().signal)],
     ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, 0)],
   ])('%s: at most %i', async (_what, most, use) => {
     for (const place of places) {

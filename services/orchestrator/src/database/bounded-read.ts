@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Database } from './database.js';
+
+export interface ReadBounds {
+  /** Milliseconds that all statements together may take. */
+  timeoutMs: number;
+  /** Cancels the statement that is running. */
+  signal: AbortSignal;
+}
+
+/** The statements took longer than they may. */
+export class ReadTimeout extends Error {
+  override name = 'ReadTimeout';
+}
+
+/**
+ * Runs statements that only read, on one connection and within bounds of their own. Postgres cancels what exceeds them.
+ *
+ * @throws ReadTimeout; the reason of the signal, once that is aborted; what `run` throws
+ */
+export type BoundedRead = <T>(bounds: ReadBounds, run: (db: Database) => Promise<T>) => Promise<T>;
+
+const QUERY_CANCELED = '57014';
+/** A cancel request between two statements has no effect, so it is repeated. */
+const CANCEL_AGAIN_MS = 50;
+
+export function createBoundedRead(database: Database): BoundedRead {
+  return async ({ timeoutMs, signal }, run) => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      return await database
+        .transaction()
+        .setAccessMode('read only')
+        .execute(async (tx) => {
+          // The statement timeout also holds when this process cannot send a cancel request.
+          const { rows } = await sql<{ pid: number }>`
+            SELECT pg_backend_pid() AS pid, set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
+          return cancellable(database, rows[0]?.pid ?? 0, AbortSignal.any([signal, timeout]), () => run(tx));
+        });
+    } catch (error) {
+      signal.throwIfAborted();
+      const canceled = (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
+      if (canceled || error === timeout.reason) throw new ReadTimeout('the statements took too long', { cause: error });
+      throw error;
+    }
+  };
+}
+
+/** The last cancel request is awaited, so that it never reaches a statement of the connection's next user. */
+async function cancellable<T>(database: Database, pid: number, ended: AbortSignal, run: () => Promise<T>): Promise<T> {
+  ended.throwIfAborted();
+  let settled = false;
+  let cancelling: Promise<void> | undefined;
+  const cancel = async (): Promise<void> => {
+    while (!settled) {
+      await sql`SELECT pg_cancel_backend(${pid}::int)`.execute(database).catch(() => undefined);
+      if (!settled) await sleep(CANCEL_AGAIN_MS);
+    }
+  };
+  const begin = (): void => {
+    cancelling = cancel();
+  };
+  ended.addEventListener('abort', begin, { once: true });
+  try {
+    return await run();
+  } finally {
+    settled = true;
+    ended.removeEventListener('abort', begin);
+    await cancelling;
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { createSearchSlots, searchesAtOnce } from './search-slots.js';
+
+describe('search slots', () => {
+  /** Searches that run until they are told to end. */
+  const scene = (atOnce: number) => {
+    const slots = createSearchSlots(atOnce);
+    const started: string[] = [];
+    const search = (userId: string, name: string, signal = new AbortController().signal) => {
+      const end = Promise.withResolvers<void>();
+      const done = slots.run(userId, signal, async () => {
+        started.push(name);
+        await end.promise;
+      });
+      return { end: end.resolve, done };
+    };
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    return { started, search, settle };
+  };
+
+  it('run one search per user at a time, in order, and pass nobody over', async () => {
+    const { started, search, settle } = scene(2);
+    const first = search('ada', 'a1');
+    search('ada', 'a2');
+    search('bob', 'b1');
+    await settle();
+    expect(started).toEqual(['a1', 'b1']);
+    first.end();
+    await settle();
+    expect(started).toEqual(['a1', 'b1', 'a2']);
+  });
+
+  it('run no more searches at a time than they may', async () => {
+    const { started, search, settle } = scene(2);
+    const running = [search('ada', 'a'), search('bob', 'b'), search('eve', 'e')];
+    await settle();
+    expect(started).toEqual(['a', 'b']);
+    running[1]?.end();
+    await settle();
+    expect(started).toEqual(['a', 'b', 'e']);
+  });
+
+  it('forget a search whose signal is aborted while it waits', async () => {
+    const { started, search, settle } = scene(1);
+    const first = search('ada', 'a1');
+    const gone = new AbortController();
+    const second = search('ada', 'a2', gone.signal);
+    const third = search('ada', 'a3');
+    gone.abort(new Error('gone'));
+    await expect(second.done).rejects.toThrow('gone');
+    first.end();
+    await settle();
+    expect(started).toEqual(['a1', 'a3']);
+    third.end();
+    await third.done;
+  });
+
+  it('give a slot back when a search fails', async () => {
+    const slots = createSearchSlots(1);
+    const signal = new AbortController().signal;
+    await expect(slots.run('ada', signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await slots.run('ada', signal, async () => 'again')).toBe('again');
+  });
+
+  it('are a quarter of the connections, and at least one', () => {
+    expect([2, 7, 8, 20].map(searchesAtOnce)).toEqual([1, 1, 2, 5]);
+  });
+});

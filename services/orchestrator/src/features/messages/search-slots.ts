@@ -1,0 +1,53 @@
+/** Runs searches, one per user at a time and a limited number in all; the others wait for their turn, in order. */
+export interface SearchSlots {
+  /** @throws the reason of the signal when that is aborted before the turn comes; what `run` throws */
+  run<T>(userId: string, signal: AbortSignal, run: () => Promise<T>): Promise<T>;
+}
+
+interface Waiting {
+  userId: string;
+  start: () => void;
+}
+
+/** Searches may use a quarter of the connections, so that the rest of the API always has some. */
+export const searchesAtOnce = (maxConnections: number): number => Math.max(1, Math.floor(maxConnections / 4));
+
+export function createSearchSlots(atOnce: number): SearchSlots {
+  const running = new Set<string>();
+  const waiting = new Set<Waiting>();
+
+  function startNext(): void {
+    for (const next of waiting) {
+      if (running.size >= atOnce) return;
+      if (running.has(next.userId)) continue;
+      waiting.delete(next);
+      running.add(next.userId);
+      next.start();
+    }
+  }
+
+  async function turn(userId: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own: Waiting = { userId, start: resolve };
+    const leave = (): void => {
+      if (waiting.delete(own)) reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    waiting.add(own);
+    startNext();
+    await promise.finally(() => signal.removeEventListener('abort', leave));
+  }
+
+  return {
+    async run(userId, signal, run) {
+      await turn(userId, signal);
+      try {
+        return await run();
+      } finally {
+        running.delete(userId);
+        startNext();
+      }
+    },
+  };
+}

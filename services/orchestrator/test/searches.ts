@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import type { Database } from '../src/database/database.js';
+
+/** Takes the lock that a search of the user waits for, so that it does not end. @returns what releases it */
+export async function holdSearches(database: Database, userId: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = database.transaction().execute(async (tx) => {
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(tx);
+    held.resolve();
+    await release.promise;
+  });
+  await Promise.race([held.promise, holding]);
+  return async () => {
+    release.resolve();
+    await holding;
+  };
+}
+
+/** Connections on which a search runs or waits. */
+export async function searchesInPostgres(database: Database): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND state <> 'idle' AND wait_event_type = 'Lock'
+      AND query LIKE '%pg_advisory_xact_lock%'`.execute(database);
+  return rows[0]?.count ?? 0;
+}
