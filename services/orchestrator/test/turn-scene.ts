@@ -133,6 +133,7 @@ export function createScene(
       members: async () => [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
       setActivity: async () => undefined,
     },
+    users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     equip: async () => ({ model: null, responseLength: 'auto', prompts: [], tools: [], memories: [] }),
     messages: {
       insert: async ({ id, content }) => {

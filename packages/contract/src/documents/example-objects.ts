@@ -149,6 +149,7 @@ export const profile: UserProfile = {
   has_agreed_with_privacy_policy: true,
   preferences: { platform_theme: 'dark', platform_language: 'en-GB', currency_code: 'GBP' },
   subscription: { name: 'Free', code: 'free', expires_at: null },
+  time_zone: 'Europe/London',
 };
 
 export const memory = {

@@ -43,6 +43,22 @@ export const LanguageTag = z
   .refine((tag) => canonicalLanguage(tag) !== undefined, 'must be a BCP 47 language tag')
   .meta({ id: 'LanguageTag', description: 'BCP 47; shown in its canonical form.' });
 
+/** IANA time zone name, or an empty string when it is not known. */
+export const TimeZone = z
+  .string()
+  .max(64)
+  .refine((name) => name === '' || isTimeZone(name), 'must be an IANA time zone name')
+  .meta({ id: 'TimeZone', description: 'IANA time zone name; empty when not known.' });
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Undefined where the tag is none: a variant or an extension that comes twice, for instance. */
 export function canonicalLanguage(tag: string): string | undefined {
   try {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountryCode, CurrencyCode, LanguageTag } from './codes.js';
+import { CountryCode, CurrencyCode, LanguageTag, TimeZone } from './codes.js';
 import { Period, Timestamp } from './primitives.js';
 
 export const Preferences = z
@@ -28,6 +28,8 @@ export const UserProfile = z
     has_agreed_with_privacy_policy: z.boolean(),
     preferences: Preferences,
     subscription: Subscription,
+    /** Extension: agents use it when no device of the user sent `X-Timezone`. */
+    time_zone: TimeZone,
   })
   .meta({ id: 'UserProfile' });
 export type UserProfile = z.output<typeof UserProfile>;
@@ -65,6 +67,7 @@ export const UserPatch = z
         currency_code: CurrencyCode,
       })
       .partial(),
+    time_zone: TimeZone,
   })
   .partial()
   .meta({ id: 'UserPatch' });

@@ -118,7 +118,14 @@ describe('the agent loop', () => {
     expect(inputs).toEqual([{ query: 'llamas' }]);
     expect(asked[1]?.messages.slice(1)).toEqual([
       { role: 'assistant', text: 'Let me see.', toolCalls: [search] },
-      { role: 'tool', callId: 'c1', name: 'web_search_tool', text: '{"results":[]}', failed: false },
+      {
+        role: 'tool',
+        callId: 'c1',
+        name: 'web_search_tool',
+        text: expect.stringMatching(/^<untrusted id="\w+" source="web_search_tool">\n\{"results":\[\]\}\n<\/untrusted/),
+        data: '{"results":[]}',
+        failed: false,
+      },
     ]);
     expect(brief(events).slice(2)).toEqual([
       'activity WRITING',
@@ -157,7 +164,7 @@ describe('the agent loop', () => {
       ],
       { tools },
     );
-    expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'c1', text: error, failed: true });
+    expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'c1', data: error, failed: true });
     const states = events.flatMap((event) => (event.case === 'tool' ? [event.value] : []));
     expect(states).toMatchObject([{ state: ToolState.RUNNING }, { state: ToolState.FAILED, description: error }]);
     expect(done.outcome).toBe(Outcome.COMPLETED);

@@ -3,6 +3,7 @@ import type { Logger } from '@uswarm/service-kit';
 import type { ModelMessage, ModelProvider, ModelRequest, ToolCall, ToolDefinition } from '../models/model.js';
 import { actionCardTool } from '../tools/action-card.js';
 import type { ToolSource } from '../tools/tool.js';
+import { createUntrustedBlock, type UntrustedBlock } from '../tools/untrusted-block.js';
 import { usageEvent } from '../turns/turn-events.js';
 import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
 import { toModelMessages } from './conversation.js';
@@ -46,6 +47,7 @@ async function offerTools(source: ToolSource, allowed: readonly string[], signal
 
 interface StepDeps {
   model: ModelProvider;
+  untrusted: UntrustedBlock;
   writer: ReplyWriter;
   signal: AbortSignal;
 }
@@ -54,7 +56,7 @@ interface StepDeps {
 async function callModel(
   request: ModelRequest,
   step: number,
-  { model, writer, signal }: StepDeps,
+  { model, writer, signal }: Omit<StepDeps, 'untrusted'>,
 ): Promise<{ text: string; toolCalls: readonly ToolCall[] }> {
   let text = '';
   let toolCalls: readonly ToolCall[] = [];
@@ -78,13 +80,13 @@ async function callModel(
 }
 
 async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource, deps: StepDeps): Promise<Done> {
-  const { writer, signal } = deps;
+  const { writer, untrusted, signal } = deps;
   writer.activity(AgentActivity.READING);
   const offer = await offerTools(tools, request.tools, signal);
   const offered = new Set(offer.tools.map(({ name }) => name));
-  const system = systemPrompt(request, agent, { offered: offered.size > 0, problem: offer.problem });
-  const messages: ModelMessage[] = toModelMessages(request, agent);
-  const calling = { tools, builtIn: BUILT_IN, offered, agentId: agent.id, writer, signal };
+  const system = systemPrompt(request, agent, offer.problem);
+  const messages: ModelMessage[] = toModelMessages(request, agent, untrusted);
+  const calling = { tools, builtIn: BUILT_IN, offered, agentId: agent.id, writer, untrusted, signal };
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const call = { model: agent.model, system, messages, tools: offer.tools };
     const { text, toolCalls } = await callModel(call, request.firstStep + step, deps);
@@ -99,13 +101,14 @@ async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource
 /** The agent loop: ask the model, run the tools it asks for, until it answers. */
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const { model, tools, logger, coalesceMs = 50, schedule } = deps;
+  const untrusted = createUntrustedBlock();
   return async (request: RunTurnRequest, { emit, signal }: TurnContext): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('a turn needs an agent');
     const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
     let done: Done;
     try {
-      done = await converse(request, agent, tools, { model, writer, signal });
+      done = await converse(request, agent, tools, { model, writer, untrusted, signal });
     } catch (error) {
       const end = interrupted(error, writer.text);
       if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'a turn failed unexpectedly');

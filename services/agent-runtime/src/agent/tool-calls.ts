@@ -1,6 +1,7 @@
 import { ToolState } from '@uswarm/runtime-proto';
 import type { ModelMessage, ToolCall } from '../models/model.js';
 import type { BuiltInTool, ToolResult, ToolSource } from '../tools/tool.js';
+import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
 import { messageEvent, toolEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
@@ -38,6 +39,7 @@ export interface ToolCallDeps {
   /** Who calls. */
   agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
+  untrusted: UntrustedBlock;
   signal: AbortSignal;
 }
 
@@ -58,7 +60,7 @@ function runBuiltIn(tool: BuiltInTool, call: ToolCall, { writer, agentId }: Tool
   const problem = { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
   const { text, failed, message } = input === undefined ? { ...problem, message: undefined } : tool.run(input);
   if (message !== undefined) writer.event(messageEvent({ key: call.id, agentId, content: message }));
-  return { role: 'tool', callId: call.id, name: call.name, text, failed };
+  return { role: 'tool', callId: call.id, name: call.name, text, data: text, failed };
 }
 
 async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage> {
@@ -74,7 +76,7 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage
     ? { state: ToolState.FAILED, description: oneLine(text) }
     : { state: ToolState.COMPLETED, description: describe(tool, query) };
   deps.writer.event(toolEvent({ ...event, ...end }));
-  return { role: 'tool', callId: call.id, name: tool, text, failed };
+  return { role: 'tool', callId: call.id, name: tool, text: deps.untrusted(tool, text), data: text, failed };
 }
 
 /**
@@ -87,7 +89,7 @@ export function executeToolCalls(calls: readonly ToolCall[], deps: ToolCallDeps)
     calls.map((call, index): ModelMessage | Promise<ModelMessage> => {
       if (index < MAX_CALLS_PER_STEP) return execute(call, deps);
       const text = `At most ${MAX_CALLS_PER_STEP} tool calls run in one step; this one did not.`;
-      return { role: 'tool', callId: call.id, name: oneLine(call.name), text, failed: true };
+      return { role: 'tool', callId: call.id, name: oneLine(call.name), text, data: text, failed: true };
     }),
   );
 }

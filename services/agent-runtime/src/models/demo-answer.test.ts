@@ -9,7 +9,8 @@ const found = (text: string, failed = false): ModelMessage => ({
   role: 'tool',
   callId: 'c',
   name: search.name,
-  text,
+  text: `<untrusted>${text}</untrusted>`,
+  data: text,
   failed,
 });
 const answerTo = (messages: ModelMessage[], tools = [search]): string => {
@@ -99,6 +100,7 @@ describe('the demo model', () => {
         callId: 'c',
         name: 'action_card_tool',
         text: 'Shown.',
+        data: 'Shown.',
         failed: false,
       };
       expect(answerTo([asked('options'), shown], [cardTool])).toBe('[demo] Please choose.');

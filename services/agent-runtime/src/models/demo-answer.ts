@@ -86,7 +86,7 @@ export function readSearchOutcome(text: string): SearchOutcome {
   return { failed: status === 'upstream_failed', sources: listOf(results, isSource), notes: listOf(notes, isText) };
 }
 
-function answerFromTool({ name, text, failed }: Extract<ModelMessage, { role: 'tool' }>): string {
+function answerFromTool({ name, data: text, failed }: Extract<ModelMessage, { role: 'tool' }>): string {
   if (name === ACTION_CARD_TOOL) return failed ? `${LABEL} ${text}` : `${LABEL} Please choose.`;
   if (failed) return `${LABEL} The search failed: ${text}`;
   const outcome = readSearchOutcome(text);

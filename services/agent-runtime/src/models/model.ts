@@ -15,7 +15,8 @@ export interface ToolCall {
 export type ModelMessage =
   | { role: 'user'; text: string }
   | { role: 'assistant'; text: string; toolCalls: readonly ToolCall[] }
-  | { role: 'tool'; callId: string; name: string; text: string; failed: boolean };
+  /** `text` is what a model reads; `data` is the result without the block around it. */
+  | { role: 'tool'; callId: string; name: string; text: string; data: string; failed: boolean };
 
 export interface ModelRequest {
   /** Model id of the catalogue, or empty for the provider's default. */

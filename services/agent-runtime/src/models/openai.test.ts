@@ -96,7 +96,7 @@ describe('the openai provider', () => {
         messages: [
           ...request.messages,
           { role: 'assistant', text: '', toolCalls: [{ id: 'one', name: 'look', arguments: '{}' }] },
-          { role: 'tool', callId: 'one', name: 'look', text: 'a llama', failed: false },
+          { role: 'tool', callId: 'one', name: 'look', text: 'a llama', data: 'a llama', failed: false },
         ],
         tools: [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }],
       },

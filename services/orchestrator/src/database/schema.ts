@@ -35,6 +35,7 @@ export interface UsersTable {
   platform_theme: Generated<string>;
   platform_language: Generated<string>;
   currency_code: Generated<string>;
+  time_zone: Generated<string>;
   plan_code: Generated<string>;
   plan_expires_at: Timestamp | null;
   accepted_terms_version: string | null;

@@ -70,6 +70,8 @@ describe('the request of a turn', () => {
     equipment,
     firstStep: 3,
     fromEvent: 7,
+    now: new Date('2026-11-22T23:30:00.000Z'),
+    reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
   };
 
   it('names who answers, and the others as colleagues', () => {
@@ -108,6 +110,15 @@ describe('the request of a turn', () => {
 
   it('leaves the model to the runtime where the agent has none', () => {
     expect(turnRequest({ ...input, equipment: { ...equipment, model: null } }).agent?.model).toBe('');
+  });
+
+  it('carries the current time and what is known of the user', () => {
+    expect(turnRequest(input).context).toMatchObject({
+      nowMs: BigInt(Date.UTC(2026, 10, 22, 23, 30)),
+      timeZone: 'Pacific/Auckland',
+      language: 'de',
+      userName: 'Ada',
+    });
   });
 
   it('tells who said what', () => {

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import {
   AgentRole,
   AgentSchema,
+  AnswerContextSchema,
   HistoryMessageSchema,
   HistoryRole,
   MemorySchema,
@@ -12,6 +13,7 @@ import {
 } from '@uswarm/runtime-proto';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { Equipment } from '../agents/equipment.js';
+import type { Reader } from '../users/users.store.js';
 import type { HistoryRow } from './history.store.js';
 import type { TurnRow } from './turns.store.js';
 
@@ -38,6 +40,9 @@ export interface TurnRequestInput {
   /** Of the agent that answers. */
   equipment: Equipment;
   firstStep: number;
+  now: Date;
+  /** Whom the agent answers. */
+  reader: Reader;
   /** How many events the caller has already. */
   fromEvent: number;
 }
@@ -56,6 +61,12 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     tools: equipment.tools,
     memories: equipment.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
+    context: create(AnswerContextSchema, {
+      nowMs: BigInt(input.now.getTime()),
+      timeZone: input.reader.time_zone,
+      language: input.reader.language,
+      userName: input.reader.name,
+    }),
   });
 }
 

@@ -7,6 +7,7 @@ import type { AgentStore } from '../agents/agents.store.js';
 import type { Equipment } from '../agents/equipment.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import type { Reader, UserStore } from '../users/users.store.js';
 import { createLiveEvents } from './live-events.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
 import { watchForStop } from './stop-watch.js';
@@ -20,6 +21,7 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
   /** What the agent answers with, as it is now. */
   equip: (agentId: string) => Promise<Equipment>;
+  users: Pick<UserStore, 'reader'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
   publish: Parameters<typeof createLiveEvents>[0];
@@ -44,6 +46,8 @@ const NOT_READY_MS = 2_000;
 /** A runtime that somebody suspended tells when it is ready again; this is for a word that got lost. */
 const HELD_MS = 10_000;
 const STOP_LOOK_MS = 1_000;
+/** The user was deleted while the turn ran. */
+const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
 /** Answers that asking again does not change. */
 const FINAL_CODES = new Set([
@@ -90,15 +94,17 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   async function request({ turn, reply }: Run) {
-    const [members, equipment, newestFirst, firstStep] = await Promise.all([
+    const [members, equipment, reader, newestFirst, firstStep] = await Promise.all([
       agents.members(turn.workspace_id),
       deps.equip(turn.agent_id),
+      deps.users.reader(turn.user_id),
       turns.history(turn, HISTORY_MESSAGES),
       turns.nextStep(turn.id),
     ]);
     const history = boundedHistory(newestFirst);
     const { generation, events: fromEvent } = reply;
-    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent });
+    const context = { now: clock.now(), reader: reader ?? UNKNOWN_READER };
+    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent, ...context });
   }
 
   /** The runtime has nothing of this turn any more. @returns false where it was lost once before. */

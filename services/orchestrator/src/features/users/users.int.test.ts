@@ -121,6 +121,7 @@ describe('users', () => {
       ['name', 'a'],
       ['date_of_birth', '2000-02-29T00:00:00.000Z'],
       ['preferences', { platform_theme: 'dark', platform_language: 'en', currency_code: 'USD' }],
+      ['time_zone', 'Pacific/Auckland'],
     ])('REST-011 changes %s alone and leaves the rest', async (field, value) => {
       const user = await uswarm.user();
       const before = await profile(user);
@@ -215,6 +216,7 @@ describe('users', () => {
       ['a birthday that is still to come', { date_of_birth: '2999-01-01' }],
       ['a birth tomorrow', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
       ['a currency that is no code', { preferences: { currency_code: 'Euro' } }],
+      ['a time zone that does not exist', { time_zone: 'Mars/Olympus' }],
       ['preferences that are a text', { preferences: 'dark' }],
       ['a date that is none', { date_of_birth: 'yesterday' }],
       ['a day that does not exist', { date_of_birth: '2001-02-29' }],

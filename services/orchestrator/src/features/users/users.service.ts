@@ -70,6 +70,7 @@ function toProfile(user: UserRow, { plan, expiresAt }: Subscription, versions: L
       platform_language: user.platform_language,
       currency_code: user.currency_code,
     },
+    time_zone: user.time_zone,
     subscription: { name: plan.name, code: plan.code, expires_at: expiresAt?.toISOString() ?? null },
   };
 }

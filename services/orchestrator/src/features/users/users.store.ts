@@ -16,12 +16,22 @@ export interface UserRow {
   platform_theme: string;
   platform_language: string;
   currency_code: string;
+  time_zone: string;
   plan_code: string;
   plan_expires_at: Date | null;
   accepted_terms_version: string | null;
   accepted_privacy_version: string | null;
   is_banned: boolean;
   created_at: Date;
+}
+
+/** What an agent should know about the person whom it answers. Empty texts are not known. */
+export interface Reader {
+  name: string;
+  /** BCP 47. */
+  language: string;
+  /** IANA name. */
+  time_zone: string;
 }
 
 export interface UserStore {
@@ -35,6 +45,8 @@ export interface UserStore {
   /** Undefined where there is no such user. */
   isBanned(userId: string): Promise<boolean | undefined>;
   update(userId: string, patch: UserPatch): Promise<void>;
+  /** Undefined when the user was deleted. The time zone is that of the device seen last that sent one, else the profile's. */
+  reader(userId: string): Promise<Reader | undefined>;
   /** Follows a change of the e-mail address at the identity provider. */
   setEmail(userId: string, email: string): Promise<void>;
   /** Locks the user, so that no workspace is added. @returns its workspaces */
@@ -58,6 +70,7 @@ const COLUMNS = [
   'platform_theme',
   'platform_language',
   'currency_code',
+  'time_zone',
   'plan_code',
   'plan_expires_at',
   'accepted_terms_version',
@@ -102,6 +115,19 @@ export function createUserStore(database: Database): UserStore {
         .set({ ...set, updated_at: sql<Date>`now()` })
         .where('id', '=', userId)
         .execute();
+    },
+
+    async reader(userId) {
+      const { rows } = await sql<Reader>`
+        SELECT coalesce(nullif(u.nickname, ''), u.name) AS name, u.platform_language AS language,
+          coalesce(seen.timezone, u.time_zone) AS time_zone
+        FROM users u
+        LEFT JOIN LATERAL (
+          SELECT d.timezone FROM devices d WHERE d.user_id = u.id AND d.timezone <> ''
+          ORDER BY d.last_seen_at DESC LIMIT 1
+        ) seen ON true
+        WHERE u.id = ${userId}`.execute(database);
+      return rows[0];
     },
 
     async setEmail(userId, email) {

@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiTgoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIqQCCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDSK5AQoFQWdlbnQSCgoCaWQYASABKAkSDAoEc2x1ZxgCIAEoCRIMCgRuYW1lGAMgASgJEioKBHJvbGUYBCABKA4yHC51c3dhcm0ucnVudGltZS52MS5BZ2VudFJvbGUSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc2tpbGxzGAYgAygJEg0KBW1vZGVsGAcgASgJEhcKD3Jlc3BvbnNlX2xlbmd0aBgIIAEoCRIPCgdwcm9tcHRzGAkgAygJImoKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSLhAgoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAQgcKBWV2ZW50Ij4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSIVCgVDaHVuaxIMCgR0ZXh0GAEgASgJInYKBFRvb2wSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEisKBXN0YXRlGAMgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFN0YXRlEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg0KBXF1ZXJ5GAUgASgJImgKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBCKaAQoKRGVsZWdhdGlvbhIVCg1kZWxlZ2F0aW9uX2lkGAEgASgJEhUKDWZyb21fYWdlbnRfaWQYAiABKAkSEwoLdG9fYWdlbnRfaWQYAyABKAkSMwoGc3RhdHVzGAQgASgOMiMudXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvblN0YXR1cxIUCgx0YXNrX3ByZXZpZXcYBSABKAkiUgoHTWVzc2FnZRILCgNrZXkYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSKAoHY29udGVudBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QibAoERG9uZRIrCgdvdXRjb21lGAEgASgOMhoudXN3YXJtLnJ1bnRpbWUudjEuT3V0Y29tZRIMCgR0ZXh0GAIgASgJEhIKCmVycm9yX2NvZGUYAyABKAkSFQoNZXJyb3JfbWVzc2FnZRgEIAEoCSqgAQoNQWdlbnRBY3Rpdml0eRIeChpBR0VOVF9BQ1RJVklUWV9VTlNQRUNJRklFRBAAEhoKFkFHRU5UX0FDVElWSVRZX1JFQURJTkcQARIbChdBR0VOVF9BQ1RJVklUWV9USElOS0lORxACEhoKFkFHRU5UX0FDVElWSVRZX1dSSVRJTkcQAxIaChZBR0VOVF9BQ1RJVklUWV9QRU5ESU5HEAQqWQoJQWdlbnRSb2xlEhoKFkFHRU5UX1JPTEVfVU5TUEVDSUZJRUQQABIWChJBR0VOVF9ST0xFX01BTkFHRVIQARIYChRBR0VOVF9ST0xFX1NVQl9BR0VOVBACKloKC0hpc3RvcnlSb2xlEhwKGEhJU1RPUllfUk9MRV9VTlNQRUNJRklFRBAAEhUKEUhJU1RPUllfUk9MRV9VU0VSEAESFgoSSElTVE9SWV9ST0xFX0FHRU5UEAIqcAoJVG9vbFN0YXRlEhoKFlRPT0xfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJUT09MX1NUQVRFX1JVTk5JTkcQARIYChRUT09MX1NUQVRFX0NPTVBMRVRFRBACEhUKEVRPT0xfU1RBVEVfRkFJTEVEEAMqkwEKEERlbGVnYXRpb25TdGF0dXMSIQodREVMRUdBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlERUxFR0FUSU9OX1NUQVRVU19SVU5OSU5HEAESHwobREVMRUdBVElPTl9TVEFUVVNfQ09NUExFVEVEEAISHAoYREVMRUdBVElPTl9TVEFUVVNfRkFJTEVEEAMqjgEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfQ09NUExFVEVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIWChJPVVRDT01FX0lOQ09NUExFVEUQAxITCg9PVVRDT01FX1NUT1BQRUQQBBISCg5PVVRDT01FX1NJTEVOVBAFMtUCCgxBZ2VudFJ1bnRpbWUSUwoISWRlbnRpZnkSIi51c3dhcm0ucnVudGltZS52MS5JZGVudGlmeVJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5JZGVudGlmeVJlc3BvbnNlEkwKB1J1blR1cm4SIS51c3dhcm0ucnVudGltZS52MS5SdW5UdXJuUmVxdWVzdBocLnVzd2FybS5ydW50aW1lLnYxLlR1cm5FdmVudDABElMKCFN0b3BUdXJuEiIudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXNwb25zZRJNCgZTdGF0dXMSIC51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXF1ZXN0GiEudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiTgoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlItcCCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dCJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIrkBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkiagoOSGlzdG9yeU1lc3NhZ2USCgoCaWQYASABKAkSLAoEcm9sZRgCIAEoDjIeLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlSb2xlEhAKCGFnZW50X2lkGAMgASgJEgwKBHRleHQYBCABKAkiOAoGTWVtb3J5EgsKA2tleRgBIAEoCRIPCgdjb250ZW50GAIgASgJEhAKCGNhdGVnb3J5GAMgASgJIuECCglUdXJuRXZlbnQSDgoGbnVtYmVyGAEgASgEEi8KCGFjdGl2aXR5GAIgASgLMhsudXN3YXJtLnJ1bnRpbWUudjEuQWN0aXZpdHlIABIpCgVjaHVuaxgDIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkNodW5rSAASJwoEdG9vbBgEIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLlRvb2xIABIpCgV1c2FnZRgFIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlSAASMwoKZGVsZWdhdGlvbhgGIAEoCzIdLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25IABItCgdtZXNzYWdlGAcgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuTWVzc2FnZUgAEicKBGRvbmUYCCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Eb25lSABCBwoFZXZlbnQiPgoIQWN0aXZpdHkSMgoIYWN0aXZpdHkYASABKA4yIC51c3dhcm0ucnVudGltZS52MS5BZ2VudEFjdGl2aXR5IhUKBUNodW5rEgwKBHRleHQYASABKAkidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkiaAoFVXNhZ2USDAoEc3RlcBgBIAEoDRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAQgASgEEhkKEWNvbXBsZXRpb25fdG9rZW5zGAUgASgEIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpZCglBZ2VudFJvbGUSGgoWQUdFTlRfUk9MRV9VTlNQRUNJRklFRBAAEhYKEkFHRU5UX1JPTEVfTUFOQUdFUhABEhgKFEFHRU5UX1JPTEVfU1VCX0FHRU5UEAIqWgoLSGlzdG9yeVJvbGUSHAoYSElTVE9SWV9ST0xFX1VOU1BFQ0lGSUVEEAASFQoRSElTVE9SWV9ST0xFX1VTRVIQARIWChJISVNUT1JZX1JPTEVfQUdFTlQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy1QIKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -225,6 +225,13 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
    * @generated from field: uint32 first_step = 9;
    */
   firstStep: number;
+
+  /**
+   * When and for whom the answer is written. Absent in requests of release 0.2.
+   *
+   * @generated from field: uswarm.runtime.v1.AnswerContext context = 10;
+   */
+  context?: AnswerContext | undefined;
 };
 
 /**
@@ -233,6 +240,48 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 7);
+
+/**
+ * What an answer depends on besides the conversation.
+ *
+ * @generated from message uswarm.runtime.v1.AnswerContext
+ */
+export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
+  /**
+   * The current time, in Unix milliseconds.
+   *
+   * @generated from field: int64 now_ms = 1;
+   */
+  nowMs: bigint;
+
+  /**
+   * IANA name of the user's time zone; empty when unknown.
+   *
+   * @generated from field: string time_zone = 2;
+   */
+  timeZone: string;
+
+  /**
+   * BCP 47 tag of the user's language; empty when unknown.
+   *
+   * @generated from field: string language = 3;
+   */
+  language: string;
+
+  /**
+   * How to address the user; empty when unknown.
+   *
+   * @generated from field: string user_name = 4;
+   */
+  userName: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.AnswerContext.
+ * Use `create(AnswerContextSchema)` to create a new message.
+ */
+export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -295,7 +344,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -329,7 +378,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -356,7 +405,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -422,7 +471,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -439,7 +488,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * A piece of the reply's text, coalesced over 40–60 ms.
@@ -458,7 +507,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -501,7 +550,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * What the model provider reported for one model call, once per (turn, step).
@@ -540,7 +589,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * A sub-agent got a task (RUNNING) or is through with it.
@@ -579,7 +628,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * A message of its own besides the reply (action card, artifact, workflow). The content is a
@@ -609,7 +658,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -648,7 +697,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ModelServer, type ModelServerRequest, startModelServer } from '@uswarm/testkit';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
+
+const DAY_MS = 24 * 3_600_000;
+
+const systemPrompt = ({ messages }: ModelServerRequest): string =>
+  messages.flatMap(({ role, content }) => (role === 'system' ? [content ?? ''] : [])).join('\n');
+
+const weekday = (timeZone: string, at: number): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'long' }).format(at);
+
+/** Answers "What day is tomorrow?" from what the prompt states, as a model does. */
+function tomorrow(request: ModelServerRequest): string {
+  const [, today = ''] = /Now:\nIt is (\w+)/.exec(systemPrompt(request)) ?? [];
+  const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+  return `Tomorrow is ${days[(days.indexOf(today) + 1) % 7]}.`;
+}
+
+describe('what the model is told about the moment and the user', () => {
+  let model: ModelServer;
+  let local: RunningProgram;
+  let mobile: Mobile | undefined;
+
+  beforeAll(async () => {
+    model = await startModelServer({ script: (request) => [{ text: tomorrow(request) }] });
+    local = await runLocalMode({ OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'model' });
+  });
+  afterAll(async () => {
+    await local?.stop();
+    await model?.close();
+  });
+  afterEach(() => mobile?.close());
+
+  async function signIn(headers: Record<string, string> = {}): Promise<Mobile> {
+    const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+    const credentials = () => ({ 'x-token': token, ...headers });
+    mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token, credentials });
+    return mobile;
+  }
+
+  // Between them these zones are on two different dates at any moment.
+  it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('knows what day tomorrow is in %s', async (timeZone) => {
+    const client = await signIn({ 'x-timezone': timeZone, 'x-device-id': randomUUID() });
+    const before = Date.now();
+    const { answer } = await client.ask('What day is tomorrow?');
+    const possible = [before, Date.now()].map((at) => `Tomorrow is ${weekday(timeZone, at + DAY_MS)}.`);
+    expect(possible).toContain((answer.content as { text: string }).text);
+    expect(systemPrompt(model.requests.at(-1)!.body)).toContain(`in the time zone ${timeZone}.`);
+  });
+
+  it('uses the time zone, name and language of the profile when no device sent a time zone', async () => {
+    const client = await signIn();
+    const profile = { nickname: 'Ada', time_zone: 'Asia/Tokyo', preferences: { platform_language: 'de' } };
+    expect((await client.api('PATCH', '/v1/users', profile)).status).toBe(204);
+    await client.ask('Who am I?');
+    const told = systemPrompt(model.requests.at(-1)!.body);
+    expect(told).toContain('in the time zone Asia/Tokyo.');
+    expect(told).toContain('The user\'s name is "Ada".');
+    expect(told).toContain("The user's language is German (de).");
+  });
+});
