@@ -137,6 +137,16 @@ describe('the orchestrator', () => {
     });
   });
 
+  it.each([
+    ['the configured provider', { runtime: { defaultProvider: 'openai' } }, 'openai'],
+    ['demo for an evaluation, whose Secret is empty', {}, 'demo'],
+    ['openai when a Secret with model keys is named', { runtime: { modelEnv: { existingSecret: 'keys' } } }, 'openai'],
+    ['demo when runtimes get no Secret', { runtime: { modelEnv: { enabled: false } } }, 'demo'],
+  ])('names %s in the model catalogue', async (_case, values, provider) => {
+    const config = readConfig(environment(await render(merge(evaluation, values)), 'orchestrator'));
+    expect(config.MODEL_PROVIDER).toBe(provider);
+  });
+
   it('knows a key of operators only where a Secret with it is named', async () => {
     const operators = merge(evaluation, { secrets: { admin: { existingSecret: 'operators' } } });
     const entry = (manifests: Manifest[]) =>

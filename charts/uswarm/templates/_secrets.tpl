@@ -34,6 +34,15 @@
 {{- if and .Values.evaluation.enabled (not .Values.secrets.realtime.existingSecret) }}true{{ end }}
 {{- end }}
 
+{{/*
+The provider that GET /v1/models names: the configured one, else what runtimes choose by themselves. They use openai
+when their Secret has OPENAI_API_KEY or OPENAI_BASE_URL; the Secret that an evaluation creates is empty at first.
+*/}}
+{{- define "uswarm.modelProvider" -}}
+{{- $modelEnv := .Values.runtime.modelEnv }}
+{{- default (ternary "openai" "demo" (and $modelEnv.enabled (not (empty $modelEnv.existingSecret)))) .Values.runtime.defaultProvider }}
+{{- end }}
+
 {{/* The Secret with model keys in the runtime namespace; empty for none. */}}
 {{- define "uswarm.modelEnvSecret" -}}
 {{- with .Values.runtime.modelEnv }}

@@ -174,6 +174,7 @@ export const OrchestratorConfig = z.object({
   LEGAL_PRIVACY_VERSION: z.string().max(100).optional(),
   /** JSON with the plans, in place of those that come with the service. */
   PLANS_FILE: z.string().optional(),
+  /** The provider that the model catalogue names. Runtimes have their own setting. */
   MODEL_PROVIDER: z.string().default('demo'),
   /** Migrate before serving. Else the schema must be there, and that is checked. */
   MIGRATE: flag.default(true),

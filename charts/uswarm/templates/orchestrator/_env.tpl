@@ -51,6 +51,8 @@
   value: {{ include "uswarm.modelEnvSecret" .root | quote }}
 - name: RUNTIME_DEFAULT_PROVIDER
   value: {{ $values.runtime.defaultProvider | quote }}
+- name: MODEL_PROVIDER
+  value: {{ include "uswarm.modelProvider" .root | quote }}
 - name: RUNTIME_DEFAULT_MODEL
   value: {{ $values.runtime.defaultModel | quote }}
 {{- if $values.drain.enabled }}
