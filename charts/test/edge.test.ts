@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { container, evaluation, external, find, type Manifest, refusal, render } from './rendering.js';
 
+/** What an edge needs besides itself: whose X-Forwarded-For counts. */
+const http = { trustedProxies: ['10.32.0.8/29'] };
+const edged = { ...evaluation, http };
+
 describe('the Ingress', () => {
   const ingress = { enabled: true, host: 'api.example.com', className: 'nginx', tls: { secretName: 'api-tls' } };
 
@@ -11,7 +15,7 @@ describe('the Ingress', () => {
   });
 
   it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
-    const manifests = await render({ ...evaluation, ingress });
+    const manifests = await render({ ...edged, ingress });
     const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
     expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
       ingressClassName: 'nginx',
@@ -31,7 +35,7 @@ describe('the Ingress', () => {
   });
 
   it('keeps sockets open, polling clients with one gateway, and lets uploads through', async () => {
-    const annotations = (await render({ ...evaluation, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
+    const annotations = (await render({ ...edged, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
       .annotations!;
     const nginx = (name: string): string | undefined => annotations[`nginx.ingress.kubernetes.io/${name}`];
     expect(nginx('affinity')).toBe('cookie');
@@ -55,7 +59,7 @@ describe('the HTTPRoute', () => {
   const rulesOf = (manifests: readonly Manifest[]): Rule[] => find(manifests, 'HTTPRoute', 'uswarm')['spec'].rules;
 
   it('leads /v1 to the orchestrator and /socket.io/ to the gateway, where a socket may live for ever', async () => {
-    const manifests = await render({ ...evaluation, httpRoute });
+    const manifests = await render({ ...edged, httpRoute });
     const rule = (value: string, request: string, name: string): object => ({
       matches: [{ path: { type: 'PathPrefix', value } }],
       timeouts: { request },
@@ -75,13 +79,14 @@ describe('the HTTPRoute', () => {
   it('is made on request only, also beside an Ingress', async () => {
     const kinds = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind);
     expect(kinds(await render(evaluation))).not.toContain('HTTPRoute');
-    const both = await render({ ...evaluation, httpRoute, ingress: { enabled: true, host: 'api.example.org' } });
+    const ingress = { enabled: true, host: 'api.example.org', tls: { secretName: 'tls' } };
+    const both = await render({ ...edged, httpRoute, ingress });
     expect(kinds(both)).toEqual(expect.arrayContaining(['HTTPRoute', 'Ingress']));
-    expect(publicUrl(both)).toBe('http://api.example.org');
+    expect(publicUrl(both)).toBe('https://api.example.org');
   });
 
   it('leaves timeouts that are not set to its Gateway', async () => {
-    const rules = rulesOf(await render({ ...evaluation, httpRoute: { ...httpRoute, timeouts: { api: '' } } }));
+    const rules = rulesOf(await render({ ...edged, httpRoute: { ...httpRoute, timeouts: { api: '' } } }));
     expect(rules.map(({ timeouts }) => timeouts)).toEqual([undefined, { request: '0s' }]);
   });
 
@@ -112,10 +117,61 @@ describe('the HTTPRoute', () => {
   it('takes wildcards and different hosts where links have a host', async () => {
     const values = {
       httpRoute: { ...httpRoute, hostnames: ['*.example.com'] },
-      http: { publicUrl: 'https://a.example.com' },
+      http: { ...http, publicUrl: 'https://a.example.com' },
     };
     expect(publicUrl(await render({ ...external, ...values }))).toBe('https://a.example.com');
     const both = { ...values, ingress: { enabled: true, host: 'other.example.com' } };
     expect(publicUrl(await render({ ...external, ...both }))).toBe('https://a.example.com');
+  });
+});
+
+describe('an edge', () => {
+  const host = 'api.example.com';
+  const tls = { secretName: 'tls' };
+  const edges: [string, object][] = [
+    ['an Ingress', { ingress: { enabled: true, host, tls } }],
+    ['an HTTPRoute', { httpRoute: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: [host] } }],
+  ];
+
+  it.each(edges)('%s is refused if nothing says whose X-Forwarded-For counts', async (_what, edge) => {
+    const sentence = /^Not set: http\.trustedProxies; .* all clients share one rate limit by address\. .*\.$/;
+    expect((await refusal({ ...external, ...edge })).trim()).toMatch(sentence);
+    await expect(render({ ...external, ...edge, http })).resolves.not.toEqual([]);
+  });
+
+  it.each(edges)('%s needs no trusted proxies if no rate of addresses is limited', async (_what, edge) => {
+    const orchestrator = { rateLimits: { address: { perSecond: 0 } } };
+    await expect(render({ ...external, ...edge, orchestrator })).resolves.not.toEqual([]);
+  });
+
+  it('without TLS is refused unless plain HTTP is accepted explicitly', async () => {
+    const ingress = { enabled: true, host };
+    expect((await refusal({ ...external, ingress, http })).trim()).toMatch(/^Not set: ingress\.tls\.secretName; .*\.$/);
+    await expect(render({ ...external, ingress, http: { ...http, insecure: true } })).resolves.not.toEqual([]);
+  });
+
+  it('is taken for one with TLS if the public URL says that TLS ends before it', async () => {
+    const ingress = { enabled: true, host };
+    const told = (publicUrl: string): object => ({ ...external, ingress, http: { ...http, publicUrl } });
+    await expect(render(told('https://api.example.com'))).resolves.not.toEqual([]);
+    expect((await refusal(told('http://api.example.com'))).trim()).toMatch(
+      /^http\.publicUrl does not begin with https; .*http\.insecure=true.*\.$/,
+    );
+  });
+
+  it('has Strict-Transport-Security sent by both services behind it only if clients use https', async () => {
+    const ages = async (values: object): Promise<(string | undefined)[]> => {
+      const manifests = await render({ ...external, ...values });
+      return ['orchestrator', 'realtime-gateway'].map(
+        (name) =>
+          container(manifests, `uswarm-${name}`, name).env!.find((each) => each.name === 'HSTS_MAX_AGE_S')?.value,
+      );
+    };
+    const ingress = { enabled: true, host, tls };
+    expect(await ages({ ingress, http })).toEqual(['31536000', '31536000']);
+    expect(await ages({ ingress, http: { ...http, hstsMaxAgeSeconds: 600 } })).toEqual(['600', '600']);
+    expect(await ages({ ingress: { enabled: true, host }, http: { ...http, insecure: true } })).toEqual(['0', '0']);
+    expect(await ages({})).toEqual(['0', '0']);
+    expect(await ages({ http: { publicUrl: 'https://own-edge.example.com' } })).toEqual(['31536000', '31536000']);
   });
 });

@@ -115,6 +115,7 @@ describe('the orchestrator', () => {
   it('is told what the values say', () => {
     expect(readConfig(environment(full, 'orchestrator'))).toMatchObject({
       HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+      HSTS_MAX_AGE_S: 31_536_000,
       RATE_IP_PER_S: 100,
       RATE_IP_BURST: 300,
       RATE_USER_PER_S: 20,
@@ -228,6 +229,7 @@ it('the gateway reaches the orchestrator with the key that this knows', () => {
     TRANSPORTS: ['websocket'],
     ALLOWED_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
     HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+    HSTS_MAX_AGE_S: 31_536_000,
   });
   expect(loadConfig(GatewayConfig, environment(minimal, 'realtime-gateway'))).toMatchObject({
     TRANSPORTS: ['polling', 'websocket'],

@@ -85,12 +85,10 @@ describe('network policies', () => {
         'realtime-gateway → orchestrator:8082',
         'realtime-gateway → valkey:6379',
         'searxng-client → searxng:8080',
-        'team-a/runtime → orchestrator:8080',
         'team-a/runtime → searxng-client:8080',
         ...['orchestrator', 'realtime-gateway', 'searxng', 'searxng-client', 'webhook'].map(
           (name) => `test → ${name}:8080`,
         ),
-        'userswarms/runtime → orchestrator:8080',
         'userswarms/runtime → searxng-client:8080',
       ].toSorted(),
     );
@@ -129,7 +127,6 @@ describe('network policies', () => {
       expect([reach('ingress-nginx', name, 8080), reach('monitoring', name, 8080)]).toEqual([true, false]);
       expect([reach('ingress-nginx', name, 8081), reach('monitoring', name, 8081)]).toEqual([false, true]);
     }
-    expect(connects(policiesOf(rendered), runtime(), podOf(rendered, 'uswarm-orchestrator'), 8080)).toBe(true);
   });
 
   it('leave other people’s pods alone, except in the namespace that the chart makes', async () => {
@@ -283,13 +280,14 @@ describe('what leaves the cluster', () => {
   });
 });
 
-it('runtimes are told of the orchestrator on the port that they may reach', () => {
+it('a runtime reaches the REST API only if a value opens it, on the port that runtimes are told', async () => {
   const { spec } = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'uswarm-webhook')!;
   const env = spec.template.spec.containers[0].env as { name: string; value?: string }[];
   const endpoint = env.find(({ name }) => name === 'SVC_ORCHESTRATOR_ENDPOINT')!.value!;
-  const policies = policiesOf(manifests);
-  expect(connects(policies, runtime(), podOf(manifests, 'uswarm-orchestrator'), Number(new URL(endpoint).port))).toBe(
-    true,
-  );
+  const opened = await render({ ...evaluation, networkPolicy: { runtime: { restApi: true } } });
+  const reaches = (rendered: readonly Manifest[]): boolean =>
+    connects(policiesOf(rendered), runtime(), podOf(rendered, 'uswarm-orchestrator'), Number(new URL(endpoint).port));
+  expect({ byDefault: reaches(manifests), opened: reaches(opened) }).toEqual({ byDefault: false, opened: true });
+  expect(connects(policiesOf(opened), runtime(), podOf(opened, 'uswarm-orchestrator'), 8082)).toBe(false);
   expect(runtime().labels[LABEL.component]).toBe(RUNTIME_COMPONENT);
 });

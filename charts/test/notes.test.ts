@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { evaluation, external, helm, repositoryFile } from './rendering.js';
 
+const http = { trustedProxies: ['10.32.0.8/29'] };
 const notes = async (values: object, files: string[] = []): Promise<string> =>
   (await helm(['install', '--dry-run=client'], values, { files })).split('\nNOTES:\n')[1]!;
 
@@ -9,6 +10,7 @@ describe('what helm prints after an installation', () => {
     const text = await notes({
       ...external,
       ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 't' } },
+      http,
     });
     expect(text).toContain('helm test uswarm -n backend');
     expect(text).toContain('curl https://api.example.com/v1/health');
@@ -39,31 +41,35 @@ describe('what helm prints after an installation', () => {
     );
   });
 
-  it('warns of an edge that hides the addresses of clients', async () => {
-    const ingress = { enabled: true, host: 'api.example.com' };
-    const warning = 'All clients share one rate limit by address';
-    expect(await notes({ ...external, ingress })).toContain(warning);
-    expect(await notes({ ...external, ingress, http: { trustedProxies: ['10.0.0.0/8'] } })).not.toContain(warning);
-    expect(await notes(external)).not.toContain(warning);
+  it('warns of an edge without TLS, and of one that sends no Strict-Transport-Security', async () => {
+    const ingress = { enabled: true, host: 'api.example.com', tls: { secretName: 't' } };
+    const plain = { ...external, ingress: { ...ingress, tls: {} }, http: { ...http, insecure: true } };
+    const text = await notes(plain);
+    expect(text).toContain('NO TLS: http.insecure is set, and http://api.example.com is reached in plain text.');
+    expect(text).not.toContain('Strict-Transport-Security');
+    const without = await notes({ ...external, ingress, http: { ...http, hstsMaxAgeSeconds: 0 } });
+    expect(without).toContain('Strict-Transport-Security is off');
+    expect(await notes({ ...external, ingress, http })).not.toMatch(/NO TLS|Strict-Transport-Security/);
+    expect(await notes(external)).not.toMatch(/NO TLS|Strict-Transport-Security/);
   });
 
   it('tells how to see whether a Gateway took the HTTPRoute, and what it cannot do for polling clients', async () => {
     const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] };
-    const text = await notes({ ...external, httpRoute });
+    const text = await notes({ ...external, httpRoute, http });
     expect(text).toContain('curl https://api.example.com/v1/health');
     expect(text).toContain('kubectl -n backend get httproute uswarm ');
     expect(text).not.toContain('port-forward');
     const polling = 'An HTTPRoute cannot keep a polling client at one gateway';
     expect(text).not.toContain(polling);
-    expect(await notes({ ...external, httpRoute, gateway: { replicas: 2 } })).toContain(polling);
+    expect(await notes({ ...external, httpRoute, http, gateway: { replicas: 2 } })).toContain(polling);
     const sockets = { replicas: 2, transports: ['websocket'] };
-    expect(await notes({ ...external, httpRoute, gateway: sockets })).not.toContain(polling);
+    expect(await notes({ ...external, httpRoute, http, gateway: sockets })).not.toContain(polling);
   });
 
   it('warns of what production must not have', async () => {
     const text = await notes({
       ...external,
-      nonProduction: { e2eBypass: true },
+      nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true },
       signature: { mode: 'off' },
       networkPolicy: { enabled: false },
     });

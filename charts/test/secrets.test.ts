@@ -31,7 +31,10 @@ function referenced(manifests: readonly Manifest[]): Set<string> {
 
 describe('secrets by reference', () => {
   it('are all that there is: the chart makes none itself', async () => {
-    const manifests = await render({ ...external, nonProduction: { e2eBypass: true } });
+    const manifests = await render({
+      ...external,
+      nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true },
+    });
     expect(ofKind(manifests, 'Secret')).toEqual([]);
     expect(referenced(manifests)).toEqual(
       new Set(Object.keys(external.secrets).map((name) => `my-${name.toLowerCase()}`)),
@@ -116,7 +119,7 @@ describe('a secret that is not there', () => {
     await expect(render({ ...without('signature'), signature: { mode: 'off' } })).resolves.not.toEqual([]);
     expect(await refusal(without('signature'))).toContain('secrets.signature.existingSecret');
     await expect(render(without('e2e'))).resolves.not.toEqual([]);
-    const bypass = { nonProduction: { e2eBypass: true } };
+    const bypass = { nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true } };
     expect(await refusal({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
   });
 

@@ -195,4 +195,12 @@ describe('the end-to-end bypass', () => {
       valueFrom: { secretKeyRef: { name: 'uswarm-evaluation', key: 'e2e-token' } },
     });
   });
+
+  it('is refused beside stores that keep data, unless that is accepted explicitly', async () => {
+    const bypass = (accepted: object): object => ({ ...external, nonProduction: { e2eBypass: true, ...accepted } });
+    expect((await refusal(bypass({}))).trim()).toMatch(
+      /^nonProduction\.e2eBypass is set without evaluation\.enabled; .*nonProduction\.e2eBypassBesideKeptData=true.*\.$/,
+    );
+    await expect(render(bypass({ e2eBypassBesideKeptData: true }))).resolves.not.toEqual([]);
+  });
 });

@@ -62,7 +62,14 @@ describe('pods restart', () => {
     ],
     ['the pods of workspaces', { runtime: { pods: { labels: { team: 'a' } } } }, ['uswarm-webhook']],
     ['who reads the log', { gateway: { logLevel: 'debug' } }, ['uswarm-realtime-gateway']],
-    ['an edge', { ingress: { enabled: true, host: 'a.example.com' } }, ['uswarm-orchestrator']],
+    [
+      'an edge',
+      {
+        ingress: { enabled: true, host: 'a.example.com', tls: { secretName: 'tls' } },
+        http: { trustedProxies: ['10.32.0.8/29'] },
+      },
+      ['uswarm-orchestrator', 'uswarm-realtime-gateway'],
+    ],
     ['nothing of theirs', { images: { pullSecrets: [] }, crds: { keep: false } }, []],
   ])('where they are told of a change: %s', async (_what, values, names) => {
     expect((await changed(values)).toSorted()).toEqual(names);

@@ -121,6 +121,9 @@ const INSTEAD: [RegExp, object][] = [
   [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
   // An evaluation brings these two along, and needs no way to them.
   [/^networkPolicy\.(database|realtime)\./, external],
+  // What accepts something is seen to act only on that which would be refused.
+  [/^http\.insecure$/, merge(ALL_ON, { ingress: { tls: { secretName: '' } } })],
+  [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],
 ];
 
 describe('every value', () => {

@@ -5,7 +5,11 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { ORCHESTRATOR_URL, GATEWAY_URL, WEBHOOK_URL, TOOL_URL, SEARCH_URL, SYNC_TOKEN, RUNTIME_NAMESPACE } = process.env;
+const { ORCHESTRATOR_URL, GATEWAY_URL, WEBHOOK_URL, TOOL_URL, SEARCH_URL, RUNTIME_NAMESPACE } = process.env;
+const { SYNC_TOKEN_FILE } = process.env;
+const SYNC_TOKEN = SYNC_TOKEN_FILE
+  ? readFileSync(SYNC_TOKEN_FILE, 'utf8').replace(/\r?\n$/, '')
+  : process.env.SYNC_TOKEN;
 /** A port that no NetworkPolicy opens to this pod; absent where there are no policies. */
 const { CLOSED_ADDRESS } = process.env;
 const DEADLINE_MS = Number(process.env.DEADLINE_MS ?? 60_000);

@@ -64,7 +64,12 @@ securityContext:
   {{- include "uswarm.containerSecurityContext" . | nindent 2 }}
 {{- with .env }}
 env:
-  {{- include "uswarm.env" (dict "own" (include . $) "more" (concat $.root.Values.defaults.extraEnv (default list $.values.extraEnv))) | trim | nindent 2 }}
+  {{- $more := concat $.root.Values.defaults.extraEnv (default list $.values.extraEnv) }}
+  {{- $own := include . $ }}
+  {{- if include "uswarm.secretFiles.used" $ }}
+  {{- $own = include "uswarm.secretFiles.env" (dict "own" $own "more" $more) }}
+  {{- end }}
+  {{- include "uswarm.env" (dict "own" $own "more" $more) | trim | nindent 2 }}
 {{- end }}
 {{- end }}
 

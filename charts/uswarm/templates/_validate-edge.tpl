@@ -22,6 +22,21 @@
 {{- end }}
 {{- end }}
 
+{{/* What an edge of this chart must say about those behind it and about TLS. */}}
+{{- define "uswarm.validateTraffic" -}}
+{{- if include "uswarm.hasEdge" . }}
+{{- if and (not .Values.http.trustedProxies) (gt (int .Values.orchestrator.rateLimits.address.perSecond) 0) }}
+{{- fail "Not set: http.trustedProxies; name the addresses of the edge, else all clients share one rate limit by address. Or set orchestrator.rateLimits.address.perSecond=0." }}
+{{- end }}
+{{- if not (or .Values.http.insecure (include "uswarm.edgeHasTls" .)) }}
+{{- if .Values.http.publicUrl }}
+{{- fail "http.publicUrl does not begin with https; tokens would cross the network in plain text. Change it, or set http.insecure=true to accept that." }}
+{{- end }}
+{{- fail "Not set: ingress.tls.secretName; tokens would cross the network in plain text. Name a TLS Secret, set http.publicUrl to an https URL if TLS ends before the Ingress, or set http.insecure=true to accept plain HTTP." }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "uswarm.validateScaling" -}}
 {{- range $name := list "orchestrator" "gateway" }}
 {{- $component := get $.Values $name }}

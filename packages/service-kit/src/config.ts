@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { resolveSecretFiles, secretNames } from './secret-files.js';
 
 /** A setting is missing or malformed; the message names every one of them, a line each. */
 export class ConfigError extends Error {
@@ -7,7 +8,8 @@ export class ConfigError extends Error {
 
 /**
  * Parses the environment once, at start-up. Empty strings count as unset, because charts and
- * shells can only set a variable to nothing, not remove it.
+ * shells can only set a variable to nothing, not remove it. A setting marked with `secret` may be
+ * given as a file: `<NAME>_FILE` is its path.
  *
  * @throws ConfigError that names each bad variable; values are never printed, they may be secrets.
  */
@@ -15,7 +17,11 @@ export function loadConfig<Schema extends z.ZodType>(
   schema: Schema,
   env: Record<string, string | undefined>,
 ): z.output<Schema> {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const { environment, problems } = resolveSecretFiles(secretNames(schema), env);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {

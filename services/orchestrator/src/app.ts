@@ -1,4 +1,4 @@
-import type { ClientAddress, Logger } from '@uswarm/service-kit';
+import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
 import express, { type Express, type RequestHandler } from 'express';
 import { ApiError } from '@uswarm/contract';
 import type { Authenticator } from './features/auth/authenticator.js';
@@ -15,6 +15,8 @@ export interface AppDeps {
   rates: RateLimits;
   addressOf: ClientAddress;
   requestContext: RequestHandler;
+  /** Seconds of Strict-Transport-Security on each answer; 0 sends none. */
+  hstsMaxAgeS: number;
   logger: Logger;
 }
 
@@ -36,6 +38,11 @@ export function createApp(deps: AppDeps): Express {
   app.disable('etag');
   app.set('query parser', 'simple');
 
+  const transport = transportSecurity(deps.hstsMaxAgeS);
+  app.use((_request, response, next) => {
+    response.set(transport);
+    next();
+  });
   app.use(requestContext);
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));

@@ -1,6 +1,16 @@
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
-import { flag, json, loadConfig, namespacedName, port, proxyList, secretText } from '@uswarm/service-kit';
+import {
+  flag,
+  hstsMaxAge,
+  json,
+  loadConfig,
+  namespacedName,
+  port,
+  proxyList,
+  secret,
+  secretText,
+} from '@uswarm/service-kit';
 import { z } from 'zod';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
@@ -27,21 +37,24 @@ const perSecond = (rate: number) => z.coerce.number().min(0).max(1_000_000).defa
 const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000).default(requests);
 
 /** What a migration is told; an init container starts before its database more often than not. */
-export const MigrationConfig = z.object({ DATABASE_URL: z.string().min(1), DATABASE_WAIT_S: databaseWait(120) });
+export const MigrationConfig = z.object({
+  DATABASE_URL: secret(z.string().min(1)),
+  DATABASE_WAIT_S: databaseWait(120),
+});
 
 const privateKeyPem = z
   .string()
   .min(1)
   .transform((pem) => pem.replaceAll(String.raw`\n`, '\n'));
 
-/** Everything the orchestrator can be told, by environment. No secret has a default. */
+/** Everything the orchestrator can be told, by environment; secrets also by file. No secret has a default. */
 export const OrchestratorConfig = z.object({
-  DATABASE_URL: z.string().min(1),
+  DATABASE_URL: secret(z.string().min(1)),
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
   /** `off` behind a pooler that gives a session another connection and does not know prepared statements. */
   DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   /** Where realtime events go; only where the gateway is in the same process can there be none. */
-  REALTIME_REDIS_URL: z.string().min(1).optional(),
+  REALTIME_REDIS_URL: secret(z.string().min(1).optional()),
 
   HTTP_HOST: z.string().default('0.0.0.0'),
   HTTP_PORT: port.default(8080),
@@ -50,6 +63,8 @@ export const OrchestratorConfig = z.object({
   INTERNAL_PORT: port.default(8082),
   /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   HTTP_TRUSTED_PROXIES: proxyList.default([]),
+  /** Seconds of Strict-Transport-Security on each answer; only with https at the edge. */
+  HSTS_MAX_AGE_S: hstsMaxAge,
 
   /**
    * Rates: so many a second in the long run (0 is no limit), and so many at once, a multiple of it. Of an address,
@@ -74,19 +89,19 @@ export const OrchestratorConfig = z.object({
   OIDC_CLOCK_TOLERANCE_S: z.coerce.number().int().min(0).max(300).default(5),
 
   SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
-  SIGNATURE_SECRET: secretText(16).optional(),
+  SIGNATURE_SECRET: secret(secretText(16).optional()),
 
   /** `<id>:<secret>`, as the gateways have it. */
-  INTERNAL_API_KEY: secretText(32),
+  INTERNAL_API_KEY: secret(secretText(32)),
   /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
-  ADMIN_API_KEY: secretText(32).optional(),
-  CURSOR_KEY: secretText(32),
+  ADMIN_API_KEY: secret(secretText(32).optional()),
+  CURSOR_KEY: secret(secretText(32)),
   /** Keys the hash that is all that stays of a deleted account. */
-  IDENTITY_HASH_KEY: secretText(32),
+  IDENTITY_HASH_KEY: secret(secretText(32)),
   /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
-  CALL_PRIVATE_KEY: privateKeyPem,
+  CALL_PRIVATE_KEY: secret(privateKeyPem),
   /** While keys are rotated: the one before, for runtimes that have its public half. */
-  CALL_PRIVATE_KEY_PREVIOUS: privateKeyPem.optional(),
+  CALL_PRIVATE_KEY_PREVIOUS: secret(privateKeyPem.optional()),
 
   /** Where runtimes run: processes on this machine, or pods that UserSwarms ask for. */
   RUNTIME_DRIVER: z.enum(['process', 'kubernetes']),
@@ -107,7 +122,7 @@ export const OrchestratorConfig = z.object({
 
   // Of processes, with RUNTIME_DRIVER=process.
   /** `<id>:<secret>`; signs what runtimes show to the tool server. */
-  SVC_MCP_SIGNING_KEY: secretText(32).optional(),
+  SVC_MCP_SIGNING_KEY: secret(secretText(32).optional()),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
@@ -127,8 +142,8 @@ export const OrchestratorConfig = z.object({
   /** What the keys of objects begin with. */
   S3_PREFIX: z.string().max(200).default('uploads/'),
   /** Both or none: without them the SDK looks for a role of the pod or the machine. */
-  S3_ACCESS_KEY_ID: z.string().optional(),
-  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  S3_ACCESS_KEY_ID: secret(z.string().optional()),
+  S3_SECRET_ACCESS_KEY: secret(z.string().optional()),
   /** The bucket in the path and not in the host name. Default: with S3_ENDPOINT. */
   S3_PATH_STYLE: flag.optional(),
 
@@ -151,9 +166,9 @@ export const OrchestratorConfig = z.object({
   UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(4),
 
   /** The clients registered at other apps: `{"github": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
-  INTEGRATION_PROVIDERS: json(IntegrationProviders).default({}),
+  INTEGRATION_PROVIDERS: secret(json(IntegrationProviders).default({})),
   /** `<id>:<32 bytes as base64>`, several by commas: the first encrypts their tokens, all of them decrypt. */
-  INTEGRATION_TOKEN_KEYS: TokenKeys.optional(),
+  INTEGRATION_TOKEN_KEYS: secret(TokenKeys.optional()),
   /** Default: the catalogue that comes with the service. */
   INTEGRATION_CATALOG_FILE: z.string().optional(),
 

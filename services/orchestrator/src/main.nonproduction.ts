@@ -1,8 +1,9 @@
 import { createLogger, runService } from '@uswarm/service-kit';
 import { createEndToEndBypass } from './features/auth/e2e-bypass.js';
+import { e2eToken } from './features/auth/e2e-token.js';
 import { start } from './start.js';
 
-// For test systems: as the production entry point, with the end-to-end bypass where E2E_TOKEN is set.
+// For test systems: as the production entry point, with the end-to-end bypass if E2E_TOKEN is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
 
 await runService({ logger }, async (stack) => {
@@ -10,7 +11,6 @@ await runService({ logger }, async (stack) => {
   if (kind !== 'local' && kind !== 'test') {
     throw new Error('this entry point starts only with USWARM_ENV=local or USWARM_ENV=test');
   }
-  const token = process.env['E2E_TOKEN'];
-  const withBypass = token !== undefined && token !== '';
-  await start(stack, logger, process.env, withBypass ? { bypass: createEndToEndBypass(token) } : {});
+  const token = e2eToken(process.env);
+  await start(stack, logger, process.env, token === undefined ? {} : { bypass: createEndToEndBypass(token) });
 });

@@ -6,8 +6,9 @@ import { start } from './start.js';
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
 
 await runService({ logger }, async (stack) => {
-  if (process.env['E2E_TOKEN'] !== undefined && process.env['E2E_TOKEN'] !== '') {
-    throw new Error('E2E_TOKEN is set, and production has no end-to-end bypass: remove it');
+  for (const name of ['E2E_TOKEN', 'E2E_TOKEN_FILE']) {
+    if ((process.env[name] ?? '') === '') continue;
+    throw new Error(`${name} is set, and production has no end-to-end bypass: remove it`);
   }
   await start(stack, logger, process.env);
 });

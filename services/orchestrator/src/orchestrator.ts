@@ -186,6 +186,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
       requestContext,
+      hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       logger,
     }),
     internalApp: createInternalApp({

@@ -3,6 +3,7 @@ import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { type CloseStack, ConfigError, createMetrics, listen, type Logger, startOpsServer } from '@uswarm/service-kit';
 import { type OrchestratorConfig, readConfig } from './config.js';
 import { checkSchema, migrate } from './database/migrate.js';
+import { databaseTlsWarning } from './database/database-tls.js';
 import { waitForDatabase } from './database/wait-for-database.js';
 import type { OrchestratorOptions } from './options.js';
 import { createOrchestrator, type Orchestrator } from './orchestrator.js';
@@ -37,6 +38,8 @@ export async function start(
   extras: Pick<OrchestratorOptions, 'bypass'> = {},
 ): Promise<void> {
   const config = readConfig(environment);
+  const warning = databaseTlsWarning(config.DATABASE_URL);
+  if (warning !== undefined) logger.warn(warning);
   const metrics = createMetrics('orchestrator');
   const bus = createBus(config, logger);
   stack.defer('event bus', () => bus.close());

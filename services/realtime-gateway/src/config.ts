@@ -1,10 +1,10 @@
-import { list, port, proxyList, secretText } from '@uswarm/service-kit';
+import { hstsMaxAge, list, port, proxyList, secret, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { DEFAULT_SETTINGS } from './settings.js';
 
 const milliseconds = z.coerce.number().int().min(0);
 
-/** Everything the gateway can be told, by environment. No secret has a default. */
+/** Everything the gateway can be told, by environment; secrets also by file. No secret has a default. */
 export const GatewayConfig = z.object({
   GATEWAY_HOST: z.string().default('0.0.0.0'),
   GATEWAY_PORT: port.default(8080),
@@ -12,15 +12,17 @@ export const GatewayConfig = z.object({
   /** Origin of the orchestrator's internal API. */
   INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
   /** `<id>:<secret>`, as the orchestrator has it. */
-  INTERNAL_API_KEY: secretText(32),
+  INTERNAL_API_KEY: secret(secretText(32)),
   /** Where realtime events come from. */
-  REALTIME_REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  REALTIME_REDIS_URL: secret(z.url({ protocol: /^rediss?$/ })),
   /** `polling`, `websocket` or both, comma-separated. */
   TRANSPORTS: list.pipe(z.array(z.enum(['polling', 'websocket'])).min(1)).default([...DEFAULT_SETTINGS.transports]),
   /** Origins that browsers may connect from, comma-separated; none lets every origin in. */
   ALLOWED_ORIGINS: list.default([]),
   /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   HTTP_TRUSTED_PROXIES: proxyList.default([]),
+  /** Seconds of Strict-Transport-Security on each answer; only with https at the edge. */
+  HSTS_MAX_AGE_S: hstsMaxAge,
   SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
   LOG_LEVEL: z.string().default('info'),
 });

@@ -66,6 +66,48 @@ describe('the gateway', () => {
     expect(await client.ask('message.destroy', {})).toMatchObject({ code: 'validation_failed' });
   });
 
+  it('sends Strict-Transport-Security on every answer, also on refusals and upgrades, if it is told to', async () => {
+    await start({ settings: { hstsMaxAgeS: 600 } });
+    const header = (path: string): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const request = get(`${gateway.url}${path}`, (response) =>
+          resolve(response.resume().headers['strict-transport-security']),
+        );
+        request.on('error', reject);
+      });
+    const upgrade = new Promise<unknown>((resolve, reject) => {
+      const headers = {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      };
+      get(`${gateway.url}/socket.io/?EIO=4&transport=websocket`, { headers })
+        .on('upgrade', (response, socket) => {
+          socket.destroy();
+          resolve(response.headers['strict-transport-security']);
+        })
+        .on('error', reject);
+    });
+    expect({
+      polling: await header('/socket.io/?EIO=4&transport=polling'),
+      refused: await header('/socket.io/?EIO=4&transport=pigeon'),
+      unknownPath: await header('/elsewhere'),
+      upgrade: await upgrade,
+    }).toEqual({
+      polling: 'max-age=600',
+      refused: 'max-age=600',
+      unknownPath: 'max-age=600',
+      upgrade: 'max-age=600',
+    });
+  });
+
+  it('sends no Strict-Transport-Security by default', async () => {
+    await start();
+    const response = await fetch(`${gateway.url}/socket.io/?EIO=4&transport=pigeon`);
+    expect(response.headers.get('strict-transport-security')).toBeNull();
+  });
+
   it('leaves other paths to whoever owns the server', async () => {
     await start();
     expect(await status(`${gateway.url}/v1/health`)).toBe(404);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server as HttpServer } from 'node:http';
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { ApiError, LIMITS } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
-import { createClientAddress, type Logger } from '@uswarm/service-kit';
+import { createClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
 import { type DefaultEventsMap, type Namespace, Server, type Socket } from 'socket.io';
 import { createAdmission } from './features/connection/admission.js';
 import { connectError, createHandshake, type SessionData } from './features/connection/handshake.js';
@@ -62,6 +62,8 @@ export function createGateway({
     },
   });
 
+  announceTransportSecurity(httpServer, io, settings.hstsMaxAgeS);
+
   const namespace = io.of('/v1');
   const now = (): number => performance.now();
   const handshake = createHandshake({ ...deps, clientAddress: createClientAddress(settings.trustedProxies), now });
@@ -92,6 +94,15 @@ export function createGateway({
       );
     },
   };
+}
+
+/** On every answer: refusals, which engine.io writes by itself, and the upgrade to a WebSocket included. */
+function announceTransportSecurity(httpServer: HttpServer, io: GatewayServer, maxAgeS: number): void {
+  const headers = Object.entries(transportSecurity(maxAgeS));
+  httpServer.prependListener('request', (_request, response: ServerResponse) => {
+    for (const [name, value] of headers) response.setHeader(name, value);
+  });
+  io.engine.on('headers', (upgrade: Record<string, string>) => Object.assign(upgrade, Object.fromEntries(headers)));
 }
 
 function serve(socket: GatewaySocket, { sessionEnds, ...deps }: SessionDeps & { sessionEnds: SessionEnds }): void {

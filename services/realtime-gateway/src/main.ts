@@ -56,6 +56,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
       transports: config.TRANSPORTS,
       allowedOrigins: config.ALLOWED_ORIGINS,
       trustedProxies: config.HTTP_TRUSTED_PROXIES,
+      hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       shutdownWindowMs: config.SHUTDOWN_WINDOW_MS,
     },
   });

@@ -9,6 +9,8 @@ export interface GatewaySettings extends DeliveryOptions {
   allowedOrigins: readonly string[];
   /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   trustedProxies: readonly string[];
+  /** Seconds of Strict-Transport-Security on each answer; 0 sends none. */
+  hstsMaxAgeS: number;
   /** Workspaces that one socket may watch. */
   subscriptionsPerSocket: number;
   /** Events of one socket that may wait to be handled. */
@@ -25,6 +27,7 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   transports: ['polling', 'websocket'],
   allowedOrigins: [],
   trustedProxies: [],
+  hstsMaxAgeS: 0,
   subscriptionsPerSocket: LIMITS.subscriptionsPerSocket,
   queuedEventsPerSocket: 64,
   busTimeoutMs: 5_000,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ConfigError, loadConfig, parseSigningKey, port, type SigningKey } from '@uswarm/service-kit';
+import { ConfigError, loadConfig, parseSigningKey, port, secret, type SigningKey } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { resolveEndpoint } from './endpoint.js';
 
@@ -13,8 +13,8 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 });
 
 const schema = z.object({
-  SVC_MCP_SIGNING_KEY: signingKey,
-  SVC_MCP_SIGNING_KEY_PREVIOUS: signingKey.optional(),
+  SVC_MCP_SIGNING_KEY: secret(signingKey),
+  SVC_MCP_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
   /** Requests of runtimes. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */

@@ -29,6 +29,7 @@
   value: '8082'
 - name: HTTP_TRUSTED_PROXIES
   value: {{ join "," $values.http.trustedProxies | quote }}
+{{ include "uswarm.hsts.env" .root }}
 {{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search }}
 - name: RATE_{{ $name }}_PER_S
   value: {{ int $limit.perSecond | quote }}

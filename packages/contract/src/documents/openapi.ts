@@ -21,6 +21,7 @@ const DESCRIPTION = `The REST interface of uswarm. The realtime interface is des
   own. \`RateLimit-Policy\` names the limits with their quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says
   what remains (\`r\`) and in how many seconds all of it is there again (\`t\`); both as in draft-ietf-httpapi-ratelimit-headers. A refusal is 429 \`rate_limited\` with
   \`Retry-After\`, \`extra.retry_after_ms\` and the name of the limit in \`extra.limit\`.
+- Where the API is reached by https, every answer has \`Strict-Transport-Security\`.
 - Every answer has \`X-Request-Id\`: the client's own where it sends one of 8 to 128 letters, digits or \`._-\`.
 - Operations with \`x-extension\` go beyond the specification of the interface.`;
 

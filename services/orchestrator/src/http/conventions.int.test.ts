@@ -105,3 +105,20 @@ describe('conventions', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 });
+
+it('sends Strict-Transport-Security on every answer of the public port, also on refusals, only if it is told to', async () => {
+  const startWith = (age: string): Promise<TestOrchestrator> =>
+    startTestOrchestrator({ environment: { HSTS_MAX_AGE_S: age } });
+  const answers = async (uswarm: TestOrchestrator): Promise<(string | null)[]> => {
+    const paths = ['/v1/health', '/v1/workspaces', '/v1/nowhere', '/', '/v1/%E0%A4%A'];
+    const all = await Promise.all(paths.map((path) => fetch(`${uswarm.url}${path}`)));
+    return all.map(({ headers }) => headers.get('strict-transport-security'));
+  };
+  const [told, untold] = await Promise.all([startWith('600'), startWith('0')]);
+  try {
+    expect(await answers(told)).toEqual(Array(5).fill('max-age=600'));
+    expect(await answers(untold)).toEqual(Array(5).fill(null));
+  } finally {
+    await Promise.all([told.close(), untold.close()]);
+  }
+});

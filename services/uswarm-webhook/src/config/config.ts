@@ -4,6 +4,7 @@ import {
   loadConfig,
   parseSigningKey,
   port,
+  secret,
   secretText,
   type SigningKey,
   signMcpToken,
@@ -29,7 +30,7 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
-  SYNC_TOKEN: secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes'),
+  SYNC_TOKEN: secret(secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
@@ -39,14 +40,15 @@ const schema = z.object({
   /** Only with a controller that gives go-aheads: without one nothing would ever be rolled out. */
   ROLLOUT_GATE: flag.default(false),
   RUNTIME_PODS: json(runtimePods).prefault('{}'),
-  USWARM_CALL_PUBLIC_KEY: callPublicKey,
+  /** Not secret, but it comes out of the Secret of the private key. */
+  USWARM_CALL_PUBLIC_KEY: secret(callPublicKey),
   SVC_AGENT_RUNTIME_IMAGE: z
     .string()
     .max(512)
     .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
-  SVC_MCP_SIGNING_KEY: signingKey,
+  SVC_MCP_SIGNING_KEY: secret(signingKey),
   ...storeVariables,
 });
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '@uswarm/service-kit';
+import { ConfigError, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 
 /** A variable that pods get as the webhook got it. */
@@ -40,16 +40,16 @@ export const storeVariables = {
   SVC_DATABASE_PORT: portText.optional(),
   SVC_DATABASE_NAME: text.optional(),
   SVC_DATABASE_USER: text.optional(),
-  SVC_DATABASE_PASSWORD: text.optional(),
+  SVC_DATABASE_PASSWORD: secret(text.optional()),
   SVC_DATABASE_SSLMODE: z
     .enum(['disable', 'require', 'verify-ca', 'verify-full'], 'needs disable, require, verify-ca or verify-full')
     .optional(),
-  SVC_REDIS_ADDR: redisAddress.optional(),
+  SVC_REDIS_ADDR: secret(redisAddress.optional()),
   SVC_SPACES_ENDPOINT: plainUrl.optional(),
   SVC_SPACES_REGION: text.optional(),
   SVC_SPACES_BUCKET: text.optional(),
-  SVC_SPACES_KEY: text.optional(),
-  SVC_SPACES_SECRET: text.optional(),
+  SVC_SPACES_KEY: secret(text.optional()),
+  SVC_SPACES_SECRET: secret(text.optional()),
 };
 type StoreValues = z.output<z.ZodObject<typeof storeVariables>>;
 
@@ -72,8 +72,8 @@ function passedOn(values: StoreValues): PassedOn[] {
   return (Object.keys(storeVariables) as (keyof StoreValues)[]).flatMap((name) => {
     const value = values[name];
     if (value === undefined) return [];
-    const secret = SECRETS.has(name) || (name === 'SVC_REDIS_ADDR' && value.includes('@'));
-    return [secret ? { name } : { name, value }];
+    const isSecret = SECRETS.has(name) || (name === 'SVC_REDIS_ADDR' && value.includes('@'));
+    return [isSecret ? { name } : { name, value }];
   });
 }
 

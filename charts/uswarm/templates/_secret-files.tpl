@@ -1,0 +1,55 @@
+{{/*
+With mountSecretsAsFiles a variable NAME that comes out of a Secret becomes NAME_FILE, the path of a file that is mounted
+from the same key. Which ones these are is read from a container's own variables, so there is no second list of them.
+Each include takes the dict of uswarm.container.
+*/}}
+
+{{/* Images of others know nothing of NAME_FILE. */}}
+{{- define "uswarm.secretFiles.used" -}}
+{{- if and .root.Values.mountSecretsAsFiles (not (has .component (list "searxng" "postgres" "valkey"))) }}true{{ end }}
+{{- end }}
+
+{{/* own: variables as YAML, more: variables of values; one of these with the same name takes the place of the file. */}}
+{{- define "uswarm.secretFiles.env" -}}
+{{- $replaced := list }}
+{{- range .more }}{{ $replaced = append $replaced .name }}{{ end }}
+{{- range fromYamlArray .own }}
+{{- if dig "valueFrom" "secretKeyRef" dict . }}
+{{- if not (has .name $replaced) }}
+- name: {{ .name }}_FILE
+  value: /etc/uswarm/secrets/{{ .name }}
+{{- end }}
+{{- else }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Sources of a projected volume: one Secret for each variable. */}}
+{{- define "uswarm.secretFiles.sources" -}}
+{{- range fromYamlArray (include .env .) }}
+{{- $name := .name }}
+{{- with dig "valueFrom" "secretKeyRef" dict . }}
+- secret:
+    name: {{ .name }}
+    items: [{ key: {{ .key }}, path: {{ $name }} }]
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.secretFiles.mount" -}}
+{{- if and (include "uswarm.secretFiles.used" .) (include "uswarm.secretFiles.sources" .) }}
+- { name: {{ default "secrets" .volume }}, mountPath: /etc/uswarm/secrets, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{/* Readable for owner and group only: 0440, which parsers of YAML 1.2 would take for decimal. */}}
+{{- define "uswarm.secretFiles.volume" -}}
+{{- if and (include "uswarm.secretFiles.used" .) (include "uswarm.secretFiles.sources" .) }}
+- name: {{ default "secrets" .volume }}
+  projected:
+    defaultMode: 288
+    sources:
+      {{- include "uswarm.secretFiles.sources" . | trim | nindent 6 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,26 @@
+/** Loopback, a Unix socket, or a name that only the DNS of the cluster or of the machine knows. */
+function isNearby(host: string): boolean {
+  return (
+    host === '' ||
+    host === 'localhost' ||
+    host === '[::1]' ||
+    /^127\./.test(host) ||
+    // `/var/run/postgresql`, percent-encoded as a host must be.
+    /^%2f/i.test(host) ||
+    /\.svc(\.|$)/.test(host) ||
+    !/[.:]/.test(host)
+  );
+}
+
+/**
+ * A warning if the connection to a database outside the cluster does not insist on a verified certificate.
+ * The text names neither user nor password.
+ */
+export function databaseTlsWarning(databaseUrl: string): string | undefined {
+  if (!URL.canParse(databaseUrl)) return undefined;
+  const { hostname, searchParams } = new URL(databaseUrl);
+  const socket = searchParams.get('host')?.startsWith('/') ?? false;
+  const mode = searchParams.get('sslmode') ?? 'unset';
+  if (socket || isNearby(hostname) || mode === 'verify-full') return undefined;
+  return `DATABASE_URL has sslmode ${mode} for a host outside the cluster; use sslmode=verify-full`;
+}
