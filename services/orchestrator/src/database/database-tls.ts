@@ -4,7 +4,7 @@ function isNearby(host: string): boolean {
     host === '' ||
     host === 'localhost' ||
     host === '[::1]' ||
-    /^127\./.test(host) ||
+    /^127(\.\d+){3}$/.test(host) ||
     // `/var/run/postgresql`, percent-encoded as a host must be.
     /^%2f/i.test(host) ||
     /\.svc(\.|$)/.test(host) ||
