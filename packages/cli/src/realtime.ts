@@ -118,7 +118,7 @@ interface Connecting {
   refuse: (failure: Failure) => void;
 }
 
-/** socket.io repeats failed attempts by itself, but neither after a refusal nor when the server hung up. */
+/** socket.io repeats failed attempts by itself, but not when the server ended the session, such as of an expired token. */
 function keepConnected(socket: Socket, { connectSoon, note, refuse }: Connecting): void {
   let trouble = false;
   const report = (text: string) => {
@@ -135,10 +135,7 @@ function keepConnected(socket: Socket, { connectSoon, note, refuse }: Connecting
     if (socket.active) return report('no connection; trying again');
     const code = refusalCode(error.data);
     if (code === undefined) return refuse(new Failure(`uswarm refused the connection: ${error.message}`));
-    if (!ERRORS[code].retryable)
-      return refuse(new Failure(`uswarm refused the credentials: ${ERRORS[code].message} (${code})`));
-    report('uswarm cannot take the connection now; trying again');
-    connectSoon();
+    refuse(new Failure(`uswarm refused the credentials: ${ERRORS[code].message} (${code})`));
   });
 }
 

@@ -21,6 +21,8 @@ export interface RetryOptions extends Backoff {
   /** Milliseconds after which the last error is thrown. */
   deadlineMs: number;
   retryable?: (error: unknown) => boolean;
+  /** Milliseconds that a failure asks to wait at least before the next attempt. */
+  waitAtLeastMs?: (error: unknown) => number;
 }
 
 /** Runs `attempt` until it succeeds, fails for good, or the deadline passes. */
@@ -30,7 +32,7 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
     try {
       return await attempt();
     } catch (error) {
-      const delay = backoffDelay(options, tries);
+      const delay = Math.max(backoffDelay(options, tries), options.waitAtLeastMs?.(error) ?? 0);
       const final = options.retryable !== undefined && !options.retryable(error);
       if (final || options.signal?.aborted === true || performance.now() + delay > deadline) throw error;
       await sleep(delay, undefined, options.signal === undefined ? {} : { signal: options.signal });

@@ -31,6 +31,10 @@ export function outcomeOf(error: unknown): Exclude<CallOutcome, 'ok'> {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }
 
+/** `rate_limited` and `failed` clients come again by themselves; `left` did not wait for the answer. */
+export const HANDSHAKE_OUTCOMES = ['ok', 'refused', 'failed', 'rate_limited', 'left'] as const;
+export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
+
 /** socket.io's own words; a client cannot invent others. */
 const DISCONNECTS = [
   'client namespace disconnect',
@@ -82,7 +86,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
 function counters(registry: Registry) {
   return {
     handshakes: knownCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
-      outcome: OUTCOMES,
+      outcome: HANDSHAKE_OUTCOMES,
     }),
     disconnects: knownCounter(registry, 'uswarm_gateway_disconnects_total', 'Sockets that ended, by the reason.', {
       reason: [...DISCONNECTS, 'other'],

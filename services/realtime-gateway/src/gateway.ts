@@ -9,6 +9,7 @@ import { connectError, createHandshake, type SessionData } from './features/conn
 import { createSession, type SessionDeps } from './features/connection/session.js';
 import { departAll } from './features/connection/departure.js';
 import { checkSessions } from './features/connection/session-check.js';
+import { createSlots } from './features/connection/slots.js';
 import { createSessionEnds, type SessionEnds } from './features/connection/session-ends.js';
 import { toErrorBody } from './error-body.js';
 import { disconnectReason } from './gateway-metrics.js';
@@ -34,7 +35,8 @@ export interface Gateway {
 type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
 type GatewayServer = Server<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
 
-const CONNECT_TIMEOUT_MS = 10_000;
+/** Longer than a handshake can take: its patience and one more call. */
+const CONNECT_TIMEOUT_MS = 20_000;
 
 /** Serves the realtime interface: namespace `/v1` at `/socket.io/`. spec: orchestrator §4.6, §6 */
 export function createGateway({
@@ -46,7 +48,13 @@ export function createGateway({
 }: GatewayDeps): Gateway {
   const settings = { ...DEFAULT_SETTINGS, ...changed };
   let accepting = true;
-  const refusalOf = createAdmission({ allowedOrigins: settings.allowedOrigins, accepting: () => accepting, admit });
+  const slots = createSlots({ concurrent: settings.concurrentHandshakes, queued: settings.queuedHandshakes });
+  const refusalOf = createAdmission({
+    allowedOrigins: settings.allowedOrigins,
+    accepting: () => accepting,
+    overloaded: () => slots.waiting() >= settings.queuedHandshakes,
+    admit,
+  });
   const io: GatewayServer = new Server(httpServer, {
     path: '/socket.io/',
     transports: [...settings.transports],
@@ -66,7 +74,13 @@ export function createGateway({
 
   const namespace = io.of('/v1');
   const now = (): number => performance.now();
-  const handshake = createHandshake({ ...deps, clientAddress: createClientAddress(settings.trustedProxies), now });
+  const handshake = createHandshake({
+    ...deps,
+    clientAddress: createClientAddress(settings.trustedProxies),
+    slots,
+    patienceMs: settings.handshakePatienceMs,
+    now,
+  });
   const sessionEnds = createSessionEnds(now);
   const watching = deps.bus.onSessionEnd(sessionEnds.end);
   watching.catch((error: unknown) => deps.logger.error({ err: error }, 'sessions that end cannot be heard of'));
@@ -76,7 +90,12 @@ export function createGateway({
     everyMs: settings.sessionCheckMs,
     timers,
   });
-  namespace.use(async (socket, next) => next(await handshake(socket)));
+  namespace.use(async (socket, next) => {
+    const refusal = await handshake(socket);
+    // A CONNECT_ERROR would end a default client's attempts for good; a closed transport makes it reconnect.
+    if (refusal?.transient === true) socket.conn.close();
+    next(refusal?.error);
+  });
   namespace.on('connection', (socket) => serve(socket, { ...deps, settings, timers, sessionEnds }));
   refuseDefaultNamespace(io, deps.logger);
 

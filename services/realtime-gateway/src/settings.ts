@@ -15,6 +15,12 @@ export interface GatewaySettings extends DeliveryOptions {
   subscriptionsPerSocket: number;
   /** Events of one socket that may wait to be handled. */
   queuedEventsPerSocket: number;
+  /** Handshakes that may ask the orchestrator concurrently. */
+  concurrentHandshakes: number;
+  /** Handshakes that may wait for their turn; while as many wait, new connections are refused. */
+  queuedHandshakes: number;
+  /** Milliseconds in which a handshake is repeated after a transient fault, before its connection is closed. */
+  handshakePatienceMs: number;
   /** Milliseconds that the bus may take to confirm a subscription. */
   busTimeoutMs: number;
   /** Milliseconds between two looks at whether the sessions of the sockets have ended. */
@@ -30,6 +36,9 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   hstsMaxAgeS: 0,
   subscriptionsPerSocket: LIMITS.subscriptionsPerSocket,
   queuedEventsPerSocket: 64,
+  concurrentHandshakes: 32,
+  queuedHandshakes: 2_000,
+  handshakePatienceMs: 8_000,
   busTimeoutMs: 5_000,
   sessionCheckMs: 60_000,
   shutdownWindowMs: 3_000,

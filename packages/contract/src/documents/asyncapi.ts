@@ -25,6 +25,8 @@ Every message is one socket.io event whose name is the name of the message and w
 
 - Credentials travel as headers of the handshake or as entries of \`auth\` under the lower-case header names
   (in clients: a function, so that each attempt sends a fresh timestamp).
+- A \`connect_error\` with \`data\` is final for these credentials; \`data\` is the documented error object. When the
+  service cannot tell for the moment, it closes the transport instead, and a client reconnects with back-off.
 - Events with \`x-durable\` carry \`seq\`, the gapless order of their workspace, and are kept for 7 days; the others
   are sent to whoever is connected. An event shows its object as it is when sent; fold by \`updated_at\`.
 - \`local_id\` is permanent: the same id and body gives the first result again.

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createAdmission } from './admission.js';
 
 const from = (origin?: string): IncomingMessage => ({ headers: { origin } }) as IncomingMessage;
-const open = { allowedOrigins: [], accepting: () => true, admit: () => true };
+const open = { allowedOrigins: [], accepting: () => true, overloaded: () => false, admit: () => true };
 
 describe('admission', () => {
   it('lets every origin in when there is no list', () => {
@@ -24,5 +24,9 @@ describe('admission', () => {
 
   it('lets nobody in during a shutdown', () => {
     expect(createAdmission({ ...open, accepting: () => false })(from())).toBe('shutting down');
+  });
+
+  it('refuses new connections while too many handshakes wait', () => {
+    expect(createAdmission({ ...open, overloaded: () => true })(from())).toBe('overloaded');
   });
 });

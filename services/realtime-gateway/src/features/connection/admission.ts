@@ -5,6 +5,8 @@ export interface AdmissionDeps {
   allowedOrigins: readonly string[];
   /** Whether new connections are welcome at all. */
   accepting: () => boolean;
+  /** Whether as many handshakes wait as may. */
+  overloaded: () => boolean;
   /** A further check of whoever mounts the gateway. */
   admit: (request: IncomingMessage) => boolean;
 }
@@ -12,7 +14,7 @@ export interface AdmissionDeps {
 /** @returns why the connection is refused, or `undefined`. Runs before anything is kept for it. */
 export type Admission = (request: IncomingMessage) => string | undefined;
 
-export function createAdmission({ allowedOrigins, accepting, admit }: AdmissionDeps): Admission {
+export function createAdmission({ allowedOrigins, accepting, overloaded, admit }: AdmissionDeps): Admission {
   const allowed = new Set(allowedOrigins);
   return (request) => {
     if (!accepting()) return 'shutting down';
@@ -20,6 +22,7 @@ export function createAdmission({ allowedOrigins, accepting, admit }: AdmissionD
     // Only browsers send an Origin; apps are known by their credentials alone.
     const { origin } = request.headers;
     if (origin !== undefined && allowed.size > 0 && !allowed.has(origin)) return 'origin not allowed';
+    if (overloaded()) return 'overloaded';
     return undefined;
   };
 }

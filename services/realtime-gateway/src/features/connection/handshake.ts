@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ErrorBody } from '@uswarm/contract';
-import { type ClientAddress, deviceLogFields, type Logger, readDevice } from '@uswarm/service-kit';
+import { ApiError, type ErrorBody } from '@uswarm/contract';
+import { type ClientAddress, deviceLogFields, type Logger, readDevice, retry } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
-import { type GatewayMetrics, outcomeOf } from '../../gateway-metrics.js';
+import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { readCredentials } from './credentials.js';
+import type { Slots } from './slots.js';
 
 /** What the gateway knows of a connected client. */
 export interface SessionData {
@@ -22,6 +23,7 @@ export interface SessionData {
 export interface ConnectingSocket {
   request: IncomingMessage;
   handshake: { auth: unknown };
+  conn: { once(event: 'close', listener: () => void): unknown };
   data: Partial<SessionData>;
 }
 
@@ -30,23 +32,62 @@ export interface HandshakeDeps {
   clientAddress: ClientAddress;
   metrics: Pick<GatewayMetrics, 'handshakes'>;
   logger: Pick<Logger, 'error' | 'debug'>;
+  /** Limits how many handshakes ask the orchestrator concurrently. */
+  slots: Slots;
+  /** Milliseconds in which a handshake is repeated after transient faults. */
+  patienceMs: number;
   /** Milliseconds that only grow. */
   now: () => number;
 }
 
+/** Why a client is not let in. */
+export interface Refusal {
+  /** What a client that is refused for good gets as `connect_error`, with the documented error object as `data`. */
+  error: Error;
+  /** Whether the same credentials may be accepted later: the fault is not the client's. */
+  transient: boolean;
+}
+
+const RETRY = { initialMs: 100, maxMs: 2_000 };
+/** What is not in the catalogue is a bug of ours, which a release may fix while the client waits. */
+const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
+
+function retryAfter(error: unknown): number {
+  const ms = error instanceof ApiError ? error.extra['retry_after_ms'] : undefined;
+  return typeof ms === 'number' ? ms : 0;
+}
+
 /**
- * Asks the orchestrator who a connecting client is.
+ * Asks the orchestrator who a connecting client is; asks again for a while after a transient fault.
  *
- * @returns what the client gets as `connect_error`, with the documented error object as `data`; nothing when
- * the client is let in. Never throws. spec: orchestrator §5, §6, §7
+ * @returns why the client is not let in; nothing when it is. Never throws. spec: orchestrator §5, §6, §7
  */
-export function createHandshake({ orchestrator, clientAddress, metrics, logger, now }: HandshakeDeps) {
-  return async ({ request, handshake, data }: ConnectingSocket): Promise<Error | undefined> => {
+export function createHandshake(deps: HandshakeDeps) {
+  const { orchestrator, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
+  return async ({ request, handshake, conn, data }: ConnectingSocket): Promise<Refusal | undefined> => {
     const requestId = randomUUID();
+    const gone = new AbortController();
+    conn.once('close', () => gone.abort());
     try {
       const credentials = readCredentials(request.headers, handshake.auth);
-      data.askedAt = now();
-      const answer = await orchestrator.authenticate(credentials, clientAddress(request), requestId);
+      const address = clientAddress(request);
+      const ask = async () => {
+        const release = await slots.take(gone.signal);
+        try {
+          data.askedAt = now();
+          return await orchestrator.authenticate(credentials, address, requestId);
+        } finally {
+          release();
+        }
+      };
+      const answer = await retry(ask, {
+        ...RETRY,
+        // Jitter: clients that came together must not be sent away together.
+        deadlineMs: patienceMs * (0.75 + 0.25 * Math.random()),
+        signal: gone.signal,
+        retryable: isTransient,
+        waitAtLeastMs: retryAfter,
+      });
       data.userId = answer.user_id;
       data.expiresAt = answer.expires_at === null ? null : new Date(answer.expires_at);
       data.tokenHash = answer.token_hash;
@@ -54,12 +95,20 @@ export function createHandshake({ orchestrator, clientAddress, metrics, logger, 
       logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'let a socket in');
       return undefined;
     } catch (error) {
-      metrics.handshakes.inc({ outcome: outcomeOf(error) });
+      if (gone.signal.aborted) {
+        metrics.handshakes.inc({ outcome: 'left' });
+        return { error: new Error('the client left'), transient: true };
+      }
+      metrics.handshakes.inc({ outcome: failureOf(error) });
       const body = toErrorBody(error, requestId, logger);
       logger.debug({ requestId, code: body.code }, 'refused a socket');
-      return connectError(body);
+      return { error: connectError(body), transient: isTransient(error) };
     }
   };
+}
+
+function failureOf(error: unknown): HandshakeOutcome {
+  return error instanceof ApiError && error.code === 'rate_limited' ? error.code : outcomeOf(error);
 }
 
 /** How socket.io carries an error object to a client that is not let in. */

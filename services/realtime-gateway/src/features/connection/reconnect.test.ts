@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ApiError, type ErrorCode } from '@uswarm/contract';
+import { io, type Socket } from 'socket.io-client';
+import { startTestGateway, type TestGateway, type TestGatewayOptions, USER } from '../../../test/test-gateway.js';
+
+let gateway: TestGateway;
+let clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients) client.disconnect();
+  clients = [];
+  await gateway.close();
+});
+
+/** An orchestrator that can be away, and knows one good token. */
+async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions['settings'] = {}) {
+  const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, asked: 0 };
+  gateway = await startTestGateway({
+    settings: { handshakePatienceMs: 500, ...settings },
+    orchestrator: {
+      async authenticate(credentials) {
+        orchestrator.asked += 1;
+        orchestrator.concurrent += 1;
+        orchestrator.mostConcurrent = Math.max(orchestrator.mostConcurrent, orchestrator.concurrent);
+        await sleep(1);
+        orchestrator.concurrent -= 1;
+        if (orchestrator.fault !== undefined) throw new ApiError(orchestrator.fault);
+        if (credentials['x-token'] !== 'good') throw new ApiError('token_invalid');
+        return { user_id: USER, expires_at: null, token_hash: null };
+      },
+    },
+  });
+  return orchestrator;
+}
+
+/** A client with the library's own options; only the credentials are given. */
+function defaultClient(token = 'good'): Socket {
+  const client = io(`${gateway.url}/v1`, { auth: { 'x-token': token } });
+  clients.push(client);
+  return client;
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20);
+}
+
+/** How many handshakes had this outcome so far. */
+async function handshakes(outcome: string): Promise<number> {
+  const text = await gateway.metric('uswarm_gateway_handshakes_total');
+  return Number(new RegExp(`outcome="${outcome}"} (\\d+)`).exec(text)?.[1]);
+}
+
+const refusalOf = (client: Socket): Promise<Error & { data?: unknown }> =>
+  new Promise((resolve) => client.on('connect_error', (error) => client.active || resolve(error)));
+
+describe('a client with default options', () => {
+  it('is connected when the orchestrator returns, like 499 others that connected while it was away', async () => {
+    const orchestrator = await start('service_unavailable');
+    const all = Array.from({ length: 500 }, () => defaultClient());
+    // Some were sent away already, some wait.
+    await until(async () => (await handshakes('failed')) >= 100);
+    orchestrator.fault = undefined;
+    await until(() => all.every(({ connected }) => connected));
+    expect(orchestrator.mostConcurrent).toBeLessThanOrEqual(32);
+  });
+
+  it.each<ErrorCode>(['service_unavailable', 'rate_limited', 'internal_error'])(
+    'reconnects after %s, whichever transport it uses',
+    async (code) => {
+      const orchestrator = await start(code, { handshakePatienceMs: 0 });
+      const [polling, both] = [
+        io(`${gateway.url}/v1`, { transports: ['polling'], auth: { 'x-token': 'good' } }),
+        defaultClient(),
+      ];
+      clients.push(polling);
+      await until(async () => (await handshakes(code === 'rate_limited' ? code : 'failed')) >= 2);
+      orchestrator.fault = undefined;
+      await until(() => polling.connected && both.connected);
+      expect(await handshakes('ok')).toBe(2);
+    },
+  );
+
+  it('waits in its handshake for an orchestrator that is away for a moment', async () => {
+    const orchestrator = await start('service_unavailable', { handshakePatienceMs: 600_000 });
+    const client = defaultClient();
+    let closed = 0;
+    client.io.on('close', () => (closed += 1));
+    await until(() => orchestrator.asked >= 2);
+    orchestrator.fault = undefined;
+    await until(() => client.connected);
+    expect(closed).toBe(0);
+  });
+
+  it('is refused for a wrong token immediately, and not before the orchestrator can tell', async () => {
+    const orchestrator = await start('service_unavailable', { handshakePatienceMs: 0 });
+    const client = defaultClient('wrong');
+    const refusal = refusalOf(client);
+    await until(async () => (await handshakes('failed')) >= 2);
+    expect(client.active).toBe(true);
+    orchestrator.fault = undefined;
+    expect((await refusal).data).toMatchObject({ code: 'token_invalid' });
+    expect(client.active).toBe(false);
+    const asked = orchestrator.asked;
+    expect((await refusalOf(defaultClient('wrong'))).data).toMatchObject({ code: 'token_invalid' });
+    expect(orchestrator.asked).toBe(asked + 1);
+  });
+
+  it('is connected later when too many handshakes wait', async () => {
+    const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, queuedHandshakes: 2 });
+    const all = Array.from({ length: 20 }, () => defaultClient());
+    await until(async () => (await handshakes('failed')) >= 1);
+    orchestrator.fault = undefined;
+    await until(() => all.every(({ connected }) => connected));
+    expect(orchestrator.mostConcurrent).toBe(1);
+  });
+
+  it('costs the orchestrator no call after it left', async () => {
+    const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, handshakePatienceMs: 600_000 });
+    const client = defaultClient();
+    await until(() => orchestrator.asked >= 1);
+    client.disconnect();
+    await until(async () => (await handshakes('left')) === 1);
+    const asked = orchestrator.asked;
+    orchestrator.fault = undefined;
+    const other = defaultClient();
+    await until(() => other.connected);
+    expect(orchestrator.asked).toBe(asked + 1);
+  });
+});
