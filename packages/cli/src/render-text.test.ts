@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ListedMessage } from '@uswarm/contract';
+import { message, words } from '../test/script.js';
 import type { ServerEvent } from './reply.js';
 import { createTextRenderer, printable, wantsColour } from './render-text.js';
 import type { Renderer } from './renderer.js';
@@ -51,6 +53,20 @@ describe('the transcript', () => {
     expect(text).toBe(
       '· Manager is thinking\n· Manager uses web_search_tool: tides\n· web_search_tool failed\n' +
         'Manager: The moon.\n[1] http://a.example\n',
+    );
+  });
+
+  it('shows what was said before in the order in which it happened, whatever the order of the list', () => {
+    const said: ListedMessage[] = [
+      message({ position: '2b', content: words('The moon.') }),
+      message({
+        position: '2a3',
+        content: { type: 'tool_status', tool: 'web_search_tool', description: 'tides', state: 'completed' },
+      }),
+      message({ position: '1b', role: 'user', agent: null, content: words('Why?') }),
+    ];
+    expect(transcript((renderer) => renderer.history(said))).toBe(
+      'you: Why?\n· web_search_tool completed: tides\nManager: The moon.\n',
     );
   });
 

@@ -51,9 +51,11 @@ export function createTextRenderer({ out, colour, agentName }: TextRendererOptio
     note: (text) => line(`· ${text}`),
     workspace: ({ runtime }) => line(`· workspace: ${runtime.status} (${runtime.phase})`),
     history(messages) {
-      for (const message of messages) {
-        const text = wordsOf(message.content);
-        if (text !== undefined) out.write(`${paint('bold', printable(speakerOf(message)))}: ${printable(text)}\n`);
+      for (const message of messages.toSorted((a, b) => (a.position < b.position ? -1 : 1))) {
+        const { content } = message;
+        const text = wordsOf(content);
+        if (content.type === 'tool_status') line(`· ${content.tool} ${content.state}: ${content.description}`);
+        else if (text !== undefined) out.write(`${paint('bold', printable(speakerOf(message)))}: ${printable(text)}\n`);
       }
     },
     sent() {

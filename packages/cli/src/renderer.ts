@@ -7,7 +7,7 @@ export interface Renderer {
   note(text: string): void;
   /** The state of the workspace, when it is first known and when it changed. */
   workspace(workspace: Workspace): void;
-  /** What was said before, oldest first. */
+  /** What was said before, shown by position. */
   history(messages: readonly ListedMessage[]): void;
   sent(message: MessageSend): void;
   event(event: ServerEvent): void;

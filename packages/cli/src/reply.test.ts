@@ -39,6 +39,7 @@ function message({
     mentions: [],
     created_at: at,
     updated_at: at,
+    position: '0000000000000001b',
   };
 }
 

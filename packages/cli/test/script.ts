@@ -31,6 +31,7 @@ export function message(parts: Partial<ListedMessage>): ListedMessage {
     mentions: [],
     created_at: at,
     updated_at: at,
+    position: '0000000000000001b',
     extended_status: 'pending',
   } as const;
   return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };

@@ -24,6 +24,7 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
         status: 'sent',
         created_at: '2026-11-21T00:00:00.000Z',
         updated_at: '2026-11-21T00:00:00.000Z',
+        position: `${String(seq).padStart(16, '0')}b`,
         local_id: null,
         agent: null,
         attachments: [],

@@ -100,6 +100,15 @@ export const Mention = z
   .meta({ id: 'Mention' });
 export type Mention = z.output<typeof Mention>;
 
+/** Extension: the same order live and after a reload. */
+const Position = z.string().meta({
+  description:
+    'Where the message is listed in its conversation: opaque text; sort the messages of a conversation by comparing ' +
+    'it character by character. What a reply used (`tool_status`) is listed directly before the reply, also while ' +
+    'the reply is `loading`. It never changes.',
+  'x-extension': true,
+});
+
 const messageFields = {
   id: Id,
   conversation_id: Id,
@@ -107,6 +116,7 @@ const messageFields = {
   content: MessageContent,
   created_at: Timestamp,
   updated_at: Timestamp,
+  position: Position,
   local_id: z.string().nullable(),
   agent: AgentData.nullable(),
   attachments: z.array(Attachment),

@@ -10,6 +10,10 @@ const MESSAGES = 50_000;
 /** Of a conversation of 50,000, whatever is asked, and of a thousand others. */
 const OTHERS = 1_000;
 const FEW = 5_000;
+const TOOL_LINE = { seq: 25_001, before_seq: 24_999 };
+
+/** A message that is listed by its own seq. */
+const ownPlace = (seq: number) => ({ seq, before_seq: null });
 
 describe('in a conversation of 50,000 messages', () => {
   let db: MigratedDatabase;
@@ -38,9 +42,10 @@ describe('in a conversation of 50,000 messages', () => {
   it.each<[string, (stores: Stores) => Promise<unknown>]>([
     ['the first page', ({ messages }) => messages.page(place.conversationId, 'older', null, 51)],
     ['the last page', ({ messages }) => messages.page(place.conversationId, 'newer', null, 51)],
-    ['a page in the middle', ({ messages }) => messages.page(place.conversationId, 'older', 25_000, 51)],
-    ['a page back', ({ messages }) => messages.page(place.conversationId, 'newer', 25_000, 51)],
-    ['whether there is more', ({ messages }) => messages.hasAny(place.conversationId, 'older', 25_000)],
+    ['a page in the middle', ({ messages }) => messages.page(place.conversationId, 'older', ownPlace(25_000), 51)],
+    ['a page beyond a tool line', ({ messages }) => messages.page(place.conversationId, 'older', TOOL_LINE, 51)],
+    ['a page back', ({ messages }) => messages.page(place.conversationId, 'newer', ownPlace(25_000), 51)],
+    ['whether there is more', ({ messages }) => messages.hasAny(place.conversationId, 'older', ownPlace(25_000))],
     ['the list of conversations', ({ conversations }) => conversations.list(place.workspaceId)],
     [
       'the number of unread ones',
@@ -82,6 +87,16 @@ describe('in a conversation of 50,000 messages', () => {
   ])('%s takes a look at a few of them only', async (_what, use) => {
     const { most } = await rowsRead(db.database, (database) => use(createStores(database)));
     expect(most).toBeLessThan(FEW);
+  });
+
+  it('a page is read in the order of an index', async () => {
+    for (const walk of ['older', 'newer'] as const) {
+      const { indices, most } = await rowsRead(db.database, (database) =>
+        createStores(database).messages.page(place.conversationId, walk, TOOL_LINE, 51),
+      );
+      expect(indices).toContain('messages_place');
+      expect(most).toBeLessThan(100);
+    }
   });
 
   it('what is rare is found by the index', async () => {

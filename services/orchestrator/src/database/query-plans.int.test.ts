@@ -26,6 +26,9 @@ import type { Database } from './database.js';
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
 
+/** A message that is listed by its own seq. */
+const ownPlace = (seq: number) => ({ seq, before_seq: null });
+
 describe('hot statements read no large table from end to end', () => {
   let db: MigratedDatabase;
   let place: { userId: string; workspaceId: string; agentId: string; conversationId: string; messageId: string };
@@ -107,11 +110,17 @@ describe('hot statements read no large table from end to end', () => {
     ],
     ['a memory forgotten', (database) => createMemoryStore(database).delete(place.userId, place.agentId, 'k')],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],
-    ['an older page of it', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', 1_002, 50)],
-    ['a newer page of it', (database) => createAgentHistoryStore(database).page(place.agentId, 'newer', 1_001, 50)],
+    [
+      'an older page of it',
+      (database) => createAgentHistoryStore(database).page(place.agentId, 'older', ownPlace(1_002), 50),
+    ],
+    [
+      'a newer page of it',
+      (database) => createAgentHistoryStore(database).page(place.agentId, 'newer', ownPlace(1_001), 50),
+    ],
     [
       'whether there is more of it',
-      (database) => createAgentHistoryStore(database).hasAny(place.agentId, 'newer', 1_001),
+      (database) => createAgentHistoryStore(database).hasAny(place.agentId, 'newer', ownPlace(1_001)),
     ],
     ['the conversations of a workspace', (database) => createConversationStore(database).list(place.workspaceId)],
     ['one conversation', (database) => createConversationStore(database).find(place.workspaceId, place.conversationId)],
@@ -121,12 +130,15 @@ describe('hot statements read no large table from end to end', () => {
     ],
     [
       'an older page of messages',
-      (database) => createMessageStore(database).page(place.conversationId, 'older', 8, 50),
+      (database) => createMessageStore(database).page(place.conversationId, 'older', ownPlace(8), 50),
     ],
-    ['a newer page of messages', (database) => createMessageStore(database).page(place.conversationId, 'newer', 3, 50)],
+    [
+      'a newer page of messages',
+      (database) => createMessageStore(database).page(place.conversationId, 'newer', ownPlace(3), 50),
+    ],
     [
       'whether there are older messages',
-      (database) => createMessageStore(database).hasAny(place.conversationId, 'older', 8),
+      (database) => createMessageStore(database).hasAny(place.conversationId, 'older', ownPlace(8)),
     ],
     ['messages by id', (database) => createMessageStore(database).find([place.messageId])],
     [

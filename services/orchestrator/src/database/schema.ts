@@ -154,6 +154,8 @@ export interface MessagesTable {
   turn_id: string | null;
   turn_key: string | null;
   shown_seq: ColumnType<number | null, number | null | undefined, number | null>;
+  /** Of a tool line: the seq of the reply before which it is listed. */
+  before_seq: ColumnType<number | null, number | null | undefined, never>;
   search_text: ColumnType<string | null, never, never>;
   created_at: CreatedAt;
   updated_at: UpdatedAt;

@@ -4,6 +4,7 @@ import type { Database } from '../../database/database.js';
 import type { AgentActivity } from '../../database/schema.js';
 import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
+import { listed } from '../messages/place.js';
 
 /** A conversation with its agent and, where there is one, its last message. */
 export interface ConversationRow {
@@ -76,7 +77,8 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
     LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
     LEFT JOIN agents p ON p.id = c.agent_id
     LEFT JOIN LATERAL (
-      SELECT * FROM messages WHERE conversation_id = c.id ORDER BY seq DESC LIMIT 1
+      SELECT * FROM messages m WHERE m.conversation_id = c.id AND m.content ->> 'type' <> 'tool_status'
+      ORDER BY ${listed('older')} LIMIT 1
     ) m ON true
     LEFT JOIN agents a ON a.id = m.agent_id
     WHERE ${where}

@@ -4,7 +4,11 @@ import fc from 'fast-check';
 import { createCursorCodec, type Cursor, type CursorScope } from './cursor.js';
 
 const codec = createCursorCodec('a key of the tests, long enough for one');
-const cursors: fc.Arbitrary<Cursor> = fc.record({ seq: fc.maxSafeNat(), walk: fc.constantFrom('older', 'newer') });
+const cursors: fc.Arbitrary<Cursor> = fc.record({
+  seq: fc.maxSafeNat(),
+  before_seq: fc.option(fc.maxSafeNat()),
+  walk: fc.constantFrom('older', 'newer'),
+});
 const scopes: fc.Arbitrary<CursorScope> = fc.record({
   userId: fc.uuid(),
   conversationId: fc.uuid(),
@@ -54,8 +58,8 @@ describe('cursors', () => {
       const meaning = JSON.stringify(['u', 'c', 'forward', '', payload]);
       return `${payload}.${createHmac('sha256', key).update(meaning).digest().subarray(0, 16).toString('base64url')}`;
     };
-    expect(codec.decode(signed([1, 7, 'older']), scope)).toEqual({ seq: 7, walk: 'older' });
-    for (const content of [[0, 7, 'older'], [2, 7, 'older'], { seq: 7 }, 'no']) {
+    expect(codec.decode(signed([1, 7, 'older']), scope)).toEqual({ seq: 7, before_seq: null, walk: 'older' });
+    for (const content of [[0, 7, 'older'], [2, 7, 'older'], [3, 7, 'older', 5], { seq: 7 }, 'no']) {
       expect(() => codec.decode(signed(content), scope)).toThrow(invalid);
     }
   });

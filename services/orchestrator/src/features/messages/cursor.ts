@@ -2,12 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
+import type { Place, Walk } from './place.js';
 
 /** A place in a conversation, and which way to go on from it. */
-export interface Cursor {
-  /** The message at the edge of the page; the next page starts beyond it. */
-  seq: number;
-  walk: 'older' | 'newer';
+export interface Cursor extends Place {
+  /** The next page starts beyond the message at this place, the last one of the page before. */
+  walk: Walk;
 }
 
 /** What a cursor is bound to: it is worth nothing anywhere else. */
@@ -19,8 +19,10 @@ export interface CursorScope {
   direction: 'forward' | 'backward';
 }
 
-const VERSION = 1;
-const Payload = z.tuple([z.literal(VERSION), z.int().nonnegative(), z.enum(['older', 'newer'])]);
+const Seq = z.int().nonnegative();
+const WalkName = z.enum(['older', 'newer']);
+/** Version 1, which the release before understands too, has the seq alone; version 2 adds that of the reply. */
+const Payload = z.union([z.tuple([z.literal(1), Seq, WalkName]), z.tuple([z.literal(2), Seq, WalkName, Seq])]);
 
 export interface CursorCodec {
   encode(cursor: Cursor, scope: CursorScope): string;
@@ -36,8 +38,9 @@ export function createCursorCodec(key: string): CursorCodec {
       .digest()
       .subarray(0, 16);
   return {
-    encode({ seq, walk }, scope) {
-      const payload = Buffer.from(JSON.stringify([VERSION, seq, walk])).toString('base64url');
+    encode({ seq, before_seq, walk }, scope) {
+      const place = before_seq === null ? [1, seq, walk] : [2, seq, walk, before_seq];
+      const payload = Buffer.from(JSON.stringify(place)).toString('base64url');
       return `${payload}.${mac(payload, scope).toString('base64url')}`;
     },
     decode(text, scope) {
@@ -50,8 +53,8 @@ export function createCursorCodec(key: string): CursorCodec {
       // Made here, but maybe by another version.
       const parsed = Payload.safeParse(parseJson(Buffer.from(payload, 'base64url').toString()));
       if (!parsed.success) throw new ApiError('cursor_invalid');
-      const [, seq, walk] = parsed.data;
-      return { seq, walk };
+      const [, seq, walk, before_seq = null] = parsed.data;
+      return { seq, before_seq, walk };
     },
   };
 }

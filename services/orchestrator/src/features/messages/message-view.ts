@@ -11,13 +11,13 @@ import type {
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentData } from '../agents/agent-view.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
+import { type Place, positionOf } from './place.js';
 
 /** A message with what is shown of its agent. */
-export interface MessageRow {
+export interface MessageRow extends Place {
   id: string;
   workspace_id: string;
   conversation_id: string;
-  seq: number;
   role: MessageRole;
   content: MessageContent;
   status: MessageStatus;
@@ -75,6 +75,7 @@ export function messageView(row: MessageRow, { now, attachment }: Showing): Mess
     status,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+    position: positionOf(row),
     local_id,
     agent: agentOf(row, now),
     attachments: attachments.map(attachment),

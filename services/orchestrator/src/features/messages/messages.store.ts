@@ -5,6 +5,7 @@ import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
+import { beyond, listed, type Place, type Walk } from './place.js';
 
 export interface NewMessage {
   id: string;
@@ -22,6 +23,8 @@ export interface NewMessage {
   attachments?: StoredAttachment[];
   /** Of a message that a turn writes besides its reply. */
   turn?: { id: string; key: string };
+  /** Of a tool line: the seq of the reply before which it is listed. */
+  beforeSeq?: number;
 }
 
 export interface MessageChange {
@@ -67,14 +70,14 @@ export interface MessageStore {
   removeBehind(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
-  /** Up to `limit` messages after `seq` in the direction: `older` newest first, `newer` oldest first. */
-  page(conversationId: string, walk: Walk, seq: number | null, limit: number): Promise<MessageRow[]>;
-  hasAny(conversationId: string, walk: Walk, seq: number): Promise<boolean>;
+  /** Up to `limit` messages after `place` in the direction: `older` newest first, `newer` oldest first. */
+  page(conversationId: string, walk: Walk, place: Place | null, limit: number): Promise<MessageRow[]>;
+  hasAny(conversationId: string, walk: Walk, place: Place): Promise<boolean>;
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
 export const MESSAGE_COLUMNS = sql`
-  m.id, m.workspace_id, m.conversation_id, m.seq, m.role, m.content, m.status, m.local_id,
+  m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.role, m.content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
@@ -98,13 +101,6 @@ interface PlaceRow {
   members: SendPlace['members'];
 }
 
-export type Walk = 'older' | 'newer';
-
-export function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
-  if (seq === null) return sql`true`;
-  return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
-}
-
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
@@ -114,10 +110,10 @@ export function createMessageStore(database: Database): MessageStore {
         WITH moved AS (
           UPDATE conversations SET updated_at = now() WHERE id = ${message.conversationId}
         ), m AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, role, sender_id, agent_id, content, status,
-            local_id, body_hash, mentions, attachments, turn_id, turn_key)
-          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.role},
-            ${message.senderId ?? null}, ${message.agentId ?? null}, ${JSON.stringify(message.content)}::jsonb,
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, before_seq, role, sender_id, agent_id, content,
+            status, local_id, body_hash, mentions, attachments, turn_id, turn_key)
+          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq},
+            ${message.beforeSeq ?? null}, ${message.role}, ${message.senderId ?? null}, ${message.agentId ?? null}, ${JSON.stringify(message.content)}::jsonb,
             ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
             ${JSON.stringify(message.attachments ?? [])}::jsonb, ${turn?.id ?? null}, ${turn?.key ?? null}
           WHERE NOT EXISTS (
@@ -125,7 +121,7 @@ export function createMessageStore(database: Database): MessageStore {
             WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId ?? null}
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
-          RETURNING id, workspace_id, conversation_id, seq, role, content, status, local_id, mentions, attachments,
+          RETURNING id, workspace_id, conversation_id, seq, before_seq, role, content, status, local_id, mentions, attachments,
             created_at, updated_at, agent_id
         )
         SELECT ${MESSAGE_COLUMNS} FROM m ${MESSAGE_JOINS}`.execute(db);
@@ -198,18 +194,18 @@ export function createMessageStore(database: Database): MessageStore {
       return row?.id;
     },
 
-    page: (conversationId, walk, seq, limit) =>
+    page: (conversationId, walk, place, limit) =>
       select(
         database,
-        sql`${PLANNED_EACH_TIME} WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
-          ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT ${limit}`,
+        sql`${PLANNED_EACH_TIME} WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
+          ORDER BY ${listed(walk)} LIMIT ${limit}`,
       ),
 
-    async hasAny(conversationId, walk, seq) {
+    async hasAny(conversationId, walk, place) {
       const { rows } = await sql<{ found: boolean }>`
         ${PLANNED_EACH_TIME} SELECT (
-          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, seq)}
-          ORDER BY m.seq ${walk === 'older' ? sql`DESC` : sql`ASC`} LIMIT 1
+          SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
+          ORDER BY ${listed(walk)} LIMIT 1
         ) IS NOT NULL AS found`.execute(database);
       return rows[0]?.found ?? false;
     },

@@ -5,17 +5,19 @@ import { createCursorCodec } from './cursor.js';
 import type { MessageRow } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 import { readPage } from './page.js';
+import { type Place, positionOf } from './place.js';
 
 const cursors = createCursorCodec('a key of the tests, long enough for one');
 const where = { userId: 'u', conversationId: 'c' };
 const now = new Date('2026-11-21T10:00:00Z');
 const showing = { now, attachment: () => ({}) as never };
 
-const row = (seq: number): MessageRow => ({
+const row = ({ seq, before_seq }: Place): MessageRow => ({
   id: String(seq),
   workspace_id: 'w',
   conversation_id: 'c',
   seq,
+  before_seq,
   role: 'user',
   content: { type: 'text', text: '' },
   status: 'sent',
@@ -35,17 +37,26 @@ const row = (seq: number): MessageRow => ({
   runtime_identified_at: null,
 });
 
+/** Every third message is a tool line, listed before the message that came two before it. */
+const placeOf = (seq: number): Place => ({ seq, before_seq: seq % 3 === 0 ? seq - 2 : null });
+const byPlace = (a: Place, b: Place): number => (positionOf(a) < positionOf(b) ? -1 : 1);
+
 /** The two reads of a page, over an array that a test may add to. */
 function arrayStore(seqs: number[]): Pick<MessageStore, 'page' | 'hasAny'> {
-  const beyond = (side: 'older' | 'newer', seq: number | null) => {
-    const found = seqs.filter((each) => seq === null || (side === 'older' ? each < seq : each > seq));
-    return found.toSorted((a, b) => (side === 'older' ? b - a : a - b));
+  const beyond = (side: 'older' | 'newer', place: Place | null) => {
+    const sorted = seqs.map(placeOf).toSorted((a, b) => (side === 'older' ? byPlace(b, a) : byPlace(a, b)));
+    return sorted.filter(
+      (each) => place === null || (side === 'older' ? byPlace(each, place) : byPlace(place, each)) < 0,
+    );
   };
   return {
-    page: async (_conversation, side, seq, limit) => beyond(side, seq).slice(0, limit).map(row),
-    hasAny: async (_conversation, side, seq) => beyond(side, seq).length > 0,
+    page: async (_conversation, side, place, limit) => beyond(side, place).slice(0, limit).map(row),
+    hasAny: async (_conversation, side, place) => beyond(side, place).length > 0,
   };
 }
+
+/** The seq of a message that arrives last, and is listed last. */
+const nextReply = (seqs: readonly number[]): number => Math.max(0, ...seqs) - (Math.max(0, ...seqs) % 3) + 4;
 
 type Direction = PageQuery['direction'];
 const read = (seqs: number[], direction: Direction, limit: number, scrollId?: string | null): Promise<MessagePage> =>
@@ -61,7 +72,10 @@ const conversations = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { maxLeng
 const directions = fc.constantFrom<Direction>('forward', 'backward');
 const limits = fc.integer({ min: 1, max: 12 });
 const inOrder = (seqs: readonly number[], direction: Direction): number[] =>
-  seqs.toSorted((a, b) => (direction === 'forward' ? a - b : b - a));
+  seqs
+    .map(placeOf)
+    .toSorted((a, b) => (direction === 'forward' ? byPlace(a, b) : byPlace(b, a)))
+    .map(({ seq }) => seq);
 
 async function walk(
   seqs: number[],
@@ -127,7 +141,7 @@ describe('pages', () => {
           const growing = [...seqs];
           const pages = await walk(growing, 'backward', limit, (page) => {
             const count = arrivals[page % arrivals.length] ?? 0;
-            for (let n = 0; n < count; n += 1) growing.push(Math.max(0, ...growing) + 1);
+            for (let n = 0; n < count; n += 1) growing.push(nextReply(growing));
           });
           expect(pages.flatMap(seqsOf)).toEqual(inOrder(seqs, 'backward'));
         },
@@ -140,7 +154,7 @@ describe('pages', () => {
       fc.asyncProperty(conversations, limits, async (seqs, limit) => {
         const growing = [...seqs];
         const pages = await walk(growing, 'forward', limit, (page) => {
-          if (page <= 3) growing.push(Math.max(0, ...growing) + 1);
+          if (page <= 3) growing.push(nextReply(growing));
         });
         expect(pages.flatMap(seqsOf)).toEqual(inOrder(growing, 'forward'));
       }),

@@ -24,7 +24,7 @@ export async function readPage(
   const cursor = query.scrollId === undefined ? undefined : cursors.decode(query.scrollId, scope);
   const walk = cursor?.walk ?? along;
 
-  const found = await store.page(where.conversationId, walk, cursor?.seq ?? null, query.limit + 1);
+  const found = await store.page(where.conversationId, walk, cursor ?? null, query.limit + 1);
   const more = found.length > query.limit;
   const walked = found.slice(0, query.limit);
   const rows = walk === along ? walked : walked.toReversed();
@@ -32,11 +32,12 @@ export async function readPage(
   const first = rows.at(0);
   const last = rows.at(-1);
   const beyond = (row: MessageRow | undefined, side: Cursor['walk']): Promise<boolean> =>
-    row === undefined ? Promise.resolve(false) : store.hasAny(where.conversationId, side, row.seq);
+    row === undefined ? Promise.resolve(false) : store.hasAny(where.conversationId, side, row);
   const hasNext = walk === along ? more : await beyond(last, along);
   const hasPrev = walk === against ? more : cursor === undefined ? false : await beyond(first, against);
 
-  const at = (row: MessageRow, side: Cursor['walk']): string => cursors.encode({ seq: row.seq, walk: side }, scope);
+  const at = ({ seq, before_seq }: MessageRow, side: Cursor['walk']): string =>
+    cursors.encode({ seq, before_seq, walk: side }, scope);
   return {
     data: rows.map((row) => listedMessageView(row, showing)),
     pagination: {

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { PLANNED_EACH_TIME } from '../../database/prepared.js';
-import { beyond, MESSAGE_COLUMNS, MESSAGE_JOINS, type Walk } from './messages.store.js';
+import { MESSAGE_COLUMNS, MESSAGE_JOINS } from './messages.store.js';
 import type { MessageRow } from './message-view.js';
+import type { Walk } from './place.js';
 
 export interface MessageSearchStore {
   /** Lets one search of a user run at a time, whichever replica it is on. Held until the transaction ends. */
@@ -18,6 +19,12 @@ export interface MessageSearchStore {
     limit: number,
     db?: Database,
   ): Promise<MessageRow[]>;
+}
+
+/** What can be found is listed by its own seq: tool lines have no text to be found by. */
+function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
+  if (seq === null) return sql`true`;
+  return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
 
 /** So many messages are read as they come: what is common is found there, and the index knows what is not. */

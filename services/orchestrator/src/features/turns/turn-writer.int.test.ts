@@ -43,7 +43,8 @@ describe('what a turn writes', () => {
     return { question: question.body.data, work, writer: await taker.writerOf(work) };
   };
   const messages = async () => (await user.get<MessagePage>(`${home.messages}?direction=forward`)).body.data;
-  const reply = async () => (await messages()).find(({ role }) => role === 'agent');
+  const tools = async () => (await messages()).filter(({ content }) => content.type === 'tool_status');
+  const reply = async () => (await messages()).findLast(({ role }) => role === 'agent');
   const types = async () => {
     const rows = await uswarm.database
       .selectFrom('workspace_events')
@@ -84,7 +85,7 @@ describe('what a turn writes', () => {
     const seen: (MessageContent | undefined)[] = [];
     for (const state of ['running', 'completed'] as const) {
       await writer.tool(1, { callId: 'c', content: { ...TOOL, state } });
-      seen.push(...(await messages()).slice(2).map(({ content }) => content));
+      seen.push(...(await tools()).map(({ content }) => content));
     }
     expect(seen).toEqual([TOOL, { ...TOOL, state: 'completed' }]);
   });
@@ -190,7 +191,7 @@ describe('what a turn writes', () => {
     await writer.begin();
     await writer.tool(1, { callId: 'c', content: TOOL });
     expect([await writer.nextGeneration(2), await writer.nextGeneration(2)]).toEqual([2, undefined]);
-    expect((await messages())[2]?.content).toEqual({ ...TOOL, state: 'failed' });
+    expect((await tools())[0]?.content).toEqual({ ...TOOL, state: 'failed' });
   });
 
   it('tools that still ran when it ended have failed', async () => {
@@ -199,7 +200,7 @@ describe('what a turn writes', () => {
     await writer.tool(1, { callId: 'a', content: { ...TOOL, state: 'completed' } });
     await writer.tool(1, { callId: 'b', content: TOOL });
     await writer.finish(DONE);
-    expect((await messages()).slice(2).map(({ content }) => content)).toEqual([
+    expect((await tools()).map(({ content }) => content)).toEqual([
       { ...TOOL, state: 'completed' },
       { ...TOOL, state: 'failed' },
     ]);

@@ -86,6 +86,7 @@ export interface TurnWriter {
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
   const { transaction, turns, messages, events, agents, metrics, committed } = deps;
   const workspaceId = turn.workspace_id;
+  let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Database) => Promise<T>): Promise<T> {
     const result = await transaction(async (tx) => {
@@ -111,6 +112,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     await messages.insert({ id, ...place, seq, role: 'agent', content: { type: 'loading' }, status: 'pending' }, tx);
     await turns.start(turn.id, id, tx);
     turn.reply_message_id = id;
+    replySeq = seq;
     return { replyId: id, seq };
   }
 
@@ -165,7 +167,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {
           const [reply] = await messages.find([turn.reply_message_id], tx);
-          return { replyId: turn.reply_message_id, seq: reply?.seq ?? 0 };
+          replySeq = reply?.seq;
+          return { replyId: turn.reply_message_id, seq: replySeq ?? 0 };
         }
         await setUserMessage('delivered', tx);
         return insertReply(tx);
@@ -199,8 +202,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
         const id = randomUUIDv7();
         const seq = await append('message.new', id, tx);
         const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+        const before = replySeq === undefined ? {} : { beforeSeq: replySeq };
         await messages.insert(
-          { id, ...place, seq, role: 'agent', content, status: 'delivered', turn: { id: turn.id, key } },
+          { id, ...place, seq, ...before, role: 'agent', content, status: 'delivered', turn: { id: turn.id, key } },
           tx,
         );
         return seq;

@@ -49,7 +49,7 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
       SELECT m.content, m.created_at, a.name AS sender
       FROM messages m
       LEFT JOIN agents a ON a.id = m.agent_id
-      WHERE m.workspace_id = w.id AND m.content ->> 'type' <> 'loading'
+      WHERE m.workspace_id = w.id AND m.content ->> 'type' NOT IN ('loading', 'tool_status')
       ORDER BY m.seq DESC
       LIMIT 1
     ) last ON true
