@@ -53,7 +53,7 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     if (words.length > LIMITS.searchWords)
       throw invalid('q', `must have at most ${LIMITS.searchWords} different words`);
     const found: PageDeps['store'] = {
-      page: (id, walk, place, limit) => store.page(id, words, walk, place?.seq ?? null, limit, db),
+      page: (id, walk, from, limit) => store.page(id, words, walk, from?.seq ?? null, limit, db),
       hasAny: async (id, walk, { seq }) => (await store.page(id, words, walk, seq, 1, db)).length > 0,
     };
     // The words as they are looked for: a cursor goes on where nothing else would be found.
