@@ -18,6 +18,7 @@ export const ERRORS = {
   payload_too_large: entry(413, 'The body is larger than allowed.'),
   unsupported_media_type: entry(415, 'The body must be application/json.'),
   route_not_found: entry(404, 'There is no such route.'),
+  method_not_allowed: entry(405, 'The route does not support this method; see the Allow header.'),
 
   token_missing: entry(401, 'No credential was sent.'),
   token_invalid: entry(401, 'The identity provider token is not valid.'),

@@ -1,6 +1,7 @@
 export * from './enums.js';
 export * from './errors.js';
 export * from './limits.js';
+export * from './depth.js';
 export * from './internal.js';
 export * from './admin.js';
 export * from './resources/primitives.js';

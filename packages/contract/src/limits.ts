@@ -4,6 +4,8 @@ export const LIMITS = {
   messageText: 32_000,
   /** Bytes of a JSON body, over REST and over the socket. */
   bodyBytes: 256 * 1024,
+  /** Levels of arrays and objects within each other in a JSON body or the payload of an event. */
+  jsonDepth: 64,
   /** Requests of an address, of a user, and messages of a user: in the long run, and at once. */
   rates: {
     ip: { perSecond: 100, burst: 300 },

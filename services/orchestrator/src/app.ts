@@ -1,9 +1,10 @@
 import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
 import express, { type Express, type RequestHandler } from 'express';
-import { ApiError } from '@uswarm/contract';
+import { allowedMethods, ApiError } from '@uswarm/contract';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { readCredentials } from './features/auth/credentials.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
+import { compressJson } from './http/compression.js';
 import { createErrorHandler } from './http/errors.js';
 import type { Handlers } from './http/handlers.js';
 import { limitAddresses, limitCaller } from './http/rate-limit.js';
@@ -43,6 +44,7 @@ export function createApp(deps: AppDeps): Express {
     response.set(transport);
     next();
   });
+  app.use(compressJson());
   app.use(requestContext);
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
@@ -53,8 +55,11 @@ export function createApp(deps: AppDeps): Express {
       return actor;
     }),
   );
-  app.use(() => {
-    throw new ApiError('route_not_found');
+  app.use((request, response) => {
+    const allowed = allowedMethods(request.path);
+    if (allowed.length === 0) throw new ApiError('route_not_found');
+    response.set('Allow', allowed.join(', '));
+    throw new ApiError('method_not_allowed');
   });
   app.use(createErrorHandler(logger));
   return app;

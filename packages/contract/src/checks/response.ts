@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ERRORS, ErrorBody, type ErrorCode } from '../errors.js';
-import { commonErrors, findRoute, type RouteDefinition } from '../routes/index.js';
+import { allowedMethods, commonErrors, findRoute, type RouteDefinition } from '../routes/index.js';
 
 /** A REST answer as a client saw it. */
 export interface SeenResponse {
@@ -14,7 +14,8 @@ export interface SeenResponse {
 
 /**
  * Checks an answer against the contract: its status and body are documented for its route, an error
- * code for that route and that status; a path that is no route answers `route_not_found`.
+ * code for that route and that status; a path that is no route answers `route_not_found`, another method of a
+ * path `method_not_allowed`.
  *
  * @throws Error that says what was answered and what is wrong with it.
  */
@@ -29,15 +30,17 @@ export function checkResponse(seen: SeenResponse): void {
 
 function problemOf(seen: SeenResponse): string | undefined {
   const route = findRoute(seen.method, pathOf(seen));
-  if (seen.status >= 400) return errorProblem(seen, documentedCodes(route));
+  if (seen.status >= 400) return errorProblem(seen, documentedCodes(route, pathOf(seen)));
   if (route === undefined) return 'but there is no such route: it must answer 404 route_not_found';
   const response = route.responses[seen.status];
   if (response === undefined) return `which ${route.operationId} does not document`;
   return bodyProblem(response.schema, seen.body);
 }
 
-function documentedCodes(route: RouteDefinition | undefined): readonly ErrorCode[] {
-  if (route === undefined) return ['route_not_found', 'rate_limited'];
+function documentedCodes(route: RouteDefinition | undefined, path: string): readonly ErrorCode[] {
+  if (route === undefined) {
+    return [allowedMethods(path).length > 0 ? 'method_not_allowed' : 'route_not_found', 'rate_limited'];
+  }
   return [...commonErrors(route), ...(route.errors ?? [])];
 }
 

@@ -1,5 +1,6 @@
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { ERRORS, ErrorBody } from '../errors.js';
+import { LIMITS } from '../limits.js';
 import { ROUTES, type RouteDefinition } from '../routes/index.js';
 import { sharedErrorResponses } from './error-responses.js';
 import { relax } from './json-schema.js';
@@ -15,7 +16,9 @@ const DESCRIPTION = `The REST interface of uswarm. The realtime interface is des
 - Answers may gain fields: ignore those that you do not know. Unknown fields of a body are ignored.
 - Most answers are wrapped as \`{data}\`; a mutation with nothing to answer is 204.
 - An error is \`{message, code, extra}\`; every code stands in \`x-error-catalogue\`. \`retryable\` says whether
-  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`.
+  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`, another method
+  of a path 405 \`method_not_allowed\` with \`Allow\`.
+- JSON is compressed with gzip or brotli for clients that send \`Accept-Encoding\`. It may be nested ${LIMITS.jsonDepth} levels deep.
 - Another user's things answer 404, like things that do not exist.
 - Requests are limited by address, by user, by messages sent and by searches; health checks have a limit of their
   own. \`RateLimit-Policy\` names the limits with their quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says

@@ -168,7 +168,7 @@ const ClientAttachment = z.object({ id: z.uuid() });
  */
 export const MessageDraft = z
   .object({
-    content: z.looseObject({ type: z.string().max(40), text: z.string().max(LIMITS.messageText).optional() }),
+    content: z.object({ type: z.string().max(40), text: z.string().max(LIMITS.messageText).optional() }),
     mentions: z.array(ClientMention).max(LIMITS.mentionsPerMessage).default([]),
     attachments: z.array(ClientAttachment).max(LIMITS.attachmentsPerMessage).default([]),
   })

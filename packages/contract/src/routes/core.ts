@@ -23,7 +23,13 @@ export const coreRoutes = [
     tag: 'core',
     summary: 'This document',
     spec: 'extension',
-    responses: ok(OpenApiBody, 'OpenAPI 3.1.'),
+    headers: z.object({
+      'if-none-match': z.string().optional().meta({ description: 'The ETag of the document that the client has.' }),
+    }),
+    responses: {
+      ...ok(OpenApiBody, 'OpenAPI 3.1.'),
+      304: { description: 'The client has this document.', schema: null },
+    },
   }),
   defineRoute({
     operationId: 'listModels',

@@ -57,6 +57,14 @@ export function findRoute(method: string, path: string): RouteDefinition | undef
     .find((route) => pathPattern(route.path).test(path));
 }
 
+/** The methods of a concrete path, for the `Allow` header; empty when the path is no route. */
+export function allowedMethods(path: string): string[] {
+  const methods = ROUTES.filter((route) => pathPattern(route.path).test(path)).map((route) =>
+    route.method.toUpperCase(),
+  );
+  return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();
+}
+
 function parameterCount(route: RouteDefinition): number {
   return Object.keys(route.params ?? {}).length;
 }

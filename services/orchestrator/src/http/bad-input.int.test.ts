@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ERRORS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
+import { ERRORS, INTERNAL_PATHS, LIMITS, type ErrorBody, type ErrorCode } from '@uswarm/contract';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { request as httpRequest } from 'undici';
 import type { RawRequest } from '../../test/api-client.js';
 import { storedRows } from '../../test/stored.js';
 import {
@@ -17,8 +19,9 @@ describe('bad input', () => {
   let uswarm: TestOrchestrator;
   let user: TestUser;
   let home: Home;
+  const log: string[] = [];
   beforeAll(async () => {
-    uswarm = await startTestOrchestrator();
+    uswarm = await startTestOrchestrator({ logTo: log });
     user = await uswarm.user();
     home = await uswarm.home(user);
   });
@@ -104,12 +107,56 @@ describe('bad input', () => {
   it.each([
     ['GET', '/v1/nothing'],
     ['GET', '/v1/'],
-    ['POST', '/v1/health'],
-    ['DELETE', '/v1/users/profile'],
     ['GET', '/v1/nothing/%ZZ'],
     ['GET', '/v1/../v1/nothing'],
   ] as const)('route_not_found: %s %s', async (method, path) => {
     expect(await user.refusal(method, path)).toBe('route_not_found');
+  });
+
+  it.each([
+    ['POST', '/v1/health', 'GET, HEAD'],
+    ['DELETE', '/v1/users/profile', 'GET, HEAD'],
+    ['GET', '/v1/uploads', 'POST'],
+    ['PATCH', `/v1/workspaces/${crypto.randomUUID()}/messages/${crypto.randomUUID()}/stop`, 'POST'],
+    ['POST', `/v1/workspaces/${crypto.randomUUID()}`, 'DELETE, GET, HEAD, PATCH'],
+  ] as const)('method_not_allowed: %s %s, which allows %s', async (method, path, allow) => {
+    const { status, body, headers } = await uswarm.anonymous.raw<ErrorBody>({ method, path });
+    expect([status, body.code, headers['allow']]).toEqual([405, 'method_not_allowed', allow]);
+  });
+
+  describe('JSON that is nested too deeply', () => {
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const bodies: [string, (levels: number) => string][] = [
+      ['as the body', deep],
+      ['in an unknown field', (levels) => `{"content":{"type":"text","text":"x"},"other":${deep(levels)}}`],
+      [
+        'in an unknown field of the content',
+        (levels) => `{"content":{"type":"text","text":"x","other":${deep(levels)}}}`,
+      ],
+      ['in a known field', (levels) => `{"content":${deep(levels)}}`],
+    ];
+    it.each(bodies)('is validation_failed %s, and leaves no line in the log of errors', async (_where, body) => {
+      const lines = log.length;
+      const answer = await send({ headers: JSON_TYPE, body: body(100_000) });
+      expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
+      expect(answer.body.extra?.fields).toEqual([{ path: '', message: 'must not be nested deeper than 64 levels' }]);
+      expect(log.slice(lines).filter((line) => line.includes('a request failed'))).toEqual([]);
+    });
+
+    it('is refused by the internal API too', async () => {
+      const token = await signInternalToken(parseSigningKey(uswarm.internalKey), 'realtime-gateway');
+      const answer = await httpRequest(`${uswarm.internalUrl}${INTERNAL_PATHS.sessions}`, {
+        method: 'POST',
+        headers: { ...JSON_TYPE, authorization: `Bearer ${token}` },
+        body: `{"sessions":[],"other":${deep(100_000)}}`,
+      });
+      expect([answer.statusCode, ((await answer.body.json()) as ErrorBody).code]).toEqual([400, 'validation_failed']);
+    });
+
+    it('counts 64 levels as not too deep, and does not store what it does not know', async () => {
+      const { status } = await send({ headers: JSON_TYPE, body: bodies[1]?.[1](60) ?? '' });
+      expect(status).toBe(201);
+    });
   });
 
   it.each(['%ZZ', '%', '%E0%A4%A', '%FF'])('an id that cannot be decoded (%s) names nothing', async (id) => {

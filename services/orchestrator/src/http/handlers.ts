@@ -1,5 +1,6 @@
 import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
+import type { DocumentAnswer } from './document-answer.js';
 import type { FileAnswer } from './file-answer.js';
 import type { IncomingForm } from './form.js';
 
@@ -17,8 +18,12 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
   form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
 
-/** A file is answered as one, not as the text that its schema speaks of. */
-type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' ? FileAnswer : RouteAnswer<Operation>;
+/** A file or a document is answered as one, not as the value that its schema speaks of. */
+type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload'
+  ? FileAnswer
+  : Operation extends 'getOpenApi'
+    ? DocumentAnswer
+    : RouteAnswer<Operation>;
 
 export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 

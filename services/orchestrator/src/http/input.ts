@@ -1,8 +1,13 @@
-import { ApiError, validationError } from '@uswarm/contract';
+import { ApiError, exceedsDepth, LIMITS, validationError } from '@uswarm/contract';
 import type { z } from 'zod';
 
 /** Checks what a caller sent against its schema. @throws ApiError `validation_failed` */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  // First of all: schemas, logs and serialisation recurse.
+  if (exceedsDepth(value, LIMITS.jsonDepth)) {
+    const field = { path: '', message: `must not be nested deeper than ${LIMITS.jsonDepth} levels` };
+    throw new ApiError('validation_failed', { extra: { fields: [field] } });
+  }
   const result = schema.safeParse(value);
   if (!result.success) throw validationError(result.error);
   const path = malformedText(result.data);

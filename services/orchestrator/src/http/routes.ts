@@ -4,6 +4,7 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
 import { ClientGone } from './errors.js';
+import { DocumentAnswer, sendDocument } from './document-answer.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
 import type { Handlers } from './handlers.js';
@@ -25,7 +26,7 @@ type AnyHandler = (input: {
   form: IncomingForm | undefined;
   signal: AbortSignal;
   actor: UserActor | IdentityActor | undefined;
-}) => Promise<AnyAnswer | FileAnswer>;
+}) => Promise<AnyAnswer | FileAnswer | DocumentAnswer>;
 
 /** Mounts every route of the contract, each with its checks in the same order. */
 export function createRoutes(handlers: Handlers, authenticate: Authenticate): Router {
@@ -68,6 +69,10 @@ async function serve(
   const answer = await handler({ params, query, headers, body, form, signal: clientGone(response), actor });
   if (answer instanceof FileAnswer) {
     await sendFile(answer, request, response);
+    return;
+  }
+  if (answer instanceof DocumentAnswer) {
+    sendDocument(answer, response);
     return;
   }
   response.status(answer.status);

@@ -1,4 +1,5 @@
-import type { ModelCatalogItem, OpenApiBody } from '@uswarm/contract';
+import type { ModelCatalogItem } from '@uswarm/contract';
+import type { DocumentAnswer } from '../../http/document-answer.js';
 import type { Handlers } from '../../http/handlers.js';
 
 export interface CoreDeps {
@@ -6,14 +7,14 @@ export interface CoreDeps {
   models: ModelCatalogItem[];
   /** Whether Postgres answers. */
   online: () => Promise<boolean>;
-  openApi: () => Promise<OpenApiBody>;
+  openApi: () => Promise<DocumentAnswer>;
 }
 
 /** The public routes. spec: orchestrator §4.1 */
 export function coreHandlers({ version, models, online, openApi }: CoreDeps) {
   return {
     getHealth: async () => ({ status: 200, body: { data: { online: await online(), version } } }),
-    getOpenApi: async () => ({ status: 200, body: await openApi() }),
+    getOpenApi: openApi,
     listModels: async () => ({ status: 200, body: { data: models } }),
   } satisfies Partial<Handlers>;
 }

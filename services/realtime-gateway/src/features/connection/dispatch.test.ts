@@ -34,6 +34,18 @@ describe('the dispatch of client events', () => {
     expect(refusals).toEqual([{ error: answer, payload: 'payload' }]);
   });
 
+  it('refuses a payload of 100,000 levels as validation_failed and does not hand it on', async () => {
+    const handed: unknown[] = [];
+    const { ask, refusals } = setUp(async ({ payload }) => void handed.push(payload));
+    const payload: unknown = {
+      content: { type: 'text', other: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) },
+    };
+    const answer = await ask('message.send', payload);
+    expect(answer).toMatchObject({ code: 'validation_failed', message: expect.stringContaining('64 levels') });
+    expect(refusals.map(({ error }) => error)).toEqual([answer]);
+    expect(handed).toEqual([]);
+  });
+
   it('survives a handler that throws at once, and shows nothing of what it threw', async () => {
     const { ask } = setUp(() => {
       throw new Error('the password is 1234');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, type ClientEventName, type ErrorBody } from '@uswarm/contract';
+import { ApiError, type ClientEventName, type ErrorBody, exceedsDepth, LIMITS } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
@@ -56,6 +56,10 @@ export function createDispatch({
     };
     const run = async (known: ClientEventHandler): Promise<void> => {
       try {
+        if (exceedsDepth(payload, LIMITS.jsonDepth)) {
+          const message = `The payload is nested deeper than ${LIMITS.jsonDepth} levels.`;
+          throw new ApiError('validation_failed', { message });
+        }
         const acknowledge = (fields: Record<string, unknown>): void => callback?.({ ok: true, ...fields });
         await known.handle({ payload, requestId, acknowledge });
       } catch (error) {

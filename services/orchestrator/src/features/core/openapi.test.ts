@@ -1,0 +1,11 @@
+import { describe, expect, it } from '@jest/globals';
+import { openApiSource } from './openapi.js';
+
+describe('the document of the interface', () => {
+  it('is serialised once', async () => {
+    const source = openApiSource('https://api.example.com');
+    const [first, second] = [await source(), await source()];
+    expect(second.bytes).toBe(first.bytes);
+    expect(JSON.parse(first.bytes.toString())).toMatchObject({ servers: [{ url: 'https://api.example.com' }] });
+  });
+});

@@ -1,0 +1,14 @@
+import compression from 'compression';
+import type { RequestHandler } from 'express';
+
+/** Bytes of a body below which compressing it saves nothing. */
+const THRESHOLD_BYTES = 1_024;
+
+/** Compresses JSON with the encoding that the client prefers. Files are sent as they are, also in parts. */
+export function compressJson(): RequestHandler {
+  return compression({
+    threshold: THRESHOLD_BYTES,
+    filter: (_request, response) =>
+      !response.hasHeader('Accept-Ranges') && /^application\/json\b/.test(String(response.getHeader('Content-Type'))),
+  });
+}
