@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { silentLogger } from '@uswarm/service-kit';
-import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
+import { createLogger, silentLogger } from '@uswarm/service-kit';
+import { describeWith, eventually, type RunningValkey, startValkey } from '@uswarm/testkit';
 import { createClient } from 'redis';
 import { collect, deleted, describeBus, seqs } from '../test/bus-contract.js';
 import type { EventBus } from './event-bus.js';
@@ -83,6 +83,52 @@ describeWith('valkey', 'the redis bus', () => {
       expect(seqs(inbox.received)).toEqual([1]);
       await bus.subscribe(randomUUID(), () => {});
       expect(bus.healthy()).toBe(true);
+    });
+
+    it('replaces both connections when the server hangs under traffic, and delivers again when it answers', async () => {
+      const lines: string[] = [];
+      const destination = { write: (line: string) => void lines.push(line) };
+      const logger = createLogger({ service: 'test', destination });
+      const busy = createRedisBus({ url: server.url, logger, heartbeatMs: 50, answerDeadlineMs: 500 });
+      const replaced = (): Set<string> =>
+        new Set(
+          lines
+            .map((line) => JSON.parse(line) as { msg: string; role: string })
+            .filter(({ msg }) => msg === 'the event bus does not answer; the connection is replaced')
+            .map(({ role }) => role),
+        );
+      const inbox = collect();
+      await busy.subscribe(workspaceId, inbox.listener);
+      // Both connections are written to all the time, as by a streaming answer and by clients that subscribe.
+      const traffic = setInterval(() => {
+        void busy.publish(deleted(randomUUID(), 1));
+        busy.subscribe(randomUUID(), () => undefined).catch(() => undefined);
+      }, 20);
+      try {
+        expect(replaced().size).toBe(0);
+        process.kill(server.pid, 'SIGSTOP');
+        expect(await eventually(replaced, (roles) => roles.size === 2)).toEqual(new Set(['publish', 'subscribe']));
+        expect(
+          await eventually(
+            () => busy.healthy(),
+            (healthy) => !healthy,
+          ),
+        ).toBe(false);
+      } finally {
+        process.kill(server.pid, 'SIGCONT');
+        clearInterval(traffic);
+      }
+      expect(
+        await eventually(
+          () => busy.healthy(),
+          (healthy) => healthy,
+        ),
+      ).toBe(true);
+      const order = Array.from({ length: 50 }, (_, index) => index + 1);
+      for (const seq of order) expect(await busy.publish(deleted(workspaceId, seq))).toBe(true);
+      await inbox.until(50);
+      expect(seqs(inbox.received)).toEqual(order);
+      await busy.close();
     });
 
     it('is not healthy without a server, and closing it ends the subscriptions that wait for one', async () => {

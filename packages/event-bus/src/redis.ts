@@ -1,5 +1,5 @@
 import type { BusEnvelope } from '@uswarm/contract';
-import { backoffDelay, type Logger, retry } from '@uswarm/service-kit';
+import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
 import { createClient, ErrorReply } from 'redis';
 import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEnd } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
@@ -9,9 +9,19 @@ export interface RedisBusOptions extends BusOptions {
   /** `redis://` or `rediss://`; its own instance or ACL user, limited to the channels `ws:*`. */
   url: string;
   logger: Logger;
+  /** Milliseconds between two checks whether the server answers. Default: 1 s */
+  heartbeatMs?: number;
+  /** Milliseconds without an answer after which a connection is replaced. Default: 4 s */
+  answerDeadlineMs?: number;
 }
 
-type Client = ReturnType<typeof connect>;
+type Timing = Required<Pick<RedisBusOptions, 'heartbeatMs' | 'answerDeadlineMs'>>;
+type Client = ReturnType<typeof createRedisClient>;
+interface Connection {
+  client: Client;
+  /** Ends the connection; what was handed over is written first if it still stands. */
+  close(): Promise<void>;
+}
 
 /** The sharded channel of a workspace, or of session ends. */
 export const channelName = (channel: string): string => `ws:${channel}`;
@@ -21,21 +31,31 @@ const RECONNECT = { initialMs: 50, maxMs: 2_000 };
 const PUBLISH_DEADLINE_MS = 2_000;
 /** Envelopes that may wait for a connection; more are dropped. */
 const PUBLISH_QUEUE = 10_000;
+const TIMING: Timing = { heartbeatMs: 1_000, answerDeadlineMs: 4_000 };
 
-/** Connects in the background and reconnects for ever; commands wait meanwhile. @throws on a malformed URL. */
-function connect(url: string, role: string, logger: Logger) {
-  const client = createClient({
+/** @throws on a malformed URL */
+const createRedisClient = (url: string, role: string, answerDeadlineMs: number) =>
+  createClient({
     url,
     name: `uswarm-bus-${role}`,
     commandsQueueMaxLength: PUBLISH_QUEUE,
+    // Ends with the write of a command: what was written and is not answered is the heartbeat's to find.
     commandOptions: { timeout: PUBLISH_DEADLINE_MS },
-    // A connection that died without a word (a lost node) is noticed by the missing answer.
-    pingInterval: 5_000,
     socket: {
-      socketTimeout: 15_000,
+      connectTimeout: answerDeadlineMs,
+      // Ends a handshake that is not answered; afterwards each heartbeat resets it.
+      socketTimeout: answerDeadlineMs,
       reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries),
     },
   });
+
+/**
+ * Connects in the background and reconnects for ever; commands wait meanwhile. A connection on which nothing
+ * is answered is replaced; commands in flight fail then, and subscriptions are made again.
+ * @throws on a malformed URL.
+ */
+function connect(url: string, role: string, logger: Logger, { heartbeatMs, answerDeadlineMs }: Timing): Connection {
+  const client = createRedisClient(url, role, answerDeadlineMs);
   let reported = false;
   client.on('error', (error) => {
     // One line an outage, not one an attempt.
@@ -46,10 +66,31 @@ function connect(url: string, role: string, logger: Logger) {
     if (reported) logger.info({ role }, 'the event bus is connected again');
     reported = false;
   });
-  client.connect().catch((error: unknown) => {
-    if (client.isOpen) logger.error({ err: error, role }, 'the event bus cannot connect');
+  const open = (): void => {
+    client.connect().catch((error: unknown) => {
+      if (client.isOpen) logger.error({ err: error, role }, 'the event bus cannot connect');
+    });
+  };
+  open();
+  const heartbeat = startHeartbeat({
+    connected: () => client.isReady,
+    ping: () => client.ping(),
+    replace() {
+      logger.warn({ role }, 'the event bus does not answer; the connection is replaced');
+      reported = true;
+      client.destroy();
+      open();
+    },
+    intervalMs: heartbeatMs,
+    deadlineMs: answerDeadlineMs,
   });
-  return client;
+  return {
+    client,
+    close() {
+      heartbeat.stop();
+      return disconnect(client);
+    },
+  };
 }
 
 /** What the server itself refuses stays refused; everything else is the connection's fault. */
@@ -69,7 +110,6 @@ function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): 
   };
 }
 
-/** Ends the connection; what was handed over goes out first where there is still a connection. */
 async function disconnect(client: Client): Promise<void> {
   if (client.isReady) {
     const closed = client.close();
@@ -80,11 +120,17 @@ async function disconnect(client: Client): Promise<void> {
 }
 
 /** A bus on Redis or Valkey (7 or newer) by sharded publish and subscribe. */
-export function createRedisBus({ url, logger, ...options }: RedisBusOptions): EventBus {
+export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...options }: RedisBusOptions): EventBus {
   const stop = new AbortController();
+  const timing: Timing = {
+    heartbeatMs: heartbeatMs ?? TIMING.heartbeatMs,
+    answerDeadlineMs: answerDeadlineMs ?? TIMING.answerDeadlineMs,
+  };
   // Two connections, so that a burst of one direction does not delay the other.
-  const publisher = connect(url, 'publish', logger);
-  const subscriber = connect(url, 'subscribe', logger);
+  const publishing = connect(url, 'publish', logger, timing);
+  const subscribing = connect(url, 'subscribe', logger, timing);
+  const publisher = publishing.client;
+  const subscriber = subscribing.client;
   const transport = shardedTransport(subscriber, logger, stop.signal);
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
@@ -134,7 +180,7 @@ export function createRedisBus({ url, logger, ...options }: RedisBusOptions): Ev
       stop.abort();
       envelopes.close();
       sessionEnds.close();
-      await Promise.all([disconnect(publisher), disconnect(subscriber)]);
+      await Promise.all([publishing.close(), subscribing.close()]);
     },
   };
 }

@@ -3,6 +3,7 @@ export * from './clock.js';
 export * from './config.js';
 export * from './context.js';
 export * from './device.js';
+export * from './heartbeat.js';
 export * from './http-server.js';
 export * from './id-token.js';
 export * from './logger.js';

@@ -12,6 +12,8 @@ export interface SeparateServices {
   issuer: OidcIssuer;
   orchestrators: Program[];
   gateway: Program;
+  /** Base URLs of the operations ports of the first orchestrator and of the gateway. */
+  operations: { orchestrator: string; gateway: string };
   /** One more orchestrator on the same database. */
   addOrchestrator(): Promise<Program>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
@@ -25,11 +27,16 @@ async function listening(program: Program, message: string): Promise<Program> {
   return program;
 }
 
-/** Orchestrator and gateway as processes of their own, with the real Postgres and Valkey of the run. */
-export async function startSeparateServices(env: Record<string, string> = {}): Promise<SeparateServices> {
+const operationsOf = async (program: Program, pattern: RegExp): Promise<string> =>
+  `http://127.0.0.1:${(await program.printed(pattern))[1]}`;
+
+/** Orchestrator and gateway as processes of their own, with the real Postgres and, by default, the Valkey of the run. */
+export async function startSeparateServices(
+  env: Record<string, string> = {},
+  redis = process.env['TEST_REDIS_URL'] ?? '',
+): Promise<SeparateServices> {
   const database = await createTestDatabase();
   const issuer = await startOidcIssuer();
-  const redis = process.env['TEST_REDIS_URL'] ?? '';
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
   const internalKey = `test:${secret()}`;
   const orchestratorEnv = {
@@ -70,6 +77,10 @@ export async function startSeparateServices(env: Record<string, string> = {}): P
     }),
     'serving /socket.io/',
   );
+  const operations = {
+    orchestrator: await operationsOf(orchestrators[0]!, /"opsPort":(\d+)/),
+    gateway: await operationsOf(gateway, /"ops_port":(\d+)/),
+  };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
 
   return {
@@ -78,6 +89,7 @@ export async function startSeparateServices(env: Record<string, string> = {}): P
     issuer,
     orchestrators,
     gateway,
+    operations,
     async addOrchestrator() {
       const program = await runOrchestrator(0, 0);
       orchestrators.push(program);

@@ -192,20 +192,24 @@ describe('entry points', () => {
       expect(lines.at(-1)).toContain('the database did not answer within 1 seconds: ');
     });
 
-    it('the bus may come later: it serves, is not ready, and then is', async () => {
+    it('it is ready while the bus is away, and a gauge says that the bus is', async () => {
       const redis = process.env['TEST_REDIS_URL'] ?? '';
       proxy = await startCuttableProxy(redis);
       await proxy.cut();
       const program = start('main', { OPS_PORT: opsPort, REALTIME_REDIS_URL: proxy.redirect(redis) });
       await program.listening;
-      expect(await statusOf('/readyz')).toBe(503);
-      await proxy.mend();
+      const busUp = async (): Promise<string | undefined> =>
+        /^uswarm_event_bus_up\{.*\} (\d)$/m.exec(await (await fetch(`${ops}/metrics`)).text())?.[1];
+      expect(await busUp()).toBe('0');
       expect(
         await eventually(
           () => statusOf('/readyz'),
           (status) => status === 200,
         ),
       ).toBe(200);
+      await proxy.mend();
+      expect(await eventually(busUp, (up) => up === '1')).toBe('1');
+      expect(await statusOf('/readyz')).toBe(200);
     });
   });
 });

@@ -126,7 +126,7 @@ function counters(registry: Registry) {
 
 /** Not among the others: in local mode the orchestrator says it of the bus that both have. */
 export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>): void {
-  const help = '1 while both connections to Redis stand, else 0.';
+  const help = '1 while both connections to Redis are established; 0 means degraded, not unready.';
   readGauge(registry, 'uswarm_event_bus_up', help, () => (bus.healthy() ? 1 : 0));
 }
 

@@ -22,7 +22,7 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
   logger.level = config.LOG_LEVEL;
   const registry = createMetrics(service);
   const metrics = createGatewayMetrics(registry);
-  let stopping = false;
+  let serving = false;
 
   const bus = createRedisBus({
     url: config.REALTIME_REDIS_URL,
@@ -33,7 +33,8 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
   registerBus(registry, bus);
   const ops = await startOpsServer({
     metrics: registry,
-    ready: () => !stopping && bus.healthy(),
+    // Without Redis clients still connect and send: that is `uswarm_event_bus_up`, not readiness.
+    ready: () => serving,
     port: config.OPS_PORT,
   });
   stack.defer('operations server', () => ops.close());
@@ -63,8 +64,9 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
   const http = await listen(httpServer, { host: config.GATEWAY_HOST, port: config.GATEWAY_PORT });
   stack.defer('realtime server', () => http.close());
   stack.defer('clients', () => {
-    stopping = true;
+    serving = false;
     return gateway.close();
   });
+  serving = true;
   logger.info({ port: http.port, ops_port: ops.port }, 'serving /socket.io/');
 });

@@ -21,7 +21,7 @@ export interface GatewaySettings extends DeliveryOptions {
   queuedHandshakes: number;
   /** Milliseconds in which a handshake is repeated after a transient fault, before its connection is closed. */
   handshakePatienceMs: number;
-  /** Milliseconds that the bus may take to confirm a subscription. */
+  /** Milliseconds that the bus may take to confirm a subscription; later events of the socket wait that long. */
   busTimeoutMs: number;
   /** Milliseconds between two looks at whether the sessions of the sockets have ended. */
   sessionCheckMs: number;
@@ -39,7 +39,7 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   concurrentHandshakes: 32,
   queuedHandshakes: 2_000,
   handshakePatienceMs: 8_000,
-  busTimeoutMs: 5_000,
+  busTimeoutMs: 2_000,
   sessionCheckMs: 60_000,
   shutdownWindowMs: 3_000,
   gapTimeoutMs: 200,

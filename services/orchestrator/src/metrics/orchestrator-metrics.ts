@@ -20,7 +20,7 @@ export function createOrchestratorMetrics({ registry, database, bus, clock }: Or
   workMetrics: WorkMetrics;
   turnMetrics: TurnMetrics;
 } {
-  const connected = '1 while both connections to Redis stand, else 0.';
+  const connected = '1 while both connections to Redis are established; 0 means degraded, not unready.';
   readGauge(registry, 'uswarm_event_bus_up', connected, () => (bus.healthy() ? 1 : 0));
   registerBacklog(registry, { store: createBacklogStore(database), kinds: WORK_KINDS });
   return {

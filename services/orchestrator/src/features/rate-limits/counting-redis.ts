@@ -1,9 +1,13 @@
-import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import { backoffDelay, type Logger, startHeartbeat } from '@uswarm/service-kit';
 import { createClient } from 'redis';
 
 export interface CountingRedisOptions {
   url: string;
   logger: Logger;
+  /** Milliseconds between two checks whether the server answers. Default: 1 s */
+  heartbeatMs?: number;
+  /** Milliseconds without an answer after which the connection is replaced. Default: 3 s */
+  answerDeadlineMs?: number;
 }
 
 /** A connection that is never waited for: while it is away, whoever needs it does without. */
@@ -20,24 +24,29 @@ export interface CountingRedis {
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
 const PAUSE_MS = 1_000;
 
-/** Nothing waits in it for a connection, and a server that hangs is noticed by the missing answer. */
-function openClient(url: string) {
+/** Nothing waits in it for a connection. */
+function openClient(url: string, answerDeadlineMs: number) {
   return createClient({
     url,
     name: 'uswarm-rates',
     disableOfflineQueue: true,
-    pingInterval: 1_000,
     socket: {
       connectTimeout: 2_000,
-      socketTimeout: 3_000,
+      // Ends a handshake that is not answered; afterwards each heartbeat resets it.
+      socketTimeout: answerDeadlineMs,
       reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries),
     },
   });
 }
 
 /** Connects in the background and reconnects for ever. @throws on a malformed URL */
-export function connectCountingRedis({ url, logger }: CountingRedisOptions): CountingRedis {
-  const client = openClient(url);
+export function connectCountingRedis({
+  url,
+  logger,
+  heartbeatMs = 1_000,
+  answerDeadlineMs = 3_000,
+}: CountingRedisOptions): CountingRedis {
+  const client = openClient(url, answerDeadlineMs);
   let pausedUntil = 0;
   let reported = false;
   /** One line an outage, not one an attempt. */
@@ -46,7 +55,19 @@ export function connectCountingRedis({ url, logger }: CountingRedisOptions): Cou
     reported = true;
   };
   client.on('error', report);
-  client.connect().catch(report);
+  const open = (): void => void client.connect().catch(report);
+  open();
+  const heartbeat = startHeartbeat({
+    connected: () => client.isReady,
+    ping: () => client.ping(),
+    replace() {
+      report(new Error('Redis does not answer'));
+      client.destroy();
+      open();
+    },
+    intervalMs: heartbeatMs,
+    deadlineMs: answerDeadlineMs,
+  });
   return {
     client,
     usable: () => client.isReady && performance.now() >= pausedUntil,
@@ -59,6 +80,7 @@ export function connectCountingRedis({ url, logger }: CountingRedisOptions): Cou
       report(error);
     },
     close() {
+      heartbeat.stop();
       if (client.isOpen) client.destroy();
     },
   };

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { createMetrics, type Logger, createLogger } from '@uswarm/service-kit';
+import { createMetrics, type Logger, createLogger, silentLogger } from '@uswarm/service-kit';
 import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
 import { createClient } from 'redis';
 import { eventually } from '../../../test/eventually.js';
+import { connectCountingRedis } from './counting-redis.js';
 import { createRateLimits, type RateLimits } from './rate-limits.js';
 
 const BURST = 50;
@@ -134,6 +135,27 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     } finally {
       process.kill(valkey.pid, 'SIGCONT');
     }
+  });
+
+  it('replace a connection on which Redis does not answer, also under traffic', async () => {
+    const redis = connectCountingRedis({
+      url: valkey.url,
+      logger: silentLogger,
+      heartbeatMs: 50,
+      answerDeadlineMs: 500,
+    });
+    const ready = () => redis.client.isReady;
+    expect(await eventually(ready, Boolean)).toBe(true);
+    const traffic = setInterval(() => void redis.client.get('uswarm:rate:none').catch(() => undefined), 20);
+    try {
+      process.kill(valkey.pid, 'SIGSTOP');
+      expect(await eventually(ready, (isReady) => !isReady)).toBe(false);
+    } finally {
+      process.kill(valkey.pid, 'SIGCONT');
+      clearInterval(traffic);
+    }
+    expect(await eventually(ready, Boolean)).toBe(true);
+    redis.close();
   });
 
   it('go on when Redis refuses, and say so once', async () => {

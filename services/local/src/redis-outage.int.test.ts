@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Conversation, MessageData } from '@uswarm/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { describeWith, eventually, type RunningValkey, startValkey } from '@uswarm/testkit';
+import { type Mobile, startMobile } from '../test/mobile.js';
+import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+const SENDS = 5;
+interface Acknowledged {
+  message_id: string;
+}
+
+describeWith('valkey', 'services as separate processes while Redis is unavailable', () => {
+  let directory: string;
+  let valkey: RunningValkey;
+  let services: SeparateServices;
+  let mobile: Mobile;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'uswarm-outage-'));
+    valkey = await startValkey({ directory });
+    // Questions are stored and not answered; rates are counted in Redis and leave room for all sends.
+    const env = { TURN_WORKERS: '0', RUNTIME_WORKERS: '0' };
+    const rates = Object.fromEntries(
+      ['IP', 'USER', 'SENDS'].flatMap((name) => [
+        [`RATE_${name}_PER_S`, '1000'],
+        [`RATE_${name}_BURST`, '1000'],
+      ]),
+    );
+    services = await startSeparateServices({ ...env, ...rates }, valkey.url);
+  });
+  afterAll(async () => {
+    await services?.close();
+    await valkey?.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    await busBecomes('gateway', '1');
+    await busBecomes('orchestrator', '1');
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    mobile = await startMobile({ ...services, token });
+  });
+  afterEach(() => mobile?.close());
+
+  type Service = keyof SeparateServices['operations'];
+  const busUp = async (service: Service): Promise<string | undefined> =>
+    /^uswarm_event_bus_up\{.*\} (\d)$/m.exec(
+      await (await fetch(`${services.operations[service]}/metrics`)).text(),
+    )?.[1];
+  const busBecomes = async (service: Service, wanted: '0' | '1'): Promise<void> => {
+    const up = await eventually(
+      () => busUp(service),
+      (seen) => seen === wanted,
+    );
+    expect([service, up]).toEqual([service, wanted]);
+  };
+  const readiness = (): Promise<number[]> =>
+    Promise.all(Object.values(services.operations).map(async (url) => (await fetch(`${url}/readyz`)).status));
+
+  /** Sends over REST and over the socket. @returns the ids of all messages, each of which was acknowledged */
+  async function sendBothWays(): Promise<string[]> {
+    const conversations = `/v1/workspaces/${mobile.workspaceId}/conversations`;
+    // A conversation of its own: each takes a limited number of questions without an answer.
+    const conversation = await mobile.api('POST', conversations, { type: 'swarm' });
+    expect(conversation.status).toBe(201);
+    const { id } = (conversation.body as { data: Conversation }).data;
+    const ids: string[] = [];
+    for (let n = 0; n < SENDS; n += 1) {
+      const draft = () => ({ local_id: randomUUID(), content: { type: 'text', text: `message ${n}` } });
+      const answer = await mobile.api('POST', `${conversations}/${id}/messages`, draft());
+      expect(answer.status).toBe(201);
+      ids.push((answer.body as { data: MessageData }).data.id);
+      const place = { workspace_id: mobile.workspaceId, conversation_id: id };
+      const ack = (await mobile.socket.emitWithAck('message.send', { ...place, ...draft() })) as Acknowledged;
+      expect(ack).toMatchObject({ ok: true });
+      ids.push(ack.message_id);
+    }
+    return ids;
+  }
+  const seen = (id: string): boolean =>
+    mobile.events.some(
+      ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData | undefined)?.id === id,
+    );
+
+  /** Everything that was acknowledged is in the log, whose positions have no hole. */
+  async function nothingIsMissing(ids: readonly string[]): Promise<void> {
+    const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/events?since=0`);
+    const events = (body as { data: { seq: number; event: string; payload: { message?: MessageData } }[] }).data;
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    const stored = events.filter(({ event }) => event === 'message.new').map(({ payload }) => payload.message?.id);
+    expect(stored).toEqual(expect.arrayContaining([...ids]));
+    expect(new Set(stored).size).toBe(stored.length);
+  }
+
+  it('acknowledges every send and stays ready while Redis is down, and delivers the events afterwards', async () => {
+    await valkey.kill();
+    await busBecomes('orchestrator', '0');
+    await busBecomes('gateway', '0');
+    mobile.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
+    const ids = await sendBothWays();
+    expect(await readiness()).toEqual([200, 200]);
+    expect(ids.filter(seen)).toEqual([]);
+    // The gateway is connected first: the bus does not keep what passes while it is away.
+    const [orchestrator] = services.orchestrators;
+    process.kill(orchestrator!.pid, 'SIGSTOP');
+    try {
+      await valkey.restart();
+      await busBecomes('gateway', '1');
+    } finally {
+      process.kill(orchestrator!.pid, 'SIGCONT');
+    }
+    for (const id of ids) {
+      await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
+    }
+    await nothingIsMissing(ids);
+  });
+
+  it('acknowledges every send while Redis hangs, and goes on when Redis answers again', async () => {
+    const before = await sendBothWays();
+    process.kill(valkey.pid, 'SIGSTOP');
+    let during: string[] = [];
+    try {
+      // Traffic goes on until both services have noticed: writes must not keep a dead connection alive.
+      while ((await busUp('orchestrator')) === '1' || (await busUp('gateway')) === '1') {
+        mobile.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
+        during = [...during, ...(await sendBothWays())];
+      }
+      expect(await readiness()).toEqual([200, 200]);
+      during = [...during, ...(await sendBothWays())];
+    } finally {
+      process.kill(valkey.pid, 'SIGCONT');
+    }
+    await busBecomes('gateway', '1');
+    await busBecomes('orchestrator', '1');
+    const after = await sendBothWays();
+    for (const id of after) {
+      await mobile.saw('message.new', ({ message }: { message: MessageData }) => message.id === id);
+    }
+    await nothingIsMissing([...before, ...during, ...after]);
+  });
+});
