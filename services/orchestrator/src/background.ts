@@ -19,6 +19,7 @@ import { createTurnRunner } from './features/turns/turn-runner.js';
 import type { UsageLimits } from './features/usage/usage-limits.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
+import type { LeaseKeeper } from './work/lease-keeper.js';
 import type { WorkMetrics } from './work/work-metrics.js';
 import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
 
@@ -26,7 +27,9 @@ export interface BackgroundDeps extends Pick<
   OrchestratorOptions,
   'config' | 'bus' | 'logger' | 'metrics' | 'environment' | 'ownsRuntimes'
 > {
+  /** On the connections of background work, as `transaction` and `limits`. */
   stores: Stores;
+  leases: LeaseKeeper;
   transaction: Transact;
   limits: UsageLimits;
   workMetrics: WorkMetrics;
@@ -77,6 +80,8 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const runtimes: WorkQueue = createWorkQueue({
     kind: RUNTIME_WORK,
     store: stores.work,
+    leases: deps.leases,
+    leaseMs: config.WORK_LEASE_MS,
     metrics: deps.workMetrics,
     logger,
     concurrency: config.RUNTIME_WORKERS,
@@ -100,6 +105,8 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const turns: WorkQueue = createWorkQueue({
     kind: TURN_WORK,
     store: stores.work,
+    leases: deps.leases,
+    leaseMs: config.WORK_LEASE_MS,
     metrics: deps.workMetrics,
     logger,
     concurrency: config.TURN_WORKERS,

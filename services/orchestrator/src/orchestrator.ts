@@ -5,7 +5,7 @@ import { createApp } from './app.js';
 import { createBackground } from './background.js';
 import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
-import { openDatabase } from './database/database.js';
+import { openDatabases } from './database/databases.js';
 import { createTransact } from './database/transact.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
 import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
@@ -38,6 +38,8 @@ import type { OrchestratorOptions } from './options.js';
 import { createPeople } from './people.js';
 import { createStores } from './stores.js';
 import { createUpkeep } from './upkeep.js';
+import { createLeaseKeeper } from './work/lease-keeper.js';
+import { createWorkStore } from './work/work.store.js';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -52,12 +54,8 @@ export interface Orchestrator {
 export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { config, bus, logger, metrics } = options;
   const clock = systemClock;
-  const database = openDatabase({
-    url: config.DATABASE_URL,
-    maxConnections: config.DATABASE_MAX_CONNECTIONS,
-    prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
-    metrics,
-  });
+  const databases = openDatabases(config, metrics);
+  const database = databases.requests;
   const transaction = createTransact(database);
   const stores = createStores(database);
   const { workMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
@@ -68,11 +66,14 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
   const uploads = createUploads({ config, stores, transaction, metrics, clock, logger });
   const show: Show = () => ({ now: clock.now(), attachment: uploads.attachments.render });
+  const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
+  const backgroundStores = createStores(databases.background);
   const background = await createBackground({
     ...options,
-    stores,
-    transaction,
-    limits,
+    stores: backgroundStores,
+    leases,
+    transaction: createTransact(databases.background),
+    limits: createUsageLimits({ store: backgroundStores.usage, plans, clock }),
     workMetrics,
     turnMetrics,
     show,
@@ -157,6 +158,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   await stores.work.enqueue(EVENT_PRUNING, database);
   const upkeep = createUpkeep({
     store: stores.work,
+    leases,
     logger,
     workers: config.UPKEEP_WORKERS,
     metrics: workMetrics,
@@ -201,13 +203,14 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       requestContext,
       logger,
     }),
-    ready: async () => bus.healthy() && (await online()),
+    // Without Redis everything is still stored and acknowledged: that is `uswarm_event_bus_up`, not readiness.
+    ready: online,
     async close() {
       await Promise.all([background.close(), upkeep.close()]);
       uploads.close();
       rates.close();
       await integrations.close();
-      await database.destroy();
+      await databases.close();
     },
   };
 }

@@ -1,10 +1,12 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { WorkMetrics } from './work/work-metrics.js';
 import { createWorkQueue, type WorkQueueDeps } from './work/work-queue.js';
+import type { LeaseKeeper } from './work/lease-keeper.js';
 import type { WorkStore } from './work/work.store.js';
 
 export interface UpkeepDeps {
   store: WorkStore;
+  leases: LeaseKeeper;
   logger: Logger;
   /** Rows of each kind handled at once by this process. */
   workers: number;
@@ -21,11 +23,11 @@ const POLL_MS = 2_000;
 const LEASE_MS = 60_000;
 
 /** What has to be done sometime, on its own account: files to remove, tokens to renew. */
-export function createUpkeep({ store, logger, workers, handlers, metrics, pollMs = POLL_MS }: UpkeepDeps): {
+export function createUpkeep({ store, leases, logger, workers, handlers, metrics, pollMs = POLL_MS }: UpkeepDeps): {
   close: () => Promise<void>;
 } {
   const queues = Object.entries(handlers).map(([kind, handle]) =>
-    createWorkQueue({ kind, store, logger, concurrency: workers, handle, metrics, pollMs, leaseMs: LEASE_MS }),
+    createWorkQueue({ kind, store, leases, logger, concurrency: workers, handle, metrics, pollMs, leaseMs: LEASE_MS }),
   );
   return {
     async close() {

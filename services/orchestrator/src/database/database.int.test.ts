@@ -51,17 +51,20 @@ describe('connections', () => {
     const release = Promise.withResolvers<void>();
     const held = [1, 2].map(() => measured.transaction().execute(() => release.promise));
     const waiting = pidOf(measured);
-    const full = await eventually(used, (lines) => lines.includes('uswarm_database_waiting 1'));
+    const full = await eventually(used, (lines) => lines.includes('uswarm_database_waiting{pool="requests"} 1'));
     expect(full).toEqual([
-      'uswarm_database_connections{state="idle"} 0',
-      'uswarm_database_connections{state="in_use"} 2',
-      'uswarm_database_connections_limit 2',
-      'uswarm_database_waiting 1',
+      'uswarm_database_connections{pool="requests",state="idle"} 0',
+      'uswarm_database_connections{pool="requests",state="in_use"} 2',
+      'uswarm_database_connections_limit{pool="requests"} 2',
+      'uswarm_database_waiting{pool="requests"} 1',
     ]);
     release.resolve();
     await Promise.all([...held, waiting]);
     expect(await used()).toEqual(
-      expect.arrayContaining(['uswarm_database_connections{state="in_use"} 0', 'uswarm_database_waiting 0']),
+      expect.arrayContaining([
+        'uswarm_database_connections{pool="requests",state="in_use"} 0',
+        'uswarm_database_waiting{pool="requests"} 0',
+      ]),
     );
     await measured.destroy();
   });

@@ -23,13 +23,18 @@ export interface DatabaseOptions {
   answerDeadlineMs?: number;
   /** Whether connections keep statements prepared. Default: true. */
   prepare?: boolean;
+  /** Milliseconds that a new connection may take, or the wait for a free one. Default: 3 s */
+  connectDeadlineMs?: number;
   /** Where the pool is counted, if anywhere. */
   metrics?: Registry;
+  /** What the pool is called there. */
+  pool?: string;
 }
 
 /** By Postgres itself, and a little later here: a server that is out of reach keeps no deadline. */
 const STATEMENT_DEADLINE_MS = 10_000;
 const ANSWER_DEADLINE_MS = 12_000;
+const CONNECT_DEADLINE_MS = 3_000;
 const NO_ANSWER = 'Query read timeout';
 
 /** Gives a connection up with the statement that was not answered: else the next one would wait behind it. */
@@ -64,14 +69,16 @@ export function openDatabase({
   maxConnections = 20,
   statementDeadlineMs = STATEMENT_DEADLINE_MS,
   answerDeadlineMs = ANSWER_DEADLINE_MS,
+  connectDeadlineMs = CONNECT_DEADLINE_MS,
   prepare = true,
   metrics,
+  pool: poolName = 'requests',
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     Client: prepare ? PreparingClient : ImpatientClient,
     connectionString: url,
     max: maxConnections,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: connectDeadlineMs,
     statement_timeout: statementDeadlineMs,
     query_timeout: answerDeadlineMs,
     // A process that hangs within a transaction must not keep its locks.
@@ -83,7 +90,7 @@ export function openDatabase({
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  if (metrics !== undefined) measurePool(metrics, pool);
+  if (metrics !== undefined) measurePool(metrics, poolName, pool);
   // A connection that breaks is replaced by the pool, and fails whoever uses it; without listeners it
   // would end the process: the pool's own while it is idle, the client's between two statements.
   pool.on('error', () => undefined);

@@ -1,30 +1,51 @@
-import { readGauge, type Registry } from '@uswarm/service-kit';
+import type { Registry } from '@uswarm/service-kit';
 import type pg from 'pg';
 import { Gauge } from 'prom-client';
 
-/** How much of the pool is in use, and who waits for a connection of it. */
-export function measurePool(registry: Registry, pool: pg.Pool): void {
-  const connections: Gauge<'state'> = new Gauge({
+const pools = new WeakMap<Registry, Map<string, pg.Pool>>();
+
+/** How much of a pool is in use, and who waits for a connection of it. */
+export function measurePool(registry: Registry, name: string, pool: pg.Pool): void {
+  const measured = pools.get(registry);
+  if (measured !== undefined) {
+    measured.set(name, pool);
+    return;
+  }
+  const first = new Map([[name, pool]]);
+  pools.set(registry, first);
+  register(registry, first);
+}
+
+function register(registry: Registry, measured: ReadonlyMap<string, pg.Pool>): void {
+  const registers = [registry];
+  const connections: Gauge<'pool' | 'state'> = new Gauge({
     name: 'uswarm_database_connections',
-    help: 'Connections to Postgres, by whether something uses them.',
-    labelNames: ['state'],
-    registers: [registry],
+    help: 'Connections to Postgres, by pool and by whether something uses them.',
+    labelNames: ['pool', 'state'],
+    registers,
     collect() {
-      connections.set({ state: 'idle' }, pool.idleCount);
-      connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount);
+      for (const [pool, { idleCount, totalCount }] of measured) {
+        connections.set({ pool, state: 'idle' }, idleCount);
+        connections.set({ pool, state: 'in_use' }, totalCount - idleCount);
+      }
     },
   });
-  const { max } = pool.options;
-  readGauge(
-    registry,
-    'uswarm_database_connections_limit',
-    'Connections to Postgres that this process may have.',
-    () => max,
-  );
-  readGauge(
-    registry,
-    'uswarm_database_waiting',
-    'Statements and transactions that wait for a connection.',
-    () => pool.waitingCount,
-  );
+  const limit: Gauge<'pool'> = new Gauge({
+    name: 'uswarm_database_connections_limit',
+    help: 'Connections to Postgres that a pool of this process may have.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, { options }] of measured) limit.set({ pool }, options.max);
+    },
+  });
+  const waiting: Gauge<'pool'> = new Gauge({
+    name: 'uswarm_database_waiting',
+    help: 'Statements and transactions that wait for a connection of a pool.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const [pool, { waitingCount }] of measured) waiting.set({ pool }, waitingCount);
+    },
+  });
 }

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '../../test/eventually.js';
-import type { LeasedWork } from './work.store.js';
+import { createLeaseKeeper } from './lease-keeper.js';
+import type { HeldLease, LeasedWork } from './work.store.js';
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps, type WorkResult } from './work-queue.js';
 
 const work = (subjectId: string, failures = 0): LeasedWork => ({
@@ -26,9 +27,9 @@ function listStore(due: string[]) {
       holds = false;
     },
     claim: async (_kind: string, limit: number) => due.splice(0, limit).map((id) => work(id)),
-    extend: async ({ subjectId }: LeasedWork) => {
-      log.push(`extend ${subjectId}`);
-      return holds;
+    extend: async (leases: readonly HeldLease[]) => {
+      for (const { work: leased } of leases) log.push(`extend ${leased.subjectId}`);
+      return new Set(holds ? leases.map(({ work: leased }) => leased.leaseId) : []);
     },
     complete: async ({ subjectId }: LeasedWork) => void log.push(`complete ${subjectId}`),
     release: async ({ subjectId }: LeasedWork, ms: number) => void log.push(`release ${subjectId} ${ms}`),
@@ -56,6 +57,7 @@ describe('the work queue', () => {
     queue = createWorkQueue({
       kind: 'k',
       store,
+      leases: createLeaseKeeper({ store, logger: silentLogger }),
       logger: silentLogger,
       concurrency: 2,
       handle,

@@ -1,4 +1,5 @@
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import type { LeaseKeeper } from './lease-keeper.js';
 import { createWakeableLoop } from './wakeable-loop.js';
 import type { WorkMetrics } from './work-metrics.js';
 import type { LeasedWork, WorkStore } from './work.store.js';
@@ -8,7 +9,9 @@ export type WorkResult = { done: true } | { againInMs: number };
 
 export interface WorkQueueDeps {
   kind: string;
-  store: Pick<WorkStore, 'claim' | 'extend' | 'complete' | 'release'>;
+  store: Pick<WorkStore, 'claim' | 'complete' | 'release'>;
+  /** Keeps the leases of all queues of this process. */
+  leases: LeaseKeeper;
   logger: Logger;
   /** Rows handled at once by this process. */
   concurrency: number;
@@ -33,23 +36,14 @@ const RETRY = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Takes due rows of one kind, keeps their leases alive while they are handled, and gives them back. */
 export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
-  const { kind, store, concurrency, handle, metrics, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
+  const { kind, store, leases, concurrency, handle, metrics, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
   const logger = deps.logger.child({ work: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
 
   async function run(work: LeasedWork): Promise<void> {
     const lost = new AbortController();
-    let heldAt = performance.now();
-    const beat = setInterval(() => {
-      const asked = performance.now();
-      void store.extend(work, leaseMs).then(
-        (held) => (held ? (heldAt = asked) : lost.abort()),
-        (error: unknown) => logger.warn({ err: error }, 'a lease could not be extended'),
-      );
-      // Cut off from the database for so long, somebody else has it by now.
-      if (asked - heldAt > leaseMs) lost.abort();
-    }, leaseMs / 3);
+    const letGo = leases.hold(work, leaseMs, () => lost.abort());
     try {
       const result = await handle(work, AbortSignal.any([lost.signal, stopping.signal]));
       if ('done' in result) await store.complete(work);
@@ -62,7 +56,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       }
       await store.release(work, backoffDelay(RETRY, work.failures), true).catch(() => undefined);
     } finally {
-      clearInterval(beat);
+      letGo();
     }
   }
 

@@ -21,6 +21,9 @@ afterAll(() => db.close());
 const workspaceId = crypto.randomUUID();
 const enqueue = (subjectId: string, serial?: { serialKey: string; ordinal: number }) =>
   store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, db.database);
+/** Extends the lease. @returns whether it is still held */
+const stillHeld = async (work: LeasedWork): Promise<boolean> =>
+  (await store.extend([{ work, leaseMs: LEASE_MS }])).has(work.leaseId);
 const expire = (subjectId: string) =>
   sql`UPDATE work SET lease_expires_at = '-infinity' WHERE subject_id = ${subjectId} AND lease_id IS NOT NULL`.execute(
     db.database,
@@ -129,7 +132,7 @@ const extend = (n: number): Command =>
     async (model) => {
       const lease = pick(model, n);
       const row = held(model, lease);
-      expect(await store.extend(lease, LEASE_MS)).toBe(row !== undefined);
+      expect(await stillHeld(lease)).toBe(row !== undefined);
       if (row !== undefined) row.expired = false;
     },
     anyLease,
@@ -251,7 +254,7 @@ describe('leases', () => {
         for (const lease of await store.claim(KIND, 3, LEASE_MS)) {
           running += 1;
           most = Math.max(most, running);
-          await store.extend(lease, LEASE_MS);
+          await stillHeld(lease);
           done.push(lease.subjectId);
           running -= 1;
           await store.complete(lease);
@@ -327,10 +330,29 @@ describe('leases', () => {
     expect(await store.claim(KIND, 10, LEASE_MS)).toMatchObject([{ subjectId }]);
   });
 
+  it('are extended together, and a row that a transaction has locked delays none of the others', async () => {
+    await many(3);
+    const leases = await store.claim(KIND, 3, LEASE_MS);
+    const [locked, ...others] = leases;
+    if (locked === undefined) throw new Error('nothing was claimed');
+    const expiries = async () =>
+      new Map((await rows()).map((row) => [row.subject_id, row.lease_expires_at?.getTime()]));
+    const before = await expiries();
+    const gone: LeasedWork = { ...locked, leaseId: crypto.randomUUID() };
+    const held = await db.transaction(async (tx) => {
+      expect(await store.holds(locked, tx)).toBe(true);
+      return store.extend([...leases, gone].map((work) => ({ work, leaseMs: 2 * LEASE_MS })));
+    });
+    expect(held).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
+    const after = await expiries();
+    expect(after.get(locked.subjectId)).toBe(before.get(locked.subjectId));
+    for (const { subjectId } of others) expect(after.get(subjectId)).toBeGreaterThan(before.get(subjectId) ?? Infinity);
+  });
+
   it('of cancelled work are lost', async () => {
     await enqueue(crypto.randomUUID());
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
     await db.transaction((tx) => store.cancel(KIND, workspaceId, tx));
-    expect(lease === undefined ? undefined : await store.extend(lease, LEASE_MS)).toBe(false);
+    expect(lease === undefined ? undefined : await stillHeld(lease)).toBe(false);
   });
 });

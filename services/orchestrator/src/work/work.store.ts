@@ -14,6 +14,12 @@ export interface LeasedWork {
   takenOver: boolean;
 }
 
+/** A lease, and for how many milliseconds from now it is to hold. */
+export interface HeldLease {
+  work: LeasedWork;
+  leaseMs: number;
+}
+
 export interface NewWork {
   kind: string;
   subjectId: string;
@@ -29,8 +35,11 @@ export interface WorkStore {
   /** Adds the work, or sets when it is due where it is there. Call it in the transaction that wants it done. */
   enqueue(work: NewWork, db: Database): Promise<void>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
-  /** @returns false where the lease was lost. */
-  extend(work: LeasedWork, leaseMs: number): Promise<boolean>;
+  /**
+   * Extends leases, in one statement. A row that a transaction has locked is not waited for: it is not extended, and
+   * counts as held. @returns the lease ids that are still held
+   */
+  extend(leases: readonly HeldLease[]): Promise<Set<string>>;
   /** Locks the row for the transaction. @returns false where the lease was lost: the transaction must not commit. */
   holds(work: LeasedWork, db: Database): Promise<boolean>;
   complete(work: LeasedWork, db?: Database): Promise<void>;
@@ -97,11 +106,28 @@ export function createWorkStore(database: Database): WorkStore {
       return rows;
     },
 
-    async extend(work, leaseMs) {
-      const result = await held(work)
-        .set({ lease_expires_at: inMs(leaseMs) })
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
+    async extend(leases) {
+      const { rows } = await sql<{ leaseId: string }>`
+        WITH ours AS (
+          SELECT * FROM unnest(
+            ${leases.map(({ work }) => work.kind)}::text[],
+            ${leases.map(({ work }) => work.subjectId)}::uuid[],
+            ${leases.map(({ work }) => work.leaseId)}::uuid[],
+            ${leases.map(({ leaseMs }) => leaseMs)}::float8[]
+          ) AS ours (kind, subject_id, lease_id, lease_ms)
+        ), free AS MATERIALIZED (
+          SELECT w.kind, w.subject_id, ours.lease_ms FROM work w
+          JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id
+          FOR UPDATE OF w SKIP LOCKED
+        ), extended AS (
+          UPDATE work w SET lease_expires_at = now() + free.lease_ms * interval '1 millisecond'
+          FROM free WHERE w.kind = free.kind AND w.subject_id = free.subject_id
+        )
+        SELECT w.lease_id AS "leaseId" FROM work w
+        JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id`.execute(
+        database,
+      );
+      return new Set(rows.map(({ leaseId }) => leaseId));
     },
 
     async holds(work, db) {

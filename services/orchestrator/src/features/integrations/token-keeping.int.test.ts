@@ -18,6 +18,7 @@ import {
 import { storedRows } from '../../../test/stored.js';
 import { createStores, type Stores } from '../../stores.js';
 import { createUpkeep } from '../../upkeep.js';
+import { createLeaseKeeper } from '../../work/lease-keeper.js';
 import { createIntegrations, type Integrations } from './integrations.js';
 import { REFRESH_WORK } from './token-refresh.js';
 
@@ -71,7 +72,14 @@ describe('tokens that are kept', () => {
   const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
   const keep = ({ upkeep: handlers }: Integrations): void => {
-    const upkeep = createUpkeep({ store: stores.work, logger: silentLogger, workers: 8, pollMs: 25, handlers });
+    const upkeep = createUpkeep({
+      store: stores.work,
+      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
+      logger: silentLogger,
+      workers: 8,
+      pollMs: 25,
+      handlers,
+    });
     closers.unshift(upkeep.close);
   };
   async function newUser(): Promise<string> {

@@ -19,6 +19,7 @@ import { download, linkRefusal, upload } from '../../../test/uploads.js';
 import type { Transact } from '../../database/database.js';
 import { createStores, type Stores } from '../../stores.js';
 import { createUpkeep } from '../../upkeep.js';
+import { createLeaseKeeper } from '../../work/lease-keeper.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
@@ -74,6 +75,7 @@ describe('what becomes of uploads', () => {
   const keep = (store?: ObjectStore): void => {
     const upkeep = createUpkeep({
       store: stores.work,
+      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
       logger: silentLogger,
       workers: 4,
       pollMs: 50,

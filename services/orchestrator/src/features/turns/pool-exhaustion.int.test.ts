@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { eventually } from '../../../test/eventually.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { TURN_WORK } from './turn-queue.js';
+
+const LEASE_MS = 1_500;
+const SLOW_REQUESTS = 40;
+/** A quarter of a minute of the demo model's time: many leases. */
+const LONG = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');
+
+describe('a reply while requests hold every connection of their pool', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({
+      environment: {
+        DATABASE_MAX_CONNECTIONS: '8',
+        WORK_LEASE_MS: String(LEASE_MS),
+        RUNTIME_WORKERS: '1',
+        TURN_WORKERS: '2',
+        USWARM_DEMO_DELAY_MS: '100',
+      },
+    });
+  });
+  afterAll(() => uswarm.close());
+
+  const metric = async (name: string): Promise<number> => {
+    const line = (await uswarm.metrics.metrics()).split('\n').find((text) => text.startsWith(name));
+    return Number(line?.split(' ').at(-1));
+  };
+  const waiting = () => metric('uswarm_database_waiting{pool="requests"}');
+
+  /** Requests that do not get past the check of their token, again and again, until the returned function is called. */
+  async function holdAllConnections(token: string): Promise<() => Promise<void>> {
+    let on = true;
+    const locker = new pg.Client({ connectionString: uswarm.databaseUrl });
+    await locker.connect();
+    await locker.query('BEGIN');
+    await locker.query('LOCK TABLE revoked_tokens IN ACCESS EXCLUSIVE MODE');
+    const ask = async (): Promise<void> => {
+      while (on) {
+        const response = await fetch(`${uswarm.url}/v1/users/profile`, { headers: { 'x-token': token } });
+        await response.text();
+      }
+    };
+    const asking = Array.from({ length: SLOW_REQUESTS }, ask);
+    await eventually(waiting, (count) => count > 0);
+    return async () => {
+      on = false;
+      await locker.end();
+      await Promise.all(asking);
+    };
+  }
+
+  it('goes on to its end with the same lease', async () => {
+    const user = await uswarm.user();
+    const home = await uswarm.home(user);
+    const events: string[] = [];
+    await uswarm.bus.subscribe(home.workspaceId, ({ event }) => void events.push(event));
+    const chunks = (): number => events.filter((event) => event === 'message.chunk').length;
+    await user.post(home.messages, { content: { type: 'text', text: LONG } }, 201);
+    await eventually(chunks, (count) => count > 2);
+
+    const release = await holdAllConnections(user.token);
+    const before = chunks();
+    const leases = new Set<string | null>();
+    const expiries: number[] = [];
+    const done = await eventually(
+      async () => {
+        const row = await uswarm.database
+          .selectFrom('work')
+          .selectAll()
+          .where('kind', '=', TURN_WORK)
+          .executeTakeFirst();
+        if (row !== undefined) {
+          leases.add(row.lease_id);
+          expiries.push(row.lease_expires_at?.getTime() ?? 0);
+        }
+        return events.includes('message.done');
+      },
+      (ended) => ended,
+    );
+    // Still exhausted at the end.
+    const stillWaiting = await eventually(waiting, (count) => count > 0);
+    await release();
+
+    expect([done, stillWaiting > 0]).toEqual([true, true]);
+    expect(chunks()).toBeGreaterThan(before);
+    expect(leases.size).toBe(1);
+    expect(Math.max(...expiries) - Math.min(...expiries)).toBeGreaterThan(2 * LEASE_MS);
+    expect(await metric(`uswarm_lease_takeovers_total{kind="${TURN_WORK}"}`)).toBe(0);
+    const turns = await uswarm.database.selectFrom('turns').select(['status', 'generation']).execute();
+    expect(turns).toEqual([{ status: 'done', generation: 1 }]);
+  });
+});

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.js';
+import type { HeldLease, LeasedWork } from './work.store.js';
+
+const LEASE_MS = 900;
+const BEAT_MS = LEASE_MS / 3;
+
+const work = (subjectId: string): LeasedWork => ({
+  kind: 'k',
+  subjectId,
+  workspaceId: 'w',
+  leaseId: `lease of ${subjectId}`,
+  attempts: 1,
+  failures: 0,
+  takenOver: false,
+});
+
+describe('the lease keeper', () => {
+  let calls: string[][];
+  let extend: (leases: readonly HeldLease[]) => Promise<Set<string>>;
+  let keeper: LeaseKeeper;
+  const lost = jest.fn<(subject: string) => void>();
+  beforeEach(() => {
+    jest.useFakeTimers();
+    lost.mockClear();
+    calls = [];
+    extend = async (leases) => new Set(leases.map(({ work: { leaseId } }) => leaseId));
+    const store = {
+      extend: (leases: readonly HeldLease[]) => {
+        calls.push(leases.map(({ work: { subjectId } }) => subjectId));
+        return extend(leases);
+      },
+    };
+    keeper = createLeaseKeeper({ store, logger: silentLogger });
+  });
+  afterEach(() => void jest.useRealTimers());
+  const hold = (subject: string, leaseMs = LEASE_MS) => keeper.hold(work(subject), leaseMs, () => lost(subject));
+
+  it('extends all leases of the process in one statement, at the pace of the shortest', async () => {
+    hold('a', 10 * LEASE_MS);
+    hold('b');
+    hold('c');
+    await jest.advanceTimersByTimeAsync(2 * BEAT_MS);
+    expect(calls).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ]);
+    expect(lost).not.toHaveBeenCalled();
+  });
+
+  it('does not extend a lease that was let go, and rests without leases', async () => {
+    const letGo = hold('a');
+    const letGoOfOther = hold('b');
+    letGo();
+    await jest.advanceTimersByTimeAsync(BEAT_MS);
+    letGoOfOther();
+    await jest.advanceTimersByTimeAsync(10 * BEAT_MS);
+    expect(calls).toEqual([['b']]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('reports the lease that another process has, and that one alone', async () => {
+    extend = async () => new Set(['lease of b']);
+    hold('a');
+    hold('b');
+    await jest.advanceTimersByTimeAsync(3 * BEAT_MS);
+    expect(lost.mock.calls).toEqual([['a']]);
+    expect(calls.at(-1)).toEqual(['b']);
+  });
+
+  it.each<[string, () => Promise<Set<string>>]>([
+    ['fails', () => Promise.reject(new Error('connection terminated'))],
+    ['does not answer', () => new Promise(() => undefined)],
+  ])('reports a lease as lost once it ran out while the database %s, not before', async (_how, answer) => {
+    extend = answer;
+    hold('a');
+    await jest.advanceTimersByTimeAsync(3 * BEAT_MS);
+    expect(lost).not.toHaveBeenCalled();
+    await jest.advanceTimersByTimeAsync(BEAT_MS);
+    expect(lost.mock.calls).toEqual([['a']]);
+  });
+});
