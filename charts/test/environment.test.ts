@@ -48,7 +48,7 @@ const FULL = merge(evaluation, {
   },
   orchestrator: {
     rateLimits: { sends: { perSecond: 2, burst: 10 } },
-    uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3 },
+    uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
     integrations: { existingConfigMap: 'catalog' },
   },
   gateway: { transports: ['websocket'], allowedOrigins: ['https://a.example.com', 'https://b.example.com'] },
@@ -167,11 +167,19 @@ describe('the orchestrator', () => {
       UPLOAD_BYTES: 26_214_400,
       UPLOAD_BYTES_PER_USER: 5_368_709_120,
       UPLOADS_AT_ONCE: 16,
+      UPLOADS_AT_ONCE_PER_USER: 2,
+      UPLOADS_PER_USER: 10_000,
     });
     const { volumeMounts } = container(minimal, 'uswarm-orchestrator', 'orchestrator');
     expect(volumeMounts).toContainEqual({ name: 'objects', mountPath: '/var/lib/uswarm/objects' });
     const config = readConfig(environment(full, 'orchestrator'));
-    expect(config).toMatchObject({ UPLOAD_BYTES: 1_000, UPLOAD_BYTES_PER_USER: 10_000_000_000, UPLOADS_AT_ONCE: 3 });
+    expect(config).toMatchObject({
+      UPLOAD_BYTES: 1_000,
+      UPLOAD_BYTES_PER_USER: 10_000_000_000,
+      UPLOADS_AT_ONCE: 3,
+      UPLOADS_AT_ONCE_PER_USER: 1,
+      UPLOADS_PER_USER: 50,
+    });
     expect(objectSettings(config)).toEqual({
       store: 's3',
       bucket: 'files',

@@ -15,7 +15,7 @@ describe('the error catalogue', () => {
   });
 
   it.each(codes.filter((code) => ERRORS[code].retryable))('lets %s be retried only where waiting can help', (code) => {
-    expect([429, 500, 503]).toContain(ERRORS[code].status);
+    expect([408, 429, 500, 503]).toContain(ERRORS[code].status);
   });
 
   it('names no code twice on one route', () => {

@@ -62,6 +62,8 @@ export const ERRORS = {
   memory_too_large: entry(413, 'The content of the memory is larger than allowed.'),
   upload_too_large: entry(413, 'The file is larger than allowed.'),
   upload_quota_exceeded: entry(409, 'The user has stored as much as allowed.'),
+  upload_limit_reached: entry(409, 'The user has as many files as allowed.'),
+  upload_stalled: entry(408, 'No byte of the file arrived in time.', true),
   malformed_form: entry(400, 'The body is no valid multipart/form-data, or has two parts named file.'),
   upload_file_missing: entry(400, 'The form has no part named file.'),
   upload_link_invalid: entry(403, 'The link is not valid or has expired.'),

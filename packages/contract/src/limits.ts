@@ -26,6 +26,8 @@ export const LIMITS = {
   /** Bytes of one file, and of all files of a user. */
   uploadBytes: 25 * 1024 ** 2,
   uploadBytesPerUser: 5 * 1024 ** 3,
+  /** Files of a user, whatever their size. */
+  uploadsPerUser: 10_000,
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,

@@ -111,6 +111,25 @@ describe('close', () => {
     await expect(cut).resolves.toBeDefined();
   });
 
+  it('answers 408 to a client that does not finish its headers or its body, and closes the connection', async () => {
+    const limits = { ...anywhere, headersTimeoutMs: 50, requestTimeoutMs: 100 };
+    const server = await started(
+      (message, response) => void message.resume().once('end', () => response.end()),
+      limits,
+    );
+    for (const start of [
+      'GET / HTTP/1.1\r\nhost: x\r\n',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nbegun',
+    ]) {
+      const slow = connect(server.port, '127.0.0.1').setEncoding('utf8');
+      let answer = '';
+      slow.on('data', (text: string) => (answer += text)).write(start);
+      await once(slow, 'close');
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    }
+    await server.close();
+  });
+
   it('does not wait for a connection on which nothing was asked', async () => {
     const server = await started(() => undefined, anywhere);
     const idle = connect(server.port, '127.0.0.1').resume();

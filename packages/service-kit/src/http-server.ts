@@ -4,7 +4,17 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface ListenOptions {
   host?: string;
   port: number;
+  /** Milliseconds that the headers of a request may take. Default: 15 s */
+  headersTimeoutMs?: number;
+  /** Milliseconds that a request may take to arrive with its body. Default: 5 min */
+  requestTimeoutMs?: number;
 }
+
+const HEADERS_TIMEOUT_MS = 15_000;
+/** Of a large file over a slow line; who reads one sees to its progress. */
+const REQUEST_TIMEOUT_MS = 300_000;
+/** Node looks for late requests only so often. */
+const TIMEOUT_CHECK_MS = 1_000;
 
 export interface RunningServer {
   server: Server;
@@ -17,9 +27,17 @@ export interface RunningServer {
 /** Listens and resolves once the port is open. @throws the listen error (`EADDRINUSE`, …). */
 export async function listen(
   handler: RequestListener | Server,
-  { host = '0.0.0.0', port }: ListenOptions,
+  {
+    host = '0.0.0.0',
+    port,
+    headersTimeoutMs = HEADERS_TIMEOUT_MS,
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  }: ListenOptions,
 ): Promise<RunningServer> {
-  const server = typeof handler === 'function' ? createServer(handler) : handler;
+  const server =
+    typeof handler === 'function' ? createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS }, handler) : handler;
+  server.headersTimeout = headersTimeoutMs;
+  server.requestTimeout = requestTimeoutMs;
   const connections = openConnections(server);
   const lastAnswers = endConnectionsWithAnswers(server);
   await new Promise<void>((resolve, reject) => {

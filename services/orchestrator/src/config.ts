@@ -50,7 +50,12 @@ const privateKeyPem = z
 /** Everything the orchestrator can be told, by environment; secrets also by file. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
-  DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(20),
+  /** Connections of this process to Postgres in all; see `connectionsOf` for who may use how many. */
+  DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(3).default(20),
+  /** Of them, those that only replies, runtimes and events use. Default: three in ten, at least one. */
+  DATABASE_BACKGROUND_CONNECTIONS: z.coerce.number().int().min(1).optional(),
+  /** Of them, those that only extend leases. Default: 2, or 1 with fewer than ten. */
+  DATABASE_LEASE_CONNECTIONS: z.coerce.number().int().min(1).optional(),
   /** `off` behind a pooler that gives a session another connection and does not know prepared statements. */
   DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   /** Where realtime events go; only where the gateway is in the same process can there be none. */
@@ -157,6 +162,12 @@ export const OrchestratorConfig = z.object({
   UPLOAD_BYTES_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadBytesPerUser),
   /** Files that this process takes in at once; each takes about 10 MiB of memory with OBJECT_STORE=s3. */
   UPLOADS_AT_ONCE: z.coerce.number().int().min(1).max(1_000).default(16),
+  /** Of them, files of one user. */
+  UPLOADS_AT_ONCE_PER_USER: z.coerce.number().int().min(1).max(1_000).default(2),
+  /** Files that a user may have. */
+  UPLOADS_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadsPerUser),
+  /** Milliseconds without a byte after which an upload ends. */
+  UPLOAD_STALL_MS: z.coerce.number().int().min(100).max(600_000).default(10_000),
   /** Workspaces of one user. */
   WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),
   /** Days that a durable event can be replayed. */
@@ -181,6 +192,8 @@ export const OrchestratorConfig = z.object({
     .max(64 * 1024)
     .default(LIMITS.memoryBytes),
 
+  /** Milliseconds after which another replica takes over the replies and runtimes of one that died. */
+  WORK_LEASE_MS: z.coerce.number().int().min(1_000).max(600_000).default(10_000),
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
   /** The version of both documents, where one has none of its own. */
@@ -233,7 +246,27 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   }
   objectSettings(config);
   policiesOf(config);
+  connectionsOf(config);
   return config;
+}
+
+/** How many of its connections a process has for what. @throws Error when none is left for requests */
+export function connectionsOf(
+  config: Pick<
+    OrchestratorConfig,
+    'DATABASE_MAX_CONNECTIONS' | 'DATABASE_BACKGROUND_CONNECTIONS' | 'DATABASE_LEASE_CONNECTIONS'
+  >,
+): { requests: number; background: number; leases: number } {
+  const { DATABASE_MAX_CONNECTIONS: total } = config;
+  const leases = config.DATABASE_LEASE_CONNECTIONS ?? (total < 10 ? 1 : 2);
+  const background = config.DATABASE_BACKGROUND_CONNECTIONS ?? Math.max(1, Math.floor(total * 0.3));
+  const requests = total - background - leases;
+  if (requests < 1) {
+    throw new Error(
+      'DATABASE_MAX_CONNECTIONS leaves no connection for requests: it includes DATABASE_BACKGROUND_CONNECTIONS and DATABASE_LEASE_CONNECTIONS',
+    );
+  }
+  return { requests, background, leases };
 }
 
 /** Where objects are, with all that it takes to get at them. @throws Error where something of it is not set */

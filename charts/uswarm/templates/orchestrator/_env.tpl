@@ -95,6 +95,10 @@
   value: {{ int64 $values.orchestrator.uploads.maxBytesPerUser | quote }}
 - name: UPLOADS_AT_ONCE
   value: {{ int $values.orchestrator.uploads.atOnce | quote }}
+- name: UPLOADS_AT_ONCE_PER_USER
+  value: {{ int $values.orchestrator.uploads.atOncePerUser | quote }}
+- name: UPLOADS_PER_USER
+  value: {{ int $values.orchestrator.uploads.maxFilesPerUser | quote }}
 {{- with $values.objectStorage }}
 {{- if .bucket }}
 - name: OBJECT_STORE

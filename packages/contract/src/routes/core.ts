@@ -78,6 +78,8 @@ export const coreRoutes = [
       'upload_file_missing',
       'upload_too_large',
       'upload_quota_exceeded',
+      'upload_limit_reached',
+      'upload_stalled',
     ],
   }),
   defineRoute({

@@ -13,14 +13,21 @@ export interface FormFile {
   complete: Promise<void>;
 }
 
+export interface FormLimits {
+  /** Bytes of the file. */
+  maxBytes: number;
+  /** Milliseconds without a byte from the client after which the upload ends. */
+  stallMs: number;
+}
+
 /** A multipart/form-data body that nobody has read yet. */
 export interface IncomingForm {
   /**
    * Hands the part named `file` to `take`, which gets it as it arrives. Other parts are read and forgotten.
    * @throws ApiError `unsupported_media_type`, `malformed_form`, `upload_file_missing`, `upload_too_large`,
-   *   and what `take` throws
+   *   `upload_stalled`, and what `take` throws
    */
-  receiveFile<T>(maxBytes: number, take: (file: FormFile) => Promise<T>): Promise<T>;
+  receiveFile<T>(limits: FormLimits, take: (file: FormFile) => Promise<T>): Promise<T>;
 }
 
 const FILE = 'file';
@@ -32,12 +39,12 @@ const LIMITS = { parts: 20, fieldSize: 8 * 1024, headerPairs: 20, headerSize: 8 
 
 export function incomingForm(request: IncomingMessage): IncomingForm {
   return {
-    async receiveFile(maxBytes, take) {
+    async receiveFile({ maxBytes, stallMs }, take) {
       const bodyBytes = maxBytes + OVERHEAD_BYTES;
       try {
         const form = createParser(request, maxBytes);
         if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
-        return await parse(request, form, bodyBytes, take);
+        return await parse(request, form, { bodyBytes, stallMs }, take);
       } catch (error) {
         discard(request, DISCARDED_TIMES * bodyBytes);
         throw error;
@@ -66,10 +73,15 @@ function createParser({ headers }: IncomingMessage, maxBytes: number): BusboyIns
   }
 }
 
+interface BodyLimits {
+  bodyBytes: number;
+  stallMs: number;
+}
+
 async function parse<T>(
   request: IncomingMessage,
   form: BusboyInstance,
-  bodyBytes: number,
+  limits: BodyLimits,
   take: (file: FormFile) => Promise<T>,
 ): Promise<T> {
   const complete = Promise.withResolvers<void>();
@@ -93,9 +105,10 @@ async function parse<T>(
   });
   form.once('finish', complete.resolve);
   form.on('error', (error) => fail(malformed(error)));
-  watch(request, bodyBytes, fail);
+  const unwatch = watch(request, form, limits, fail);
   request.pipe(form);
   await complete.promise.catch(() => undefined);
+  unwatch();
   request.unpipe(form);
   // What the taker began has to be at its end before anybody is answered.
   const result = await taken?.catch(() => undefined);
@@ -104,10 +117,21 @@ async function parse<T>(
   return result as T;
 }
 
-/** A request that breaks off, or goes on for ever. */
-function watch(request: IncomingMessage, bodyBytes: number, fail: (error: ApiError) => void): void {
+/** A request that breaks off, stands still, or goes on for ever. @returns ends the watch for progress */
+function watch(
+  request: IncomingMessage,
+  form: BusboyInstance,
+  { bodyBytes, stallMs }: BodyLimits,
+  fail: (error: ApiError) => void,
+): () => void {
   let seen = 0;
+  const stalled = setTimeout(() => {
+    // It is us who do not read: the store is slow.
+    if (form.writableNeedDrain) stalled.refresh();
+    else fail(new ApiError('upload_stalled'));
+  }, stallMs);
   request.on('data', (chunk: Buffer) => {
+    stalled.refresh();
     seen += chunk.length;
     if (seen > bodyBytes) fail(tooLarge());
   });
@@ -115,6 +139,7 @@ function watch(request: IncomingMessage, bodyBytes: number, fail: (error: ApiErr
   request.once('close', () => {
     if (!request.complete) fail(malformed());
   });
+  return () => clearTimeout(stalled);
 }
 
 /**

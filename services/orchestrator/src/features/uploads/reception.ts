@@ -21,11 +21,13 @@ export interface IncomingFile {
 
 export interface ReceptionDeps {
   transaction: Transact;
-  store: Pick<UploadStore, 'insert' | 'lockUser' | 'storedBytes' | 'finish' | 'delete'>;
+  store: Pick<UploadStore, 'insert' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   work: Pick<WorkStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   /** Bytes that all files of a user may have. */
   bytesPerUser: number;
+  /** Files that a user may have. */
+  filesPerUser: number;
   logger: Logger;
 }
 
@@ -37,9 +39,11 @@ export interface ReceptionDeps {
 export async function receiveFile(deps: ReceptionDeps, userId: string, file: IncomingFile): Promise<UploadRow> {
   const { transaction, store } = deps;
   const id = randomUUIDv7();
-  if ((await store.storedBytes(userId)) >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
   await transaction(async (tx) => {
     if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
+    const { bytes, files } = await store.stored(userId, tx);
+    if (bytes >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
+    if (files >= deps.filesPerUser) throw new ApiError('upload_limit_reached');
     await store.insert(id, userId, tx);
     await lookAgain(deps, id, ABANDONED_AFTER_MS, tx);
   });
@@ -62,7 +66,7 @@ function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Dat
 async function admit(deps: ReceptionDeps, userId: string, upload: UploadRow, tx: Database): Promise<void> {
   const { store, bytesPerUser } = deps;
   if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
-  if ((await store.storedBytes(userId, tx)) + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
+  if ((await store.stored(userId, tx)).bytes + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
   if (!(await store.finish(upload, tx))) throw new ApiError('internal_error');
   await lookAgain(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }

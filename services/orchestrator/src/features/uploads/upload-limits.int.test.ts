@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, LIMITS } from '@uswarm/contract';
 import { eventually } from '../../../test/eventually.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { beginUpload, formOf, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+import { beginUpload, type BegunUpload, formOf, upload, uploadRefusal, UPLOADS } from '../../../test/uploads.js';
 
 const KIB = 1024;
 
@@ -21,6 +21,8 @@ describe('limits of uploads', () => {
         UPLOAD_BYTES: String(256 * KIB),
         UPLOAD_BYTES_PER_USER: String(1024 * KIB),
         UPLOADS_AT_ONCE: '12',
+        UPLOADS_AT_ONCE_PER_USER: '12',
+        UPLOADS_PER_USER: '20',
       },
     });
   });
@@ -127,6 +129,17 @@ describe('limits of uploads', () => {
     expect((await upload(empty, { content: 'x' })).size).toBe(1);
   });
 
+  it('a user may have as many files as allowed, however small', async () => {
+    const user = await uswarm.user();
+    const empty = await formOf({ content: '' });
+    const answers = [];
+    for (let n = 0; n < 21; n += 1)
+      answers.push(await user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...empty }));
+    expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 20 }, () => 201), 409]);
+    expect(answers.at(-1)?.body.code).toBe('upload_limit_reached');
+    expect((await upload(await uswarm.user(), { content: '' })).size).toBe(0);
+  });
+
   it('more files at once than this process takes in are to come again', async () => {
     const user = await uswarm.user();
     const begun = await Promise.all(Array.from({ length: 12 }, () => beginUpload(uswarm.url, user)));
@@ -140,6 +153,56 @@ describe('limits of uploads', () => {
     expect([status, body.code, headers['retry-after']]).toEqual([429, 'rate_limited', '2']);
     for (const one of begun) one.breakOff();
     expect((await eventually(send, (answer) => answer.status === 201)).status).toBe(201);
+  });
+});
+
+describe('uploads that stand still', () => {
+  let uswarm: TestOrchestrator;
+  let begun: BegunUpload[];
+  const start = async (environment: Record<string, string> = {}): Promise<void> => {
+    uswarm = await startTestOrchestrator({ environment });
+  };
+  beforeEach(() => {
+    begun = [];
+  });
+  afterEach(async () => {
+    for (const one of begun) one.breakOff();
+    await uswarm.close();
+  });
+  const begin = async (user: TestUser, count: number): Promise<void> => {
+    begun.push(...(await Promise.all(Array.from({ length: count }, () => beginUpload(uswarm.url, user)))));
+  };
+  const receiving = async (): Promise<number> =>
+    (await uswarm.database.selectFrom('uploads').select('id').where('state', '=', 'receiving').execute()).length;
+  const send = async (user: TestUser) =>
+    user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) });
+
+  it('of one user take two places and refuse no other user', async () => {
+    await start({ UPLOAD_STALL_MS: '600000' });
+    const [one, other] = [await uswarm.user(), await uswarm.user()];
+    await begin(one, 16);
+    expect(await eventually(receiving, (count) => count === 2)).toBe(2);
+    const refused = await eventually(
+      () => begun.filter((upload) => upload.answered()?.startsWith('HTTP/1.1 429 ') === true).length,
+      (count) => count === 14,
+    );
+    expect(refused).toBe(14);
+    const { status, headers, body } = await send(one);
+    expect([status, body.code, headers['retry-after']]).toEqual([429, 'rate_limited', '2']);
+    expect((await send(other)).status).toBe(201);
+  });
+
+  it('end with upload_stalled, leave nothing, and free their places', async () => {
+    await start({ UPLOAD_STALL_MS: '300' });
+    const user = await uswarm.user();
+    await begin(user, 2);
+    const answers = await eventually(
+      () => begun.map((upload) => upload.answered()),
+      (all) => all.every((answer) => answer?.includes('upload_stalled')),
+    );
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"upload_stalled"/);
+    expect(await eventually(receiving, (count) => count === 0)).toBe(0);
+    expect((await send(user)).status).toBe(201);
   });
 });
 

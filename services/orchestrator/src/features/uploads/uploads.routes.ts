@@ -1,3 +1,4 @@
+import type { FormLimits } from '../../http/form.js';
 import type { Handler, Handlers } from '../../http/handlers.js';
 import { FileAnswer } from '../../http/file-answer.js';
 import { servedType } from './file-kind.js';
@@ -5,9 +6,9 @@ import { savedAs } from './file-names.js';
 import { type Download, etagOf, type UploadService } from './uploads.service.js';
 
 /** spec: orchestrator §4.1 */
-export function uploadHandlers(service: UploadService, maxBytes: number) {
+export function uploadHandlers(service: UploadService, limits: FormLimits) {
   const createUpload: Handler<'createUpload'> = async ({ actor, form }) => {
-    const attachment = await form.receiveFile(maxBytes, (file) => service.receive(actor.userId, file));
+    const attachment = await form.receiveFile(limits, (file) => service.receive(actor.userId, file));
     return { status: 201, body: { data: attachment } };
   };
 

@@ -13,6 +13,8 @@ export interface UploadServiceDeps extends Omit<ReceptionDeps, 'store'> {
   links: UploadLinks;
   /** Files that this process takes in at once: each holds some of its memory. */
   atOnce: number;
+  /** Of them, files of one user. */
+  atOncePerUser: number;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
@@ -35,7 +37,8 @@ export interface DownloadRequest {
 export interface UploadService {
   /**
    * Stores a file while it comes in; nothing of it stays where that fails.
-   * @throws ApiError `upload_quota_exceeded`, `rate_limited` where too many come in at once, `service_unavailable`
+   * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `rate_limited` when too many come in
+   *   concurrently, `service_unavailable`
    */
   receive(userId: string, file: IncomingFile): Promise<Attachment>;
   /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
@@ -48,8 +51,9 @@ const BUSY_RETRY_MS = 2_000;
 export const etagOf = ({ id }: Pick<UploadRow, 'id'>): string => `"${id}"`;
 
 export function createUploadService(deps: UploadServiceDeps): UploadService {
-  const { store, objects, links, atOnce } = deps;
+  const { store, objects, links, atOnce, atOncePerUser } = deps;
   let receiving = 0;
+  const receivingOf = new Map<string, number>();
 
   async function open(id: string, range: ByteRange | undefined): Promise<Readable> {
     try {
@@ -62,12 +66,19 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
 
   return {
     async receive(userId, file) {
-      if (receiving >= atOnce) throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
+      const ofUser = receivingOf.get(userId) ?? 0;
+      if (receiving >= atOnce || ofUser >= atOncePerUser) {
+        throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
+      }
       receiving += 1;
+      receivingOf.set(userId, ofUser + 1);
       try {
         return renderAttachment(storedAttachment(await receiveFile(deps, userId, file)), links);
       } finally {
         receiving -= 1;
+        const left = (receivingOf.get(userId) ?? 1) - 1;
+        if (left > 0) receivingOf.set(userId, left);
+        else receivingOf.delete(userId);
       }
     },
 

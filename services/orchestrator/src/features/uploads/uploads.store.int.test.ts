@@ -30,7 +30,7 @@ describe('statements about uploads', () => {
   afterAll(() => db.close());
 
   it.each<[string, (store: UploadStore, tx: Database) => Promise<unknown>]>([
-    ['what a user has stored', (store, tx) => store.storedBytes(place.userId, tx)],
+    ['what a user has stored', (store, tx) => store.stored(place.userId, tx)],
     ['a download', (store) => store.find(place.uploadId)],
     ['the attachments of a message to be', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
     ['the facts of an upload', (store, tx) => store.lock(place.uploadId, tx)],
@@ -46,13 +46,13 @@ describe('statements about uploads', () => {
 
   it('what a user has stored is the sum of the sizes, and nothing for nobody', async () => {
     const store = createUploadStore(db.database);
-    expect(await store.storedBytes(crypto.randomUUID())).toBe(0);
+    expect(await store.stored(crypto.randomUUID())).toEqual({ bytes: 0, files: 0 });
     const other = await db.database
       .selectFrom('users')
       .select('id')
       .where('id', '!=', place.userId)
       .limit(1)
       .executeTakeFirstOrThrow();
-    expect(await store.storedBytes(other.id)).toBe(15);
+    expect((await store.stored(other.id)).bytes).toBe(15);
   });
 });

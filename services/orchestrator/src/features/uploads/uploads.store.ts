@@ -25,8 +25,8 @@ export interface UploadStore {
   insert(id: string, userId: string, db: Database): Promise<void>;
   /** Keeps the user from going away, and its uploads apart. @returns false where there is no such user */
   lockUser(userId: string, db: Database): Promise<boolean>;
-  /** Bytes of all that is stored of a user. */
-  storedBytes(userId: string, db?: Database): Promise<number>;
+  /** Bytes of all that is stored of a user, and its files with those that are on their way. */
+  stored(userId: string, db?: Database): Promise<{ bytes: number; files: number }>;
   /** @returns false where the upload is not being received any more */
   finish(upload: UploadRow, db: Database): Promise<boolean>;
   find(id: string): Promise<UploadRow | undefined>;
@@ -59,10 +59,11 @@ export function createUploadStore(database: Database): UploadStore {
       return row !== undefined;
     },
 
-    async storedBytes(userId, db = database) {
-      const { rows } = await sql<{ bytes: number }>`
-        SELECT coalesce(sum(size), 0)::bigint AS bytes FROM uploads WHERE user_id = ${userId}`.execute(db);
-      return rows[0]?.bytes ?? 0;
+    async stored(userId, db = database) {
+      const { rows } = await sql<{ bytes: number; files: number }>`
+        SELECT coalesce(sum(size), 0)::bigint AS bytes, count(*) AS files
+        FROM uploads WHERE user_id = ${userId}`.execute(db);
+      return rows[0] ?? { bytes: 0, files: 0 };
     },
 
     async finish({ id, ...upload }, db) {

@@ -40,11 +40,16 @@ export function createUploads({ config, stores, transaction, metrics, clock, log
     ...shared,
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
+    filesPerUser: config.UPLOADS_PER_USER,
     atOnce: config.UPLOADS_AT_ONCE,
+    atOncePerUser: config.UPLOADS_AT_ONCE_PER_USER,
     logger,
   });
   return {
-    handlers: uploadHandlers(measureUploads(service, metrics), config.UPLOAD_BYTES),
+    handlers: uploadHandlers(measureUploads(service, metrics), {
+      maxBytes: config.UPLOAD_BYTES,
+      stallMs: config.UPLOAD_STALL_MS,
+    }),
     attachments: createAttachments({ store: stores.uploads, links }),
     keep: createUploadKeeping(shared),
     close: objects.close,

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { incomingForm } from './form.js';
+
+const STALL_MS = 10_000;
+const HEAD = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n';
+const END = '\r\n--x--\r\n';
+
+/** A request whose body the test writes. */
+function bodyOf(): { request: IncomingMessage; body: PassThrough } {
+  const body = new PassThrough();
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  body.once('end', () => Object.assign(body, { complete: true }));
+  return { request: Object.assign(body, { headers, complete: false }) as unknown as IncomingMessage, body };
+}
+
+describe('a form', () => {
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
+  afterEach(() => void jest.useRealTimers());
+  const receive = (request: IncomingMessage) =>
+    incomingForm(request).receiveFile({ maxBytes: 1_000, stallMs: STALL_MS }, async ({ content, complete }) => {
+      const received = await text(content);
+      await complete;
+      return received;
+    });
+  const arrived = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  it('may take longer than the deadline in all, if bytes keep coming', async () => {
+    const { request, body } = bodyOf();
+    const received = receive(request);
+    body.write(HEAD);
+    for (const piece of ['a', 'b', 'c', 'd']) {
+      await arrived();
+      jest.advanceTimersByTime(STALL_MS - 1);
+      body.write(piece);
+    }
+    body.end(END);
+    expect(await received).toBe('abcd');
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    ['before the file', ''],
+    ['within the file', `${HEAD}begun`],
+  ])('that stands still %s is upload_stalled at the deadline', async (_where, start) => {
+    const { request, body } = bodyOf();
+    const refused = receive(request).then(
+      () => 'received',
+      (error: { code: string }) => error.code,
+    );
+    if (start !== '') body.write(start);
+    await arrived();
+    jest.advanceTimersByTime(STALL_MS);
+    expect(await refused).toBe('upload_stalled');
+  });
+});
