@@ -192,7 +192,7 @@ describe('entry points', () => {
       expect(lines.at(-1)).toContain('the database did not answer within 1 seconds: ');
     });
 
-    it('it is ready while the bus is away, and a gauge says that the bus is', async () => {
+    it('the bus may come later: ready all the time, and a gauge shows whether it is there', async () => {
       const redis = process.env['TEST_REDIS_URL'] ?? '';
       proxy = await startCuttableProxy(redis);
       await proxy.cut();

@@ -339,11 +339,11 @@ describe('leases', () => {
       new Map((await rows()).map((row) => [row.subject_id, row.lease_expires_at?.getTime()]));
     const before = await expiries();
     const gone: LeasedWork = { ...locked, leaseId: crypto.randomUUID() };
-    const held = await db.transaction(async (tx) => {
+    const stillOurs = await db.transaction(async (tx) => {
       expect(await store.holds(locked, tx)).toBe(true);
       return store.extend([...leases, gone].map((work) => ({ work, leaseMs: 2 * LEASE_MS })));
     });
-    expect(held).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
+    expect(stillOurs).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
     const after = await expiries();
     expect(after.get(locked.subjectId)).toBe(before.get(locked.subjectId));
     for (const { subjectId } of others) expect(after.get(subjectId)).toBeGreaterThan(before.get(subjectId) ?? Infinity);

@@ -183,7 +183,7 @@ describe('uploads that stand still', () => {
     await begin(one, 16);
     expect(await eventually(receiving, (count) => count === 2)).toBe(2);
     const refused = await eventually(
-      () => begun.filter((upload) => upload.answered()?.startsWith('HTTP/1.1 429 ') === true).length,
+      () => begun.filter((stalled) => stalled.answered()?.startsWith('HTTP/1.1 429 ') === true).length,
       (count) => count === 14,
     );
     expect(refused).toBe(14);
@@ -197,7 +197,7 @@ describe('uploads that stand still', () => {
     const user = await uswarm.user();
     await begin(user, 2);
     const answers = await eventually(
-      () => begun.map((upload) => upload.answered()),
+      () => begun.map((one) => one.answered()),
       (all) => all.every((answer) => answer?.includes('upload_stalled')),
     );
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"upload_stalled"/);
