@@ -24,6 +24,10 @@ export const ERRORS = {
   token_invalid: entry(401, 'The identity provider token is not valid.'),
   token_expired: entry(401, 'The identity provider token has expired.'),
   token_revoked: entry(401, 'The identity provider token was logged out.'),
+  reauthentication_required: entry(
+    401,
+    'The sign-in at the identity provider is too old for this; sign in there again.',
+  ),
   token_header_required: entry(401, 'This route takes the identity provider token in X-Token only.'),
   signature_missing: entry(401, 'X-Signature and X-Timestamp are required.'),
   signature_invalid: entry(401, 'X-Signature does not match.'),
@@ -81,6 +85,7 @@ export const ERRORS = {
   subscription_limit_reached: entry(429, 'The socket is subscribed to as many workspaces as allowed.'),
   search_timeout: entry(429, 'The search took too long; search for fewer or rarer words.', true),
   rate_limited: entry(429, 'Too many requests.', true),
+  sign_up_limit_reached: entry(429, 'The account was deleted and created too often.', true),
   token_limit_reached: entry(429, 'The token limit of the period is reached.'),
 
   service_unavailable: entry(503, 'A part of the service cannot be reached.', true),

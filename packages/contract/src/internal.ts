@@ -31,6 +31,8 @@ export const AuthenticateAnswer = z.object({
   expires_at: Timestamp.nullable(),
   /** By which the credential is known when it is logged out; null where it cannot be. */
   token_hash: TokenHash.nullable(),
+  /** When the credential was issued; null if it does not say. Release 0.2 leaves it out. */
+  issued_at: Timestamp.nullish(),
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 
@@ -47,7 +49,9 @@ export type SendAnswer = z.output<typeof SendAnswer>;
 
 /** Whether sessions are still good; asked now and then, for the word that one has ended may be lost. */
 export const SessionsBody = z.object({
-  sessions: z.array(z.object({ user_id: Id, token_hash: TokenHash.nullable() })).max(1_000),
+  sessions: z
+    .array(z.object({ user_id: Id, token_hash: TokenHash.nullable(), issued_at: Timestamp.nullish() }))
+    .max(1_000),
 });
 export const SessionsAnswer = z.object({
   /** Those that have ended, by their place in the question. */

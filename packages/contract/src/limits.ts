@@ -31,6 +31,8 @@ export const LIMITS = {
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,
+  /** Sign-ups of one identity within a day after a deletion of its account. */
+  signUpsAfterDeletionPerDay: 2,
   /** How long a durable event can be replayed. */
   eventsKeptDays: 7,
   memoriesPerAgent: 500,

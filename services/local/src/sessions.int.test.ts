@@ -46,6 +46,25 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     expect([tablet.socket.connected, other.socket.connected]).toEqual([true, true]);
   });
 
+  it('signing out everywhere closes all sockets of the user, and lets none of its tokens in again', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const [phone, tablet, other] = [
+      await connect(await tokenOf(email)),
+      await connect(await tokenOf(email)),
+      await connect(await tokenOf(`${randomUUID()}@example.com`)),
+    ];
+    const reasons = Promise.all([closed(phone), closed(tablet)]);
+    expect((await phone.api('POST', '/v1/auth/logout-all')).status).toBe(204);
+    expect(await reasons).toEqual(['io server disconnect', 'io server disconnect']);
+    for (const { socket } of [phone, tablet]) {
+      const refused = once(socket as never, 'connect_error');
+      socket.connect();
+      expect((await refused)[0]).toMatchObject({ data: { code: 'token_revoked' } });
+    }
+    await other.send('still here');
+    expect(other.socket.connected).toBe(true);
+  });
+
   it('the deletion of an account closes all its sockets, whatever their token', async () => {
     const email = `${randomUUID()}@example.com`;
     const [phone, tablet] = [await connect(await tokenOf(email)), await connect(await tokenOf(email))];

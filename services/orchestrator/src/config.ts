@@ -170,6 +170,10 @@ export const OrchestratorConfig = z.object({
   UPLOAD_STALL_MS: z.coerce.number().int().min(100).max(600_000).default(10_000),
   /** Workspaces of one user. */
   WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),
+  /** Sign-ups of one identity within a day after a deletion of its account; 0 is no limit. */
+  SIGN_UPS_AFTER_DELETION_PER_DAY: z.coerce.number().int().min(0).max(1_000).default(LIMITS.signUpsAfterDeletionPerDay),
+  /** Seconds since the sign-in at the identity provider (`auth_time`) within which an account can be deleted. Default: any. */
+  DELETION_MAX_AUTH_AGE_S: z.coerce.number().int().min(1).max(31_536_000).optional(),
   /** Days that a durable event can be replayed. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
 

@@ -112,11 +112,15 @@ describe('the internal API', () => {
 
     it('names the user of an ID token, and when the token expires', async () => {
       const answer = AuthenticateAnswer.parse((await call(authenticate({ 'x-token': user.token }))).body);
-      const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number };
+      const claims = JSON.parse(Buffer.from(user.token.split('.')[1] ?? '', 'base64url').toString()) as {
+        exp: number;
+        iat: number;
+      };
       expect(answer).toEqual({
         user_id: userId,
         expires_at: new Date(claims.exp * 1000).toISOString(),
         token_hash: tokenHash(user.token).toString('hex'),
+        issued_at: new Date(claims.iat * 1000).toISOString(),
       });
     });
 

@@ -57,6 +57,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
       user_id: userId,
       expires_at: identity.expiresAt?.toISOString() ?? null,
       token_hash: session.tokenHash?.toString('hex') ?? null,
+      issued_at: identity.issuedAt?.toISOString() ?? null,
     } satisfies AuthenticateAnswer);
   });
 

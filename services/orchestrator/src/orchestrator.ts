@@ -17,6 +17,7 @@ import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features
 import { sharedHealth } from './features/core/health.js';
 import { coreHandlers } from './features/core/core.routes.js';
 import { openApiSource } from './features/core/openapi.js';
+import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { createIntegrations } from './features/integrations/integrations.js';
 import { publishLegalFiles } from './features/legal/legal-files.js';
@@ -156,13 +157,19 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     logger,
   });
   await stores.work.enqueue(EVENT_PRUNING, database);
+  await stores.work.enqueue(USAGE_PRUNING, database);
   const upkeep = createUpkeep({
     store: stores.work,
     leases,
     logger,
     workers: config.UPKEEP_WORKERS,
     metrics: workMetrics,
-    handlers: { [UPLOAD_WORK]: uploads.keep, [EVENT_PRUNING_WORK]: pruning, ...integrations.upkeep },
+    handlers: {
+      [UPLOAD_WORK]: uploads.keep,
+      [EVENT_PRUNING_WORK]: pruning,
+      [USAGE_PRUNING_WORK]: createUsagePruning({ store: stores.deletedAccounts, clock }),
+      ...integrations.upkeep,
+    },
   });
   const requestContext = createRequestContext(logger, metrics);
   const handlers: Handlers = {

@@ -62,6 +62,9 @@ export function createPeople(deps: PeopleDeps): People {
     sessionEnds,
     provision: deps.provision,
     identityHashKey: config.IDENTITY_HASH_KEY,
+    returnsPerDay: config.SIGN_UPS_AFTER_DELETION_PER_DAY,
+    deletionMaxAuthAgeS: config.DELETION_MAX_AUTH_AGE_S,
+    clock,
   });
   const devices = createDeviceService({ store: stores.devices, clock, logger });
   const authenticator = createAuthenticator({

@@ -1,4 +1,5 @@
 import type { Database } from './database/database.js';
+import { createDeletedAccountStore } from './features/account/deleted-accounts.store.js';
 import { createAgentHistoryStore } from './features/agents/agent-history.store.js';
 import { createAgentSettingsStore } from './features/agents/agent-settings.store.js';
 import { createMemoryStore } from './features/agents/memories.store.js';
@@ -32,6 +33,7 @@ export function createStores(database: Database) {
     agentSettings: createAgentSettingsStore(database),
     audit: createAuditStore(database),
     conversations: createConversationStore(database),
+    deletedAccounts: createDeletedAccountStore(database),
     devices: createDeviceStore(database),
     events: createEventStore(database),
     legal: createLegalStore(database),

@@ -1,3 +1,4 @@
+import { USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { REKEYING_WORK } from './features/integrations/rekeying.js';
 import { REFRESH_WORK } from './features/integrations/token-refresh.js';
@@ -12,6 +13,7 @@ export const WORK_KINDS = [
   RUNTIME_WORK,
   UPLOAD_WORK,
   EVENT_PRUNING_WORK,
+  USAGE_PRUNING_WORK,
   REFRESH_WORK,
   REVOCATION_WORK,
   REKEYING_WORK,

@@ -58,6 +58,7 @@ export const EXAMPLES: Record<OperationId, Example> = {
   signIn: {},
   signUp: {},
   logout: {},
+  logoutEverywhere: {},
   deleteAccount: { body: { reason: { reason: 'not_useful', description: 'I have a notebook.' } } },
   getProfile: { answer: { data: profile } },
   updateUser: {

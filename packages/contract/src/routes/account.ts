@@ -26,6 +26,7 @@ export const accountRoutes = [
     summary: 'Creates the user with a first workspace; repeating it changes nothing',
     spec: 'orchestrator §4.2',
     responses: noContent,
+    errors: ['sign_up_limit_reached'],
   }),
   defineRoute({
     operationId: 'logout',
@@ -36,6 +37,25 @@ export const accountRoutes = [
     summary: 'Refuses the token from now on',
     spec: 'orchestrator §4.2',
     responses: noContent,
+    errors: ['user_not_found', 'user_deleted'],
+  }),
+  defineRoute({
+    operationId: 'logoutEverywhere',
+    method: 'post',
+    path: '/v1/auth/logout-all',
+    auth: 'identity',
+    tag: 'account',
+    summary: 'Refuses every token of the user that was issued until now, and closes all sockets',
+    spec: 'extension',
+    responses: {
+      204: {
+        description:
+          'Done; no content. Sockets are closed, and devices get no notifications until they send their push token ' +
+          'again. Tokens give the time of their issue in whole seconds: one that is issued in the same second is ' +
+          'refused with `token_revoked` too; a new one a second later is accepted.',
+        schema: null,
+      },
+    },
     errors: ['user_not_found', 'user_deleted'],
   }),
   defineRoute({
@@ -51,7 +71,7 @@ export const accountRoutes = [
       .meta({ id: 'DeleteAccountBody' }),
     bodyOptional: true,
     responses: noContent,
-    errors: ['user_not_found', 'user_deleted'],
+    errors: ['user_not_found', 'user_deleted', 'reauthentication_required'],
   }),
   defineRoute({
     operationId: 'getProfile',

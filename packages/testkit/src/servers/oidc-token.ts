@@ -16,6 +16,8 @@ export interface TokenRequest {
   audience?: string | string[];
   /** Seconds from now; below zero gives a token that has expired. */
   expiresInSeconds?: number;
+  /** Seconds from now, by which the clock of the issuer is ahead. */
+  issuedInSeconds?: number;
   /** Default: this issuer. */
   issuer?: string;
   /** More claims, or others than the usual. */
@@ -31,14 +33,14 @@ export async function signIdToken(
   key: PrivateKey,
   request: TokenRequest & { issuer: string; audience: string | string[] },
 ): Promise<string> {
-  const { audience, claims, email, expiresInSeconds = TOKEN_SECONDS, issuer, name } = request;
+  const { audience, claims, email, expiresInSeconds = TOKEN_SECONDS, issuedInSeconds = 0, issuer, name } = request;
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ email, email_verified: true, name, ...claims })
+  const iat = Math.min(now + issuedInSeconds, now + expiresInSeconds);
+  return new SignJWT({ iat, email, email_verified: true, name, ...claims })
     .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid: key.kid, typ: 'JWT' })
     .setIssuer(issuer)
     .setSubject(request.subject ?? subjectOf(email))
     .setAudience(audience)
-    .setIssuedAt(Math.min(now, now + expiresInSeconds))
     .setExpirationTime(now + expiresInSeconds)
     .sign(await signingKey(key));
 }

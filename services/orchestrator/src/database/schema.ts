@@ -41,15 +41,36 @@ export interface UsersTable {
   accepted_terms_version: string | null;
   accepted_privacy_version: string | null;
   is_banned: Generated<boolean>;
+  sessions_valid_after: Timestamp | null;
   created_at: CreatedAt;
   updated_at: UpdatedAt;
 }
 
 export interface DeletedIdentitiesTable {
   identity_hash: Buffer;
+  /** Emptied by a trigger, which moves the text to `deletion_feedback`. */
+  reason: Generated<string>;
+  description: Generated<string>;
+  deleted_at: CreatedAt;
+  sessions_valid_after: Timestamp | null;
+  returns: Generated<Date[]>;
+}
+
+export interface DeletedUsageTable {
+  identity_hash: Buffer;
+  /** `2026-11`, in UTC. */
+  period: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+export interface DeletionFeedbackTable {
+  id: Generated<string>;
+  /** `2026-11`, in UTC. */
+  month: string;
   reason: string;
   description: string;
-  deleted_at: CreatedAt;
 }
 
 export interface WorkspacesTable {
@@ -317,6 +338,8 @@ export interface WorkTable {
 export interface Schema {
   users: UsersTable;
   deleted_identities: DeletedIdentitiesTable;
+  deleted_usage: DeletedUsageTable;
+  deletion_feedback: DeletionFeedbackTable;
   workspaces: WorkspacesTable;
   runtimes: RuntimesTable;
   runtime_processes: RuntimeProcessesTable;

@@ -21,6 +21,7 @@ import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-or
 /** Succeed once: the owner tries them after everybody else was refused. */
 const ONCE = new Set<OperationId>([
   'logout',
+  'logoutEverywhere',
   'deleteAccount',
   'deleteWorkspace',
   'deleteConversation',

@@ -15,10 +15,14 @@ export function accountHandlers(service: AccountService) {
     await service.logout(actor.identity, actor.session);
     return { status: 204 };
   };
+  const logoutEverywhere: Handler<'logoutEverywhere'> = async ({ actor }) => {
+    await service.logoutEverywhere(actor.identity, actor.session);
+    return { status: 204 };
+  };
   const deleteAccount: Handler<'deleteAccount'> = async ({ actor, body }) => {
     const { reason = '', description = '' } = body;
     await service.delete(actor.identity, { reason, description });
     return { status: 204 };
   };
-  return { signIn, signUp, logout, deleteAccount };
+  return { signIn, signUp, logout, logoutEverywhere, deleteAccount };
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
@@ -9,29 +10,42 @@ import type { DeviceStore } from '../devices/devices.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
+import { periodOf } from '../usage/period.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from '../workspaces/provision.js';
+import type { DeletedAccountStore } from './deleted-accounts.store.js';
 
 export interface AccountServiceDeps {
   transaction: Transact;
-  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete' | 'rememberDeletion' | 'wasDeleted'>;
+  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete'>;
+  deletedAccounts: DeletedAccountStore;
   work: Pick<WorkStore, 'cancel'>;
   runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
   provision: Provision;
-  sessions: Pick<SessionStore, 'revoke'>;
-  devices: Pick<DeviceStore, 'dropPushToken'>;
+  sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
+  devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   /** Closes sockets. */
   sessionEnds: SessionEnds;
   /** Keys the hash that stays of a deleted account. */
   identityHashKey: string;
+  /** Sign-ups of one identity within a day after a deletion of its account; 0 is no limit. */
+  returnsPerDay: number;
+  /** Seconds since the sign-in at the identity provider within which an account can be deleted; undefined is any. */
+  deletionMaxAuthAgeS: number | undefined;
+  clock: Clock;
 }
 
 export interface AccountService {
   wasDeleted(identity: Identity): Promise<boolean>;
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   signIn(identity: Identity): Promise<void>;
-  /** Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing. */
+  /**
+   * Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing.
+   * What a deleted account of the same identity used in this period stays used.
+   *
+   * @throws ApiError `user_banned`, `sign_up_limit_reached` (never on the bypass: tests delete accounts all the time)
+   */
   signUp(identity: Identity): Promise<void>;
   /**
    * Refuses the token until it has expired, closes its sockets, and takes the push token from the device. On the
@@ -40,21 +54,30 @@ export interface AccountService {
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */
   logout(identity: Identity, session: Session): Promise<void>;
-  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
+  /**
+   * Refuses every token of the user that was issued until now, closes all its sockets, and takes the push tokens from
+   * all its devices. On the bypass, whose token is shared, the token stays good, as after `logout`.
+   *
+   * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
+   */
+  logoutEverywhere(identity: Identity, session: Session): Promise<void>;
+  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned`, `reauthentication_required` */
   delete(identity: Identity, why: { reason: string; description: string }): Promise<void>;
 }
 
 const FIRST_WORKSPACE = 'My workspace';
 
+const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
+
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { transaction, users, work, runtimes } = deps;
+  const { transaction, users, deletedAccounts, work, runtimes, clock } = deps;
   const hash = ({ issuer, subject }: Identity): Buffer =>
     createHmac('sha256', deps.identityHashKey).update(`${issuer}\n${subject}`).digest();
 
   async function requireUser(identity: Identity): Promise<string> {
     const user = await users.find(identity);
     if (user === undefined) {
-      throw new ApiError((await users.wasDeleted(hash(identity))) ? 'user_deleted' : 'user_not_found');
+      throw new ApiError((await deletedAccounts.wasDeleted(hash(identity))) ? 'user_deleted' : 'user_not_found');
     }
     if (user.isBanned) throw new ApiError('user_banned');
     return user.id;
@@ -63,12 +86,33 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   async function createEverything(identity: Identity, tx: Database): Promise<boolean> {
     const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
+    await takeUp(identity, userId, tx);
     await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
     return true;
   }
 
+  /** What is left of a deleted account of the same identity. */
+  async function takeUp(identity: Identity, userId: string, tx: Database): Promise<void> {
+    const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
+    if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
+    await deletedAccounts.restore(hash(identity), userId, periodOf(clock.now()), tx);
+  }
+
+  function requireFreshSignIn(identity: Identity): void {
+    const { deletionMaxAuthAgeS: maximum } = deps;
+    if (maximum === undefined || isBypass(identity)) return;
+    const age = clock.now().getTime() - (identity.authenticatedAt?.getTime() ?? -Infinity);
+    if (age > maximum * 1000) throw new ApiError('reauthentication_required');
+  }
+
+  /** The token that was presented is revoked by itself too: replicas of release 0.2 know only that. */
+  async function revokeAll(userId: string, identity: Identity, session: Session, tx: Database): Promise<void> {
+    await deps.sessions.revokeAll(userId, identity.issuedAt, tx);
+    if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
+  }
+
   return {
-    wasDeleted: (identity) => users.wasDeleted(hash(identity)),
+    wasDeleted: (identity) => deletedAccounts.wasDeleted(hash(identity)),
 
     async signIn(identity) {
       const userId = await requireUser(identity);
@@ -97,8 +141,19 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash);
     },
 
-    async delete(identity, { reason, description }) {
+    async logoutEverywhere(identity, session) {
       const userId = await requireUser(identity);
+      await transaction(async (tx) => {
+        if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
+        await deps.devices.dropPushTokens(userId, tx);
+      });
+      deps.sessionEnds.publish(userId);
+    },
+
+    async delete(identity, why) {
+      const userId = await requireUser(identity);
+      requireFreshSignIn(identity);
+      const period = periodOf(clock.now());
       await transaction(async (tx) => {
         // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
         for (const workspaceId of await users.lockOwned(userId, tx)) {
@@ -106,9 +161,10 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
           await runtimes.unwant(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);
+        await deletedAccounts.remember(hash(identity), userId, period, tx);
         await users.delete(userId, tx);
-        await users.rememberDeletion(hash(identity), reason, description, tx);
       });
+      if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
       deps.sessionEnds.publish(userId);
       runtimes.wake();
     },

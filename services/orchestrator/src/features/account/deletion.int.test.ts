@@ -49,7 +49,7 @@ describe('account deletion', () => {
     expect((await user.delete(DELETE, why, 204)).body).toBeUndefined();
     expect(await user.refusal('GET', '/v1/users/profile')).toBe('user_deleted');
     const kept = await rowsWith(uswarm.database, [why.reason]);
-    expect(kept.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['deleted_identities']);
+    expect(kept.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['deletion_feedback']);
   });
 
   it('takes no body too', async () => {
@@ -232,7 +232,14 @@ describe('account deletion with a runtime', () => {
   };
 
   /** What holds nothing of a user, whoever uses the system. */
-  const OF_NOBODY = ['schema_migrations', 'legal_documents', 'deleted_identities', 'revoked_tokens'];
+  const OF_NOBODY = [
+    'schema_migrations',
+    'legal_documents',
+    'deleted_identities',
+    'deleted_usage',
+    'deletion_feedback',
+    'revoked_tokens',
+  ];
 
   it('leaves nothing of the user in any table but the keyed hash', async () => {
     const user = await uswarm.user();
@@ -245,7 +252,8 @@ describe('account deletion with a runtime', () => {
     // A new table is named here until `everythingToLose` fills it: else nobody would see what stays in it.
     expect(await eventually(filled, (found) => found.length === tables.length)).toEqual(tables.toSorted());
 
-    await user.delete(DELETE, { reason: 'r', description: 'd' }, 204);
+    const why = { reason: `r ${crypto.randomUUID()}`, description: `d ${crypto.randomUUID()}` };
+    await user.delete(DELETE, why, 204);
     await sql`UPDATE work SET run_at = now() WHERE kind = 'integration-revocation'`.execute(uswarm.database);
     expect(
       await eventually(
@@ -255,22 +263,30 @@ describe('account deletion with a runtime', () => {
     ).toEqual([]);
     const stored = await storedRows(uswarm.database);
     // Work of nobody's goes on.
-    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('event-pruning')) };
+    const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !/(event|usage)-pruning/.test(row)) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !OF_NOBODY.includes(table));
     // That an operator looked at somebody stays, and no longer at whom.
     expect(rest.map(([table, rows]) => [table, rows.map((row) => JSON.parse(row) as unknown)])).toEqual([
       ['audit_log', [expect.objectContaining({ action: 'user.show', user_id: null, subject_id: null, details: {} })]],
     ]);
     expect(stored['deleted_identities']).toHaveLength(1);
+    // What the client wrote is joined to nothing: no hash, no id of the account, no time but the month.
+    const texts = await rowsWith(uswarm.database, [why.reason, why.description]);
+    expect(texts).toHaveLength(1);
+    expect(JSON.parse(texts[0]?.replace(/^deletion_feedback: /, '') ?? '')).toEqual({
+      id: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4/),
+      month: expect.stringMatching(/^\d{4}-\d\d$/),
+      ...why,
+    });
   });
 
-  it('cannot be undone: whoever signs up afterwards finds nothing of before, not even the limits', async () => {
+  it('cannot be undone: whoever signs up afterwards finds nothing of before but what was used', async () => {
     const user = await uswarm.user();
     await everythingToLose(user);
     await user.delete(DELETE, {}, 204);
     await user.post('/v1/auth/sign-up', undefined, 204);
     expect((await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data.has_agreed_with_terms).toBe(false);
     const { body } = await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary');
-    expect(body.data).toMatchObject({ tokens_used: 0, request_count: 0 });
+    expect(body.data).toMatchObject({ tokens_used: 2, request_count: 1 });
   });
 });

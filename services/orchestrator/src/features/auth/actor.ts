@@ -9,6 +9,10 @@ export interface Identity {
   name: string;
   /** When the credential expires; null where it does not. */
   expiresAt: Date | null;
+  /** When the token was issued, in whole seconds; null if it does not say. */
+  issuedAt: Date | null;
+  /** When the person signed in at the identity provider (`auth_time`); null if the token does not say. */
+  authenticatedAt: Date | null;
 }
 
 /** What a request came with besides the identity. */

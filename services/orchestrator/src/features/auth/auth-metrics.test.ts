@@ -5,7 +5,15 @@ import type { Identity } from './actor.js';
 import { createAuthMetrics } from './auth-metrics.js';
 import { createOidcVerifier } from './oidc-verifier.js';
 
-const identity: Identity = { issuer: 'main', subject: 's', email: '', name: '', expiresAt: null };
+const identity: Identity = {
+  issuer: 'main',
+  subject: 's',
+  email: '',
+  name: '',
+  expiresAt: null,
+  issuedAt: null,
+  authenticatedAt: null,
+};
 
 describe('what is counted of identity providers', () => {
   it('is whether tokens were good, bad, or could not be checked', async () => {

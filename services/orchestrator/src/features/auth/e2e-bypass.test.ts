@@ -23,7 +23,15 @@ describe('the end-to-end bypass', () => {
     const headers = { 'x-e2e-token': TOKEN, 'x-e2e-uid': 'u', 'x-e2e-email': 'u@example.com', 'x-e2e-name': 'U' };
     expect(createEndToEndBypass(TOKEN).identify(headers)).toEqual({
       token: TOKEN,
-      identity: { issuer: 'e2e', subject: 'u', email: 'u@example.com', name: 'U', expiresAt: null },
+      identity: {
+        issuer: 'e2e',
+        subject: 'u',
+        email: 'u@example.com',
+        name: 'U',
+        expiresAt: null,
+        issuedAt: null,
+        authenticatedAt: null,
+      },
     });
   });
 

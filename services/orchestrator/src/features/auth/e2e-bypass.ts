@@ -33,6 +33,8 @@ export function createEndToEndBypass(token: string): EndToEndBypass {
           email: credentials['x-e2e-email'] ?? '',
           name: credentials['x-e2e-name'] ?? '',
           expiresAt: null,
+          issuedAt: null,
+          authenticatedAt: null,
         },
       };
     },

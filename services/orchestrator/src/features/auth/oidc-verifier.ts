@@ -131,7 +131,15 @@ function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
     email: text('email'),
     name: text('name'),
     expiresAt: new Date(payload.exp * 1000),
+    issuedAt: timeOf(payload.iat),
+    authenticatedAt: timeOf(payload['auth_time']),
   };
+}
+
+/** A NumericDate; anything else says nothing. */
+function timeOf(claim: unknown): Date | null {
+  const date = new Date(typeof claim === 'number' ? claim * 1000 : NaN);
+  return Number.isNaN(date.getTime()) ? null : date;
 }
 
 function verificationError(error: unknown): ApiError {

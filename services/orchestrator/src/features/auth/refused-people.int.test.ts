@@ -56,6 +56,7 @@ describe('who may not come in', () => {
     ['POST', '/v1/auth/sign-in'],
     ['POST', '/v1/auth/sign-up'],
     ['POST', '/v1/auth/logout'],
+    ['POST', '/v1/auth/logout-all'],
     ['DELETE', '/v1/auth/delete'],
   ] as const)('a banned user is refused on %s %s with the token and with the bypass', async (method, path) => {
     for (const way of ['X-Token', 'X-E2E-Token'] as const) {

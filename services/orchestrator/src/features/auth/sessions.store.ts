@@ -11,7 +11,7 @@ export interface KnownUser {
 /** What is stored of a caller. */
 export interface Caller {
   user: KnownUser | undefined;
-  /** The credential was logged out. */
+  /** The credential was logged out, alone or with all others. */
   revoked: boolean;
 }
 
@@ -20,12 +20,19 @@ export interface OpenSession {
   user_id: string;
   /** In hex; null where the credential cannot be logged out. */
   token_hash: string | null;
+  /** When the credential was issued; absent or null where that is not known. */
+  issued_at?: string | null | undefined;
 }
 
 export interface SessionStore {
   /** In one statement: every request begins with it. */
-  look(identity: Pick<Identity, 'issuer' | 'subject'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
+  look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
   /** Refuses the token for as long as anybody could take it for a good one; forgets some that nobody can any more. */
+  /**
+   * Refuses every token of the user that was issued until now, or until `issuedAt` if that is later: the clock of an
+   * issuer may be ahead. Tokens give whole seconds, so one of the same second counts as issued before.
+   */
+  revokeAll(userId: string, issuedAt: Date | null, db: Database): Promise<void>;
   revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
   /** Which of them are of a user that is gone or banned, or of a token that was logged out: their places, from 0. */
   ended(sessions: readonly OpenSession[]): Promise<number[]>;
@@ -37,14 +44,21 @@ const FORGOTTEN_AT_ONCE = 100;
 
 export function createSessionStore(database: Database): SessionStore {
   return {
-    async look({ issuer, subject }, tokenHashes) {
+    async look({ issuer, subject, issuedAt }, tokenHashes) {
       const { rows } = await sql<{ id: string | null; is_banned: boolean | null; revoked: boolean }>`
         SELECT u.id, u.is_banned,
-          EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[])) AS revoked
+          EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[]))
+            OR coalesce(coalesce(${issuedAt}::timestamptz, '-infinity') <= u.sessions_valid_after, false) AS revoked
         FROM (SELECT) AS caller
         LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(database);
       const { id = null, is_banned = null, revoked = false } = rows[0] ?? {};
       return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
+    },
+
+    async revokeAll(userId, issuedAt, db) {
+      await sql`
+        UPDATE users SET sessions_valid_after = greatest(sessions_valid_after, now(), ${issuedAt}::timestamptz)
+        WHERE id = ${userId}`.execute(db);
     },
 
     async revoke(tokenHashes, expiresAt, db) {
@@ -64,12 +78,14 @@ export function createSessionStore(database: Database): SessionStore {
     async ended(sessions) {
       const users = sessions.map(({ user_id }) => user_id);
       const hashes = sessions.map(({ token_hash }) => token_hash);
+      const issued = sessions.map(({ issued_at = null }) => issued_at);
       const { rows } = await sql<{ place: number }>`
         SELECT s.n - 1 AS place
-        FROM unnest(${users}::uuid[], ${hashes}::text[]) WITH ORDINALITY AS s (user_id, token_hash, n)
+        FROM unnest(${users}::uuid[], ${hashes}::text[], ${issued}::timestamptz[])
+          WITH ORDINALITY AS s (user_id, token_hash, issued_at, n)
         LEFT JOIN users u ON u.id = s.user_id
         LEFT JOIN revoked_tokens r ON r.token_hash = decode(s.token_hash, 'hex')
-        WHERE u.id IS NULL OR u.is_banned OR r.token_hash IS NOT NULL
+        WHERE u.id IS NULL OR u.is_banned OR r.token_hash IS NOT NULL OR s.issued_at <= u.sessions_valid_after
         ORDER BY s.n`.execute(database);
       return rows.map(({ place }) => place);
     },

@@ -18,6 +18,7 @@ export interface DeviceStore {
   /** Gives the installation its token, and takes it from every other one that had it. */
   setPushToken(userId: string, deviceId: string, pushToken: string): Promise<void>;
   dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
+  dropPushTokens(userId: string, db: Database): Promise<void>;
   list(userId: string): Promise<DeviceRow[]>;
 }
 
@@ -65,6 +66,15 @@ export function createDeviceStore(database: Database): DeviceStore {
         .set({ push_token: null, push_token_hash: null })
         .where('user_id', '=', userId)
         .where('device_id', '=', deviceId)
+        .execute();
+    },
+
+    async dropPushTokens(userId, db) {
+      await db
+        .updateTable('devices')
+        .set({ push_token: null, push_token_hash: null })
+        .where('user_id', '=', userId)
+        .where('push_token', 'is not', null)
         .execute();
     },
 

@@ -53,8 +53,6 @@ export interface UserStore {
   lockOwned(userId: string, db: Database): Promise<string[]>;
   /** Removes the user with everything that hangs on it. */
   delete(userId: string, db: Database): Promise<void>;
-  rememberDeletion(hash: Buffer, reason: string, description: string, db: Database): Promise<void>;
-  wasDeleted(hash: Buffer): Promise<boolean>;
 }
 
 const COLUMNS = [
@@ -150,24 +148,6 @@ export function createUserStore(database: Database): UserStore {
         .where('user_id', '=', userId)
         .execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
-    },
-
-    async rememberDeletion(hash, reason, description, db) {
-      const values = { identity_hash: hash, reason, description };
-      await db
-        .insertInto('deleted_identities')
-        .values(values)
-        .onConflict((conflict) => conflict.column('identity_hash').doUpdateSet({ reason, description }))
-        .execute();
-    },
-
-    async wasDeleted(hash) {
-      const row = await database
-        .selectFrom('deleted_identities')
-        .select('deleted_at')
-        .where('identity_hash', '=', hash)
-        .executeTakeFirst();
-      return row !== undefined;
     },
   };
 }

@@ -15,6 +15,8 @@ export interface SessionData {
   expiresAt: Date | null;
   /** By which the credential is known when it is logged out; null where it cannot be. */
   tokenHash: string | null;
+  /** When the credential was issued, as ISO 8601; null where it does not say. */
+  issuedAt: string | null;
   /** When the orchestrator was asked about it, in milliseconds that only grow. */
   askedAt: number;
 }
@@ -91,6 +93,7 @@ export function createHandshake(deps: HandshakeDeps) {
       data.userId = answer.user_id;
       data.expiresAt = answer.expires_at === null ? null : new Date(answer.expires_at);
       data.tokenHash = answer.token_hash;
+      data.issuedAt = answer.issued_at ?? null;
       metrics.handshakes.inc({ outcome: 'ok' });
       logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'let a socket in');
       return undefined;

@@ -15,6 +15,7 @@ function setUp(names: readonly string[], endedSessions: OrchestratorClient['ende
   const sessions: OpenSession[] = names.map((name) => ({
     userId: name,
     tokenHash: null,
+    issuedAt: null,
     askedAt: 0,
     close: () => void closed.push(name),
   }));

@@ -28,7 +28,11 @@ export function checkSessions({ orchestrator, open, everyMs, timers, logger }: S
     const sessions = open();
     for (let first = 0; first < sessions.length && !stopped; first += SESSIONS_A_QUESTION) {
       const asked = sessions.slice(first, first + SESSIONS_A_QUESTION);
-      const question = asked.map(({ userId, tokenHash }) => ({ user_id: userId, token_hash: tokenHash }));
+      const question = asked.map(({ userId, tokenHash, issuedAt }) => ({
+        user_id: userId,
+        token_hash: tokenHash,
+        issued_at: issuedAt,
+      }));
       const { ended } = await orchestrator.endedSessions(question, randomUUID());
       for (const place of ended) asked[place]?.close();
     }

@@ -16,6 +16,7 @@ function setUp() {
     session: (name: string, parts: Partial<OpenSession> = {}): OpenSession => ({
       userId: 'ada',
       tokenHash: HASH,
+      issuedAt: null,
       askedAt: time,
       close: () => void closed.push(name),
       ...parts,

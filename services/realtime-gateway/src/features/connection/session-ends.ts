@@ -2,7 +2,7 @@ import type { SessionEnd } from '@uswarm/contract';
 import type { SessionData } from './handshake.js';
 
 /** A socket, as far as ending its session is concerned. */
-export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 'askedAt'> {
+export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 'issuedAt' | 'askedAt'> {
   close(): void;
 }
 

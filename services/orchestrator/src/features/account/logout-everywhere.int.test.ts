@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS, type SessionEnd, SessionsAnswer } from '@uswarm/contract';
+import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
+import { request } from 'undici';
+import { eventually } from '../../../test/eventually.js';
+import {
+  E2E_TOKEN,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+
+const LOGOUT_ALL = '/v1/auth/logout-all';
+const PROFILE = '/v1/users/profile';
+
+describe('signing out everywhere', () => {
+  let uswarm: TestOrchestrator;
+  const ended: SessionEnd[] = [];
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ bypass: true });
+    await uswarm.bus.onSessionEnd((end) => void ended.push(end));
+  });
+  afterAll(() => uswarm.close());
+
+  const idOf = async ({ email }: Pick<TestUser, 'email'>) =>
+    (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
+  const anotherToken = ({ email, name }: TestUser, more: { issuedInSeconds?: number; claims?: object } = {}) =>
+    uswarm.issuer.issueToken({ email, name, ...more, claims: { jti: crypto.randomUUID(), ...more.claims } });
+  const by = (token: string) => uswarm.anonymous.with({ 'x-token': token });
+  const endOf = (userId: string) =>
+    eventually(
+      () => ended.filter(({ user_id }) => user_id === userId),
+      (found) => found.length > 0,
+    );
+
+  it('answers 204 and refuses every token that was issued until then, the presented one among them', async () => {
+    const user = await uswarm.user();
+    const other = by(await anotherToken(user));
+    expect((await user.post(LOGOUT_ALL, undefined, 204)).body).toBeUndefined();
+    expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
+    expect(await other.refusal('GET', PROFILE)).toBe('token_revoked');
+    expect(await other.refusal('POST', '/v1/auth/sign-in')).toBe('token_revoked');
+  });
+
+  it('refuses a token of the same second and accepts one of a later second', async () => {
+    const user = await uswarm.user();
+    await user.post(LOGOUT_ALL, undefined, 204);
+    const { sessions_valid_after: at } = await uswarm.database
+      .selectFrom('users')
+      .select('sessions_valid_after')
+      .where('email', '=', user.email)
+      .executeTakeFirstOrThrow();
+    const second = Math.floor((at?.getTime() ?? 0) / 1000);
+    expect(await by(await anotherToken(user, { claims: { iat: second } })).refusal('GET', PROFILE)).toBe(
+      'token_revoked',
+    );
+    const later = by(await anotherToken(user, { claims: { iat: second + 1 } }));
+    expect((await later.get(PROFILE)).status).toBe(200);
+  });
+
+  it('refuses tokens that do not say when they were issued', async () => {
+    const user = await uswarm.user();
+    const timeless = by(await anotherToken(user, { claims: { iat: undefined } }));
+    expect((await timeless.get(PROFILE)).status).toBe(200);
+    await user.post(LOGOUT_ALL, undefined, 204);
+    expect(await timeless.refusal('GET', PROFILE)).toBe('token_revoked');
+  });
+
+  it('refuses the presented token and those before it when the clock of the issuer is ahead', async () => {
+    const user = await uswarm.user();
+    const [before, presented] = [
+      by(await anotherToken(user, { issuedInSeconds: 3 })),
+      by(await anotherToken(user, { issuedInSeconds: 4 })),
+    ];
+    await presented.post(LOGOUT_ALL, undefined, 204);
+    expect([await before.refusal('GET', PROFILE), await presented.refusal('GET', PROFILE)]).toEqual([
+      'token_revoked',
+      'token_revoked',
+    ]);
+  });
+
+  it('leaves other users alone', async () => {
+    const [user, other] = [await uswarm.user(), await uswarm.user()];
+    await user.post(LOGOUT_ALL, undefined, 204);
+    expect((await other.get(PROFILE)).status).toBe(200);
+  });
+
+  it('tells the gateways to close all sockets of the user', async () => {
+    const user = await uswarm.user();
+    const userId = await idOf(user);
+    await user.post(LOGOUT_ALL, undefined, 204);
+    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+  });
+
+  it('is told to gateways that ask, by the time at which the token of a socket was issued', async () => {
+    const user = await uswarm.user();
+    const userId = await idOf(user);
+    await user.post(LOGOUT_ALL, undefined, 204);
+    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+    const hash = 'ab'.repeat(32);
+    const sessions = [inSeconds(-60), inSeconds(60), null].map((issued_at) => ({
+      user_id: userId,
+      token_hash: hash,
+      issued_at,
+    }));
+    const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.sessions}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway')}`,
+      },
+      body: JSON.stringify({ sessions: [...sessions, { user_id: userId, token_hash: hash }] }),
+    });
+    expect(SessionsAnswer.parse(await answer.body.json())).toEqual({ ended: [0] });
+  });
+
+  it('takes the push tokens from all devices', async () => {
+    const user = await uswarm.user();
+    for (const device of ['phone', 'tablet']) {
+      const token = { push_token: crypto.randomUUID() };
+      await user.with({ 'x-device-id': device }).post('/v1/push-token', token, 200);
+    }
+    await user.post(LOGOUT_ALL, undefined, 204);
+    const rows = await uswarm.database
+      .selectFrom('devices')
+      .select(['device_id', 'push_token'])
+      .where('user_id', '=', await idOf(user))
+      .where('device_id', 'in', ['phone', 'tablet'])
+      .orderBy('device_id')
+      .execute();
+    expect(rows).toEqual([
+      { device_id: 'phone', push_token: null },
+      { device_id: 'tablet', push_token: null },
+    ]);
+  });
+
+  it('on the bypass closes all sockets of the user and leaves the shared token alone', async () => {
+    const email = `${crypto.randomUUID()}@ci.example.com`;
+    const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
+    await robot.post(LOGOUT_ALL, undefined, 204);
+    const userId = await idOf({ email });
+    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect((await robot.get(PROFILE)).status).toBe(200);
+  });
+
+  it('is refused like other account routes to people without an account, and as a bearer token', async () => {
+    expect(await (await uswarm.stranger()).refusal('POST', LOGOUT_ALL)).toBe('user_not_found');
+    const user = await uswarm.user();
+    const bearer = uswarm.anonymous.with({ authorization: `Bearer ${user.token}` });
+    expect(await bearer.refusal('POST', LOGOUT_ALL)).toBe('token_header_required');
+  });
+});

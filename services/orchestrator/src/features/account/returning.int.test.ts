@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ErrorBody, UserUsageSummary, WorkspaceUsage } from '@uswarm/contract';
+import { sql } from 'kysely';
+import { rowsWith } from '../../../test/stored.js';
+import {
+  E2E_TOKEN,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { createDeletedAccountStore } from './deleted-accounts.store.js';
+
+const DELETE = '/v1/auth/delete';
+const SIGN_UP = '/v1/auth/sign-up';
+const DAY_MS = 86_400_000;
+
+describe('a sign-up after the deletion of the account', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ bypass: true });
+  });
+  afterAll(() => uswarm.close());
+
+  const use = async (user: TestUser, tokens: number, at = 'now()') => {
+    const { workspaceId } = await uswarm.home(user);
+    await sql`
+      INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens, created_at)
+      SELECT ${crypto.randomUUID()}, 1, owner_id, id, 'p', 'm', ${tokens}, 1, ${sql.raw(at)}
+      FROM workspaces WHERE id = ${workspaceId}`.execute(uswarm.database);
+  };
+  const used = async (user: TestUser) =>
+    (await user.get<{ data: UserUsageSummary }>('/v1/users/usage/summary')).body.data.tokens_used;
+  async function comeBack(user: TestUser): Promise<void> {
+    await user.delete(DELETE, {}, 204);
+    await user.post(SIGN_UP, undefined, 204);
+  }
+
+  it('finds the tokens of this period used, however often the account is deleted', async () => {
+    const user = await uswarm.user();
+    await use(user, 960);
+    await comeBack(user);
+    expect(await used(user)).toBe(961);
+    await use(user, 38);
+    await comeBack(user);
+    expect(await used(user)).toBe(1_000);
+  });
+
+  it('does not count them for the new workspace, and carries nothing over from earlier periods', async () => {
+    const user = await uswarm.user();
+    await use(user, 1_000_000, "now() - interval '62 days'");
+    await use(user, 9);
+    await comeBack(user);
+    expect(await used(user)).toBe(10);
+    const { workspace } = await uswarm.home(user);
+    const { body } = await user.get<{ data: WorkspaceUsage }>(`${workspace}/usage`);
+    expect(body.data.tokens_used).toBe(0);
+  });
+
+  it('is refused with 429 and the time of the next one when it is the third within a day', async () => {
+    const user = await uswarm.user();
+    await comeBack(user);
+    await comeBack(user);
+    await user.delete(DELETE, {}, 204);
+    const { status, headers, body } = await user.raw<ErrorBody>({ method: 'POST', path: SIGN_UP });
+    expect({ status, code: body.code }).toEqual({ status: 429, code: 'sign_up_limit_reached' });
+    const retryMs = body.extra?.retry_after_ms ?? 0;
+    // It counts from the first of the two, a moment ago.
+    expect(retryMs > DAY_MS - 600_000 && retryMs <= DAY_MS).toBe(true);
+    expect(Number(headers['retry-after'])).toBe(Math.ceil(retryMs / 1000));
+    expect(await rowsWith(uswarm.database, [user.email])).toEqual([]);
+  });
+
+  it('is allowed again once a day has passed since one of them', async () => {
+    const user = await uswarm.user();
+    await comeBack(user);
+    await comeBack(user);
+    await user.delete(DELETE, {}, 204);
+    expect(await user.refusal('POST', SIGN_UP)).toBe('sign_up_limit_reached');
+    await sql`
+      UPDATE deleted_identities SET returns = ARRAY(SELECT at - interval '1 day' FROM unnest(returns) AS at)`.execute(
+      uswarm.database,
+    );
+    await user.post(SIGN_UP, undefined, 204);
+  });
+
+  it('is counted once when it is sent ten times in parallel', async () => {
+    const user = await uswarm.user();
+    await user.delete(DELETE, {}, 204);
+    await Promise.all(Array.from({ length: 10 }, () => user.post(SIGN_UP, undefined, 204)));
+    await comeBack(user);
+    await user.delete(DELETE, {}, 204);
+    expect(await user.refusal('POST', SIGN_UP)).toBe('sign_up_limit_reached');
+  });
+
+  it('is not limited on the end-to-end bypass', async () => {
+    const email = `${crypto.randomUUID()}@ci.example.com`;
+    const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
+    for (let n = 0; n < 4; n += 1) {
+      await robot.post(SIGN_UP, undefined, 204);
+      await robot.delete(DELETE, {}, 204);
+    }
+    expect((await robot.post(SIGN_UP, undefined, 204)).status).toBe(204);
+  });
+
+  it('does not make tokens valid that were signed out before the deletion', async () => {
+    const user = await uswarm.user();
+    const old = await uswarm.issuer.issueToken({ ...user, claims: { jti: crypto.randomUUID() } });
+    await user.post('/v1/auth/logout-all', undefined, 204);
+    const fresh = uswarm.anonymous.with({ 'x-token': await tokenOfTheFuture(uswarm, user) });
+    await fresh.delete(DELETE, {}, 204);
+    await fresh.post(SIGN_UP, undefined, 204);
+    expect(await uswarm.anonymous.with({ 'x-token': old }).refusal('GET', '/v1/users/profile')).toBe('token_revoked');
+  });
+
+  it('forgets what was used in a period that has ended', async () => {
+    const user = await uswarm.user();
+    await use(user, 5);
+    await user.delete(DELETE, {}, 204);
+    const store = createDeletedAccountStore(uswarm.database);
+    await store.prune('2000-01');
+    const kept = await uswarm.database.selectFrom('deleted_usage').select('period').execute();
+    expect(kept.length).toBeGreaterThan(0);
+    await store.prune('9999-12');
+    expect(await uswarm.database.selectFrom('deleted_usage').select('period').execute()).toEqual([]);
+  });
+});
+
+/** Issued after everything that happened until now, by the clock that tokens have. */
+function tokenOfTheFuture({ issuer }: TestOrchestrator, { email, name }: TestUser): Promise<string> {
+  return issuer.issueToken({ email, name, claims: { jti: crypto.randomUUID() }, issuedInSeconds: 2 });
+}
