@@ -47,6 +47,8 @@ export function releaseValues(images: Images): object {
   const { runtime, ...services } = serviceImages(images);
   return {
     ...services,
+    // Not nonProduction.oidcAllowHttp: the chart of the release before, which gets the same values, has no such value.
+    orchestrator: { ...services.orchestrator, extraEnv: [{ name: 'OIDC_ALLOW_HTTP', value: 'true' }] },
     evaluation: {
       enabled: true,
       postgres: { ...image('postgres'), persistence: { enabled: false }, podSecurityContext: unprivileged },

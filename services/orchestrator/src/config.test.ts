@@ -15,6 +15,8 @@ const environment = {
 const read = (more: Record<string, string | undefined> = {}) =>
   loadConfig(OrchestratorConfig, { ...environment, ...more });
 
+const issuerAt = (n: number) => ({ issuer: `https://idp-${n}.example.com`, audience: 'app' });
+
 describe('the settings', () => {
   it('ask for a signature unless they say otherwise, and listen where they are expected', () => {
     expect(read()).toMatchObject({ SIGNATURE_MODE: 'required', HTTP_PORT: 8080, OPS_PORT: 8081, INTERNAL_PORT: 8082 });
@@ -41,9 +43,47 @@ describe('the settings', () => {
     ['one without an audience', '[{"issuer": "https://idp.example.com"}]'],
     ['one that is no URL', '[{"issuer": "idp", "audience": "app"}]'],
     ['the id that is kept for the bypass', '[{"id": "e2e", "issuer": "https://idp.example.com", "audience": "app"}]'],
+    [
+      'two with the same id',
+      JSON.stringify([
+        { id: 'a', ...issuerAt(1) },
+        { id: 'a', ...issuerAt(2) },
+      ]),
+    ],
+    ['an id that is the URL of another', JSON.stringify([{ id: issuerAt(2).issuer, ...issuerAt(1) }, issuerAt(2)])],
+    [
+      'two with the same URL',
+      JSON.stringify([
+        { id: 'a', ...issuerAt(1) },
+        { id: 'b', ...issuerAt(1) },
+      ]),
+    ],
+    ['a symmetric algorithm', JSON.stringify([{ ...issuerAt(1), algorithms: ['HS256'] }])],
+    ['an empty list of algorithms', JSON.stringify([{ ...issuerAt(1), algorithms: [] }])],
   ])('refuse issuers: %s', (_what, issuers) => {
     expect(() => read({ OIDC_ISSUERS: issuers })).toThrow(/OIDC_ISSUERS/);
   });
+
+  it.each([
+    ['http://idp.example.com', undefined],
+    ['http://localhost.example.com', undefined],
+    ['https://idp.example.com', 'http://idp.example.com/keys'],
+  ])('refuse the issuer %s with keys at %s unless OIDC_ALLOW_HTTP is set', (issuer, jwks_uri) => {
+    const settings = {
+      SIGNATURE_MODE: 'off',
+      OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'app', ...(jwks_uri === undefined ? {} : { jwks_uri }) }]),
+    };
+    expect(() => checkConfig(read(settings))).toThrow(/OIDC_ISSUERS: http:\S+ needs https; OIDC_ALLOW_HTTP/);
+    expect(checkConfig(read({ ...settings, OIDC_ALLOW_HTTP: 'true' })).OIDC_ISSUERS).toHaveLength(1);
+  });
+
+  it.each(['http://127.0.0.1:9000/dev/issuer', 'http://localhost:9000', 'http://[::1]:9000'])(
+    'accept the issuer %s of the same machine',
+    (issuer) => {
+      const settings = { SIGNATURE_MODE: 'off', OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'app' }]) };
+      expect(checkConfig(read(settings)).OIDC_ISSUERS).toHaveLength(1);
+    },
+  );
 
   it('read a key whose line breaks came as two characters', () => {
     expect(read().CALL_PRIVATE_KEY.split('\n')).toHaveLength(3);

@@ -12,9 +12,11 @@ import {
   secretText,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
 import { TokenKeys } from './features/integrations/token-cipher.js';
+import { isSecureUrl } from './secure-url.js';
 
 const Issuer = z.object({
   /** What users are stored under; stays the same when the issuer's URL changes. Default: the URL. */
@@ -26,7 +28,18 @@ const Issuer = z.object({
   issuer: z.url(),
   audience: z.union([z.string(), z.array(z.string()).min(1)]),
   jwks_uri: z.url().optional(),
+  /** Signature algorithms that are accepted. Default: every asymmetric one. */
+  algorithms: z.array(z.enum(TOKEN_ALGORITHMS)).min(1).optional(),
 });
+
+const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+
+const Issuers = z
+  .array(Issuer)
+  .min(1)
+  // Users of issuers with one id would be the same users; of issuers with one URL only the first is ever asked.
+  .refine((issuers) => areUnique(issuers.map(({ id, issuer }) => id ?? issuer)), 'two issuers have the same id')
+  .refine((issuers) => areUnique(issuers.map(({ issuer }) => issuer)), 'two issuers have the same URL');
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
@@ -87,7 +100,9 @@ export const OrchestratorConfig = z.object({
   SEARCH_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(LIMITS.searchTimeoutMs),
 
   /** `[{"issuer": "https://…", "audience": "…"}]` */
-  OIDC_ISSUERS: json(z.array(Issuer).min(1)),
+  OIDC_ISSUERS: json(Issuers),
+  /** Issuers and key sets may be at plain http URLs of other machines: for test issuers in a cluster. */
+  OIDC_ALLOW_HTTP: flag.default(false),
   /** Milliseconds between two look-ups of an issuer's keys because of an unknown key id. */
   OIDC_JWKS_COOLDOWN_MS: z.coerce.number().int().min(0).default(30_000),
   /** Seconds by which clocks may differ. */
@@ -248,6 +263,7 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
   }
+  requireSecureIssuers(config);
   objectSettings(config);
   policiesOf(config);
   connectionsOf(config);
@@ -271,6 +287,16 @@ export function connectionsOf(
     );
   }
   return { requests, background, leases };
+}
+
+/** Who reads or changes keys on the way signs in as anybody. */
+function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorConfig): void {
+  if (OIDC_ALLOW_HTTP) return;
+  const urls = OIDC_ISSUERS.flatMap(({ issuer, jwks_uri: keys = issuer }) => [issuer, keys]);
+  const insecure = urls.find((url) => !isSecureUrl(url));
+  if (insecure !== undefined) {
+    throw new Error(`OIDC_ISSUERS: ${insecure} needs https; OIDC_ALLOW_HTTP=true allows http, for test issuers only`);
+  }
 }
 
 /** Where objects are, with all that it takes to get at them. @throws Error where something of it is not set */

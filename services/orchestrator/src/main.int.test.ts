@@ -122,6 +122,15 @@ describe('entry points', () => {
     expect(running.lines.join('')).toContain('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
   });
 
+  it.each([
+    ['an issuer', { issuer: 'http://idp.example.com', audience: 'app' }],
+    ['a key set', { issuer: 'https://idp.example.com', audience: 'app', jwks_uri: 'http://idp.example.com/keys' }],
+  ])('does not start with %s at a plain http URL, and names the setting', async (_what, entry) => {
+    const { exitCode, lines } = start('main', { OIDC_ISSUERS: JSON.stringify([entry]) });
+    expect(await exitCode).toBe(1);
+    expect(lines.join('\n')).toMatch(/OIDC_ISSUERS: http:\S+ needs https; OIDC_ALLOW_HTTP=true allows/);
+  });
+
   it('SIGTERM ends it cleanly', async () => {
     const program = start('main');
     await program.listening;

@@ -102,11 +102,12 @@ export function createPeople(deps: PeopleDeps): People {
 }
 
 function verifierOf({ config, metrics: registry }: Pick<PeopleDeps, 'config' | 'metrics'>) {
-  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri }) => ({
+  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, jwks_uri, algorithms }) => ({
     id: id ?? issuer,
     issuer,
     audience,
     ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
+    ...(algorithms === undefined ? {} : { algorithms }),
   }));
   const metrics = createAuthMetrics(
     registry,
@@ -117,6 +118,7 @@ function verifierOf({ config, metrics: registry }: Pick<PeopleDeps, 'config' | '
     onLookUp: metrics.lookedUpKeys,
     cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
     clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
+    allowHttp: config.OIDC_ALLOW_HTTP,
   });
   return metrics.measure(verifier);
 }

@@ -19,6 +19,10 @@
 {{- end }}
 - name: OIDC_ISSUERS
   value: {{ include "uswarm.oidcIssuers" .root | quote }}
+{{- if $values.nonProduction.oidcAllowHttp }}
+- name: OIDC_ALLOW_HTTP
+  value: 'true'
+{{- end }}
 - name: OIDC_CLOCK_TOLERANCE_S
   value: {{ int $values.oidc.clockToleranceSeconds | quote }}
 - name: HTTP_PORT
@@ -138,6 +142,7 @@
 {{- $issuer := dict "issuer" .issuer "audience" .audience }}
 {{- with .jwksUri }}{{ $_ := set $issuer "jwks_uri" . }}{{ end }}
 {{- with .id }}{{ $_ := set $issuer "id" . }}{{ end }}
+{{- with .algorithms }}{{ $_ := set $issuer "algorithms" . }}{{ end }}
 {{- $issuers = append $issuers $issuer }}
 {{- end }}
 {{- toJson $issuers }}

@@ -6,6 +6,7 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose';
+import { limitedFetch } from './limited-fetch.js';
 
 export interface KeySetOptions {
   /** Milliseconds between two look-ups because of an unknown key id, or because the last one failed. */
@@ -26,13 +27,13 @@ const TIMEOUT_MS = 5_000;
  */
 export function createKeySet(
   url: URL,
-  { cooldownMs, maxAgeMs = MAX_AGE_MS, onLookUp }: KeySetOptions,
+  { cooldownMs, maxAgeMs = MAX_AGE_MS, onLookUp = () => undefined }: KeySetOptions,
 ): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     cooldownDuration: cooldownMs,
     cacheMaxAge: maxAgeMs,
     timeoutDuration: TIMEOUT_MS,
-    ...(onLookUp === undefined ? {} : { [customFetch]: watchedFetch(onLookUp) }),
+    [customFetch]: watchedFetch(onLookUp),
   });
   let triedAt = -Infinity;
   let old: JWTVerifyGetKey | undefined;
@@ -69,7 +70,7 @@ const watchedFetch =
   (onLookUp: (answered: boolean) => void): FetchImplementation =>
   async (url, options) => {
     try {
-      const response = await fetch(url, options);
+      const response = await limitedFetch(url, options);
       onLookUp(response.ok);
       return response;
     } catch (error) {

@@ -1,9 +1,11 @@
 import { ApiError } from '@uswarm/contract';
 import { isCanonicalToken } from '@uswarm/service-kit';
-import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
+import { isSecureUrl } from '../../secure-url.js';
 import type { Identity } from './actor.js';
 import { createKeySet } from './key-set.js';
+import { limitedFetch } from './limited-fetch.js';
 
 /** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
 export interface IdentityVerifier {
@@ -15,6 +17,8 @@ export interface OidcIssuer {
   issuer: string;
   audience: string | string[];
   jwksUri?: string;
+  /** Signature algorithms that are accepted. Default: all of `TOKEN_ALGORITHMS`. */
+  algorithms?: readonly TokenAlgorithm[];
 }
 
 export interface OidcVerifierOptions {
@@ -25,10 +29,12 @@ export interface OidcVerifierOptions {
   clockToleranceS: number;
   /** Told of each look-up of an issuer's keys, and whether it answered. */
   onLookUp?: (issuerId: string, answered: boolean) => void;
+  /** Whether the key set may be at a plain http URL that is not on this machine: for test issuers only. */
+  allowHttp?: boolean;
 }
 
 /** Asymmetric only: a shared-secret algorithm would make our public configuration a signing key. */
-const ALGORITHMS = [
+export const TOKEN_ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -40,16 +46,20 @@ const ALGORITHMS = [
   'ES512',
   'EdDSA',
   'Ed25519',
-];
+] as const;
+export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
+
+/** JWTs that issuers sign for other purposes, with the same audience. */
+const OTHER_TYPES: ReadonlySet<string> = new Set(['at+jwt', 'logout+jwt']);
 
 const DISCOVERY_RETRY_MS = 1_000;
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifier {
-  const { issuers, cooldownMs, clockToleranceS, onLookUp = () => undefined } = options;
+  const { issuers, cooldownMs, clockToleranceS, onLookUp = () => undefined, allowHttp = false } = options;
   const known = issuers.map((issuer) => {
-    const keys = createKeys(issuer, cooldownMs, (answered) => onLookUp(issuer.id, answered));
+    const keys = createKeys({ issuer, cooldownMs, allowHttp, onLookUp: (answered) => onLookUp(issuer.id, answered) });
     return { ...issuer, keys };
   });
   return {
@@ -58,19 +68,31 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
       const issuer = known.find(({ issuer: url }) => url === claimedIssuer(token));
       if (issuer === undefined) throw new ApiError('token_invalid');
       try {
-        const { payload } = await jwtVerify(token, issuer.keys, {
+        const { payload, protectedHeader } = await jwtVerify(token, issuer.keys, {
           issuer: issuer.issuer,
           audience: issuer.audience,
-          algorithms: ALGORITHMS,
+          algorithms: [...(issuer.algorithms ?? TOKEN_ALGORITHMS)],
           clockTolerance: clockToleranceS,
           requiredClaims: ['exp', 'sub'],
         });
+        requireIdToken(issuer, protectedHeader, payload);
         return toIdentity(issuer, payload);
       } catch (error) {
         throw verificationError(error);
       }
     },
   };
+}
+
+/** Refuses other JWTs of the same issuer and audience. @throws ApiError `token_invalid` */
+function requireIdToken({ audience }: OidcIssuer, { typ = 'JWT' }: JWTHeaderParameters, payload: JWTPayload): void {
+  const type = typ.toLowerCase().replace(/^application\//, '');
+  // `events` marks logout tokens and other security events, also where `typ` is missing.
+  if (OTHER_TYPES.has(type) || payload['events'] !== undefined) throw new ApiError('token_invalid');
+  if (!Array.isArray(payload.aud) || payload.aud.length < 2) return;
+  // Which of the clients it was issued to has to be said, and must be one of ours.
+  const { azp } = payload;
+  if (typeof azp !== 'string' || ![audience].flat().includes(azp)) throw new ApiError('token_invalid');
 }
 
 function claimedIssuer(token: string): string | undefined {
@@ -81,8 +103,15 @@ function claimedIssuer(token: string): string | undefined {
   }
 }
 
+interface KeysOptions {
+  issuer: OidcIssuer;
+  cooldownMs: number;
+  allowHttp: boolean;
+  onLookUp: (answered: boolean) => void;
+}
+
 /** The issuer's key set, found by discovery at first use; a failed look-up is tried again by the next token. */
-function createKeys(issuer: OidcIssuer, cooldownMs: number, onLookUp: (answered: boolean) => void): JWTVerifyGetKey {
+function createKeys({ issuer, cooldownMs, allowHttp, onLookUp }: KeysOptions): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const discovered = async (): Promise<string> => {
     try {
@@ -94,6 +123,8 @@ function createKeys(issuer: OidcIssuer, cooldownMs: number, onLookUp: (answered:
   };
   const load = async (): Promise<JWTVerifyGetKey> => {
     const uri = issuer.jwksUri ?? (await discovered());
+    if (!allowHttp && !isSecureUrl(uri))
+      throw new Error(`the key set of ${issuer.issuer} is at ${uri}, which needs https`);
     return createKeySet(new URL(uri), { cooldownMs, onLookUp });
   };
   return async (header, token) => {
@@ -115,7 +146,7 @@ function createKeys(issuer: OidcIssuer, cooldownMs: number, onLookUp: (answered:
 
 async function discover(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(5_000) });
+  const response = await limitedFetch(url, { signal: AbortSignal.timeout(5_000) });
   if (!response.ok) throw new Error(`discovery of ${issuer} answered ${response.status}`);
   const document = Discovery.parse(await response.json());
   if (document.issuer !== issuer) throw new Error(`discovery of ${issuer} names another issuer`);

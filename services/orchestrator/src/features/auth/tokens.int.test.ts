@@ -110,10 +110,13 @@ describe('identity provider tokens', () => {
     );
   });
 
-  it('accepts one of several audiences', async () => {
+  it('accepts one of several audiences if the token was issued to our client (azp)', async () => {
     const audience = ['another-app', DEVELOPMENT_CLIENT_ID];
-    const token = await uswarm.issuer.issueToken({ ...person(), audience });
-    expect(await codeOf(token)).toBe('sign_up_required');
+    const token = (claims: object) => uswarm.issuer.issueToken({ ...person(), audience, claims: { ...claims } });
+    expect(await codeOf(await token({ azp: DEVELOPMENT_CLIENT_ID }))).toBe('sign_up_required');
+    expect(await codeOf(await token({ azp: 'another-app' }))).toBe('token_invalid');
+    expect(await codeOf(await token({ azp: [DEVELOPMENT_CLIENT_ID] }))).toBe('token_invalid');
+    expect(await codeOf(await token({}))).toBe('token_invalid');
   });
 
   it('refuses a token of an issuer that is not configured', async () => {

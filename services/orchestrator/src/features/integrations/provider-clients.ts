@@ -1,13 +1,10 @@
 import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import { z } from 'zod';
+import { isSecureUrl } from '../../secure-url.js';
 import { type ProviderDefinition, PROVIDERS } from './providers.js';
 
-const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-
 /** Tokens and secrets go there: never in the clear, except on this machine. */
-const Endpoint = z
-  .url()
-  .refine((url) => url.startsWith('https:') || (url.startsWith('http:') && isLoopback(new URL(url))), 'needs https');
+const Endpoint = z.url().refine(isSecureUrl, 'needs https');
 
 /** What an operator says of one provider: the client that is registered there, and what is to be otherwise. */
 const ProviderSettings = z.strictObject({
