@@ -117,7 +117,7 @@ describe('somebody who signs up, asks and leaves', () => {
   it('reads the answer from another connection as it was streamed', async () => {
     const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
     const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };
-    expect(data.map(({ content }) => content.type)).toEqual(['tool_status', 'text', 'text']);
+    expect(data.map(({ content }) => content.type)).toEqual(['text', 'tool_status', 'text']);
   });
 
   it('leaves no UserSwarm, no children and no pod behind after the account is deleted', async () => {
