@@ -24,7 +24,15 @@ import { merge } from './value-paths.js';
 // place, goes through each service's own configuration.
 
 const FULL = merge(evaluation, {
-  secrets: { mcpSigning: { previousKey: 'cursor-key' }, callKey: { previousPrivateKey: 'call-private-key' } },
+  secrets: {
+    internalApi: { previousKey: 'sync-token' },
+    cursor: { previousKey: 'identity-hash-key' },
+    identityHash: { previousKey: 'cursor-key' },
+    signature: { previousKey: 'cursor-key' },
+    sync: { previousKey: 'cursor-key' },
+    mcpSigning: { previousKey: 'cursor-key' },
+    callKey: { previousPrivateKey: 'call-private-key' },
+  },
   rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, maxFailures: 1 },
   start: { maxConcurrent: 0 },
   oidc: {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigError, loadConfig } from './config.js';
-import { isPlaceholder, secretText } from './secret-text.js';
+import { isPlaceholder, previousSecrets, secretText } from './secret-text.js';
 import { parseSigningKey } from './tokens.js';
 
 describe('a secret', () => {
@@ -29,5 +29,18 @@ describe('a secret', () => {
 
   it('that is too short is refused', () => {
     expect(secretText(32).safeParse('a'.repeat(31)).success).toBe(false);
+  });
+});
+
+describe('a list of previous secrets', () => {
+  const [one, two] = ['a'.repeat(32), 'b'.repeat(32)];
+
+  it.each([`${one},${two}`, `${one}\n${two}\n`, ` ${one} , ${two} ,`])('is read from %j', (text) => {
+    expect(previousSecrets(32).parse(text)).toEqual([one, two]);
+  });
+
+  it('refuses a short secret and a placeholder', () => {
+    expect(previousSecrets(32).safeParse(`${one},short`).success).toBe(false);
+    expect(previousSecrets(32).safeParse(`${one},change-me-${two}`).success).toBe(false);
   });
 });

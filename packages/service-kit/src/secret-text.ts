@@ -12,3 +12,15 @@ export const secretText = (minLength: number) =>
     .string()
     .min(minLength)
     .refine((secret) => !isPlaceholder(secret), 'is a placeholder: generate a secret of your own');
+
+/** Secrets that are accepted besides the current one while it is rotated, separated by commas or line breaks. */
+export const previousSecrets = (minLength: number) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(/[,\n]/)
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    )
+    .pipe(z.array(secretText(minLength)));

@@ -26,6 +26,18 @@ export function parseSigningKey(text: string): SigningKey {
   return { id, secret };
 }
 
+/**
+ * The key that signs, followed by those that are accepted besides.
+ *
+ * @throws TokenError for a malformed key, and for two keys with one id, of which only the first could ever match
+ */
+export function parseSigningKeys(current: string, previous: readonly string[] = []): SigningKey[] {
+  const keys = [current, ...previous].map(parseSigningKey);
+  const ids = new Set(keys.map(({ id }) => id));
+  if (ids.size < keys.length) throw new TokenError('two signing keys have the same key id');
+  return keys;
+}
+
 interface Claims {
   subject: string;
   audience: string;

@@ -7,6 +7,7 @@ import {
   loadConfig,
   namespacedName,
   port,
+  previousSecrets,
   proxyList,
   secret,
   secretText,
@@ -110,14 +111,22 @@ export const OrchestratorConfig = z.object({
 
   SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
   SIGNATURE_SECRET: secret(secretText(16).optional()),
+  // Each *_PREVIOUS is a list of secrets that are accepted besides the current one: docs/rotating-keys.md.
+  /** Secrets of other versions of the app. */
+  SIGNATURE_SECRET_PREVIOUS: secret(previousSecrets(16).default([])),
 
   /** `<id>:<secret>`, as the gateways have it. */
   INTERNAL_API_KEY: secret(secretText(32)),
+  INTERNAL_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
   ADMIN_API_KEY: secret(secretText(32).optional()),
+  ADMIN_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   CURSOR_KEY: secret(secretText(32)),
+  CURSOR_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** Keys the hash that is all that stays of a deleted account. */
   IDENTITY_HASH_KEY: secret(secretText(32)),
+  /** Those under which accounts were deleted earlier; without one of them its deleted accounts are forgotten. */
+  IDENTITY_HASH_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** Ed25519 private key (PKCS #8 PEM) that signs calls to runtimes. */
   CALL_PRIVATE_KEY: secret(privateKeyPem),
   /** While keys are rotated: the one before, for runtimes that have its public half. */

@@ -1,4 +1,4 @@
-import { createClientAddress, parseSigningKey, systemClock } from '@uswarm/service-kit';
+import { createClientAddress, parseSigningKeys, systemClock } from '@uswarm/service-kit';
 import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
@@ -91,7 +91,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   });
   const access = createWorkspaceAccess(stores.workspaces);
   const agentAccess = createAgentAccess(stores.agents);
-  const cursors = createCursorCodec(config.CURSOR_KEY);
+  const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
   const agents = createAgentService({
     store: stores.agents,
     history: stores.agentHistory,
@@ -194,12 +194,12 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       handlers: options.changeHandlers?.(handlers) ?? handlers,
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
-      requestContext,
+      requestContext: requestContext('client'),
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       logger,
     }),
     internalApp: createInternalApp({
-      keys: [parseSigningKey(config.INTERNAL_API_KEY)],
+      keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
       authenticator: people.authenticator,
       adminRouter: people.adminRouter,
       users: stores.users,
@@ -207,7 +207,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       workspaces: conversing.workspaces,
       messages: conversing.messages,
       rates,
-      requestContext,
+      requestContext: requestContext('service'),
       logger,
     }),
     // Without Redis everything is still stored and acknowledged: that is `uswarm_event_bus_up`, not readiness.

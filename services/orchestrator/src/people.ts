@@ -1,5 +1,5 @@
 import type { EventBus } from '@uswarm/event-bus';
-import { type Clock, parseSigningKey } from '@uswarm/service-kit';
+import { type Clock, parseSigningKeys } from '@uswarm/service-kit';
 import type { Router } from 'express';
 import type { Transact } from './database/database.js';
 import { accountHandlers } from './features/account/account.routes.js';
@@ -9,6 +9,7 @@ import { createAdminService } from './features/admin/admin.service.js';
 import { createRequeue } from './features/admin/requeue.service.js';
 import { createAuthMetrics } from './features/auth/auth-metrics.js';
 import { type Authenticator, createAuthenticator } from './features/auth/authenticator.js';
+import { createIdentityHash } from './features/auth/identity-hash.js';
 import { createOidcVerifier } from './features/auth/oidc-verifier.js';
 import { createSessionEnds } from './features/auth/session-ends.js';
 import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
@@ -61,7 +62,8 @@ export function createPeople(deps: PeopleDeps): People {
     integrations: deps.integrations,
     sessionEnds,
     provision: deps.provision,
-    identityHashKey: config.IDENTITY_HASH_KEY,
+    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
+    previousIdentityHashes: config.IDENTITY_HASH_KEY_PREVIOUS.map(createIdentityHash),
     returnsPerDay: config.SIGN_UPS_AFTER_DELETION_PER_DAY,
     deletionMaxAuthAgeS: config.DELETION_MAX_AUTH_AGE_S,
     clock,
@@ -71,7 +73,7 @@ export function createPeople(deps: PeopleDeps): People {
     verifier: verifierOf(deps),
     signature:
       config.SIGNATURE_MODE === 'required'
-        ? createSignatureCheck(config.SIGNATURE_SECRET ?? '', clock)
+        ? createSignatureCheck([config.SIGNATURE_SECRET ?? '', ...config.SIGNATURE_SECRET_PREVIOUS], clock)
         : noSignatureCheck,
     sessions: stores.sessions,
     users: { wasDeleted: accounts.wasDeleted, ensure: accounts.signUp },
@@ -97,7 +99,9 @@ export function createPeople(deps: PeopleDeps): People {
       ...usageHandlers(createUsageService({ store: stores.usage, plans, clock })),
     },
     adminRouter:
-      config.ADMIN_API_KEY === undefined ? undefined : createAdminRouter(parseSigningKey(config.ADMIN_API_KEY), admin),
+      config.ADMIN_API_KEY === undefined
+        ? undefined
+        : createAdminRouter(parseSigningKeys(config.ADMIN_API_KEY, config.ADMIN_API_KEY_PREVIOUS), admin),
   };
 }
 

@@ -80,7 +80,7 @@ export interface TestOrchestrator {
 }
 
 /** Settings that nobody may read in a log. */
-const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)$/;
+const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)(_PREVIOUS)?$/;
 
 const secret = (): string => randomBytes(32).toString('hex');
 

@@ -34,6 +34,33 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}):
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
+describe('rotating SYNC_TOKEN', () => {
+  const NEXT = 'n'.repeat(32);
+  const statusWith = async (url: string, token: string): Promise<number> =>
+    (await post(url, syncRequest(userSwarm()), { authorization: `Bearer ${token}` })).status;
+
+  it('accepts controllers with the old and with the new token while both are configured, in either order', async () => {
+    for (const deps of [
+      { syncToken: TOKEN, previousSyncTokens: [NEXT] },
+      { syncToken: NEXT, previousSyncTokens: [TOKEN] },
+    ]) {
+      const url = await start(deps);
+      const statuses = [
+        await statusWith(url, TOKEN),
+        await statusWith(url, NEXT),
+        await statusWith(url, 'x'.repeat(32)),
+      ];
+      expect(statuses).toEqual([200, 200, 401]);
+      await server?.close();
+    }
+  });
+
+  it('accepts the new token only once the old one is dropped', async () => {
+    const url = await start({ syncToken: NEXT });
+    expect([await statusWith(url, TOKEN), await statusWith(url, NEXT)]).toEqual([401, 200]);
+  });
+});
+
 describe('POST /sync', () => {
   it('HOOK-001: reconciles: answers with what is rendered, with a token for this workspace', async () => {
     const url = await start();

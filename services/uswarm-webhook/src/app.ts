@@ -10,6 +10,8 @@ import { createTokenSource } from './token-cache.js';
 
 export interface WebhookDeps {
   syncToken: string;
+  /** Accepted besides. */
+  previousSyncTokens?: readonly string[];
   mcpKey: SigningKey;
   settings: RenderSettings;
   logger: Pick<Logger, 'error' | 'warn'>;
@@ -56,8 +58,8 @@ function measure({ metrics }: WebhookDeps): RequestHandler {
 }
 
 /** Before the body is read: a stranger gets no memory of ours. */
-function authenticate({ syncToken }: WebhookDeps): RequestHandler {
-  const isAuthentic = bearerCheck(syncToken);
+function authenticate({ syncToken, previousSyncTokens = [] }: WebhookDeps): RequestHandler {
+  const isAuthentic = bearerCheck([syncToken, ...previousSyncTokens]);
   return (request, response, next) => {
     if (isAuthentic(request.headers)) next();
     else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'a valid token is required' });

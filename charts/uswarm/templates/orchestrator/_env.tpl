@@ -3,11 +3,23 @@
 {{- include "uswarm.migrations.env" . }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "realtime" "variable" "REALTIME_REDIS_URL") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY") }}
+{{- if $values.secrets.internalApi.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{- if $values.secrets.admin.existingSecret }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEY") }}
+{{- if $values.secrets.admin.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEY_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "cursor" "variable" "CURSOR_KEY") }}
+{{- if $values.secrets.cursor.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "cursor" "variable" "CURSOR_KEY_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "identityHash" "variable" "IDENTITY_HASH_KEY") }}
+{{- if $values.secrets.identityHash.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "identityHash" "variable" "IDENTITY_HASH_KEY_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY" "field" "privateKey") }}
 {{- if $values.secrets.callKey.previousPrivateKey }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY_PREVIOUS" "field" "previousPrivateKey") }}
@@ -16,6 +28,9 @@
   value: {{ $values.signature.mode | quote }}
 {{- if eq $values.signature.mode "required" }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "signature" "variable" "SIGNATURE_SECRET") }}
+{{- if $values.secrets.signature.previousKey }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "signature" "variable" "SIGNATURE_SECRET_PREVIOUS" "field" "previousKey") }}
+{{- end }}
 {{- end }}
 - name: OIDC_ISSUERS
   value: {{ include "uswarm.oidcIssuers" .root | quote }}

@@ -4,6 +4,7 @@ import {
   loadConfig,
   parseSigningKey,
   port,
+  previousSecrets,
   secret,
   secretText,
   type SigningKey,
@@ -31,6 +32,8 @@ const signingKey = z.string().transform((text, context): SigningKey => {
 const schema = z.object({
   /** What the controller shows as its bearer token. */
   SYNC_TOKEN: secret(secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
+  /** Accepted besides SYNC_TOKEN while it is rotated; the controller shows one only. */
+  SYNC_TOKEN_PREVIOUS: secret(previousSecrets(32).default([])),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
@@ -54,6 +57,8 @@ const schema = z.object({
 
 export interface WebhookConfig {
   syncToken: string;
+  /** Accepted besides. */
+  previousSyncTokens: readonly string[];
   port: number;
   opsPort: number;
   mcpKey: SigningKey;
@@ -82,6 +87,7 @@ export async function loadWebhookConfig(env: Record<string, string | undefined>)
   const sampleToken = await signMcpToken(values.SVC_MCP_SIGNING_KEY, SAMPLE_WORKSPACE);
   return {
     syncToken: values.SYNC_TOKEN,
+    previousSyncTokens: values.SYNC_TOKEN_PREVIOUS,
     port: values.HTTP_PORT,
     opsPort: values.OPS_PORT,
     mcpKey: values.SVC_MCP_SIGNING_KEY,

@@ -1,9 +1,10 @@
-import { createHmac, randomUUIDv7 } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
+import type { IdentityHash } from '../auth/identity-hash.js';
 import type { SessionEnds } from '../auth/session-ends.js';
 import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
@@ -27,8 +28,10 @@ export interface AccountServiceDeps {
   integrations: Pick<IntegrationService, 'revokeAll'>;
   /** Closes sockets. */
   sessionEnds: SessionEnds;
-  /** Keys the hash that stays of a deleted account. */
-  identityHashKey: string;
+  /** What stays of a deleted account. */
+  identityHash: IdentityHash;
+  /** Those of keys that were replaced: accounts may have been deleted under them. */
+  previousIdentityHashes: readonly IdentityHash[];
   /** Sign-ups of one identity within a day after a deletion of its account; 0 is no limit. */
   returnsPerDay: number;
   /** Seconds since the sign-in at the identity provider within which an account can be deleted; undefined is any. */
@@ -71,13 +74,15 @@ const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
   const { transaction, users, deletedAccounts, work, runtimes, clock } = deps;
-  const hash = ({ issuer, subject }: Identity): Buffer =>
-    createHmac('sha256', deps.identityHashKey).update(`${issuer}\n${subject}`).digest();
+  const hash = deps.identityHash;
+  const previous = (identity: Identity): Buffer[] => deps.previousIdentityHashes.map((each) => each(identity));
+  const wasDeleted = (identity: Identity): Promise<boolean> =>
+    deletedAccounts.wasDeleted([hash(identity), ...previous(identity)]);
 
   async function requireUser(identity: Identity): Promise<string> {
     const user = await users.find(identity);
     if (user === undefined) {
-      throw new ApiError((await deletedAccounts.wasDeleted(hash(identity))) ? 'user_deleted' : 'user_not_found');
+      throw new ApiError((await wasDeleted(identity)) ? 'user_deleted' : 'user_not_found');
     }
     if (user.isBanned) throw new ApiError('user_banned');
     return user.id;
@@ -93,6 +98,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
   /** What is left of a deleted account of the same identity. */
   async function takeUp(identity: Identity, userId: string, tx: Database): Promise<void> {
+    await deletedAccounts.rename(previous(identity), hash(identity), tx);
     const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
     if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
     await deletedAccounts.restore(hash(identity), userId, periodOf(clock.now()), tx);
@@ -112,7 +118,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   }
 
   return {
-    wasDeleted: (identity) => deletedAccounts.wasDeleted(hash(identity)),
+    wasDeleted,
 
     async signIn(identity) {
       const userId = await requireUser(identity);

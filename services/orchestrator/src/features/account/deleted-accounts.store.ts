@@ -3,7 +3,10 @@ import type { Database } from '../../database/database.js';
 
 /** What stays of a deleted account, under a keyed hash of its identity; and, apart from it, why users left. */
 export interface DeletedAccountStore {
-  wasDeleted(hash: Buffer): Promise<boolean>;
+  /** Whether any of the hashes is remembered. */
+  wasDeleted(hashes: readonly Buffer[]): Promise<boolean>;
+  /** Moves what is kept under hashes of replaced keys to the current one. */
+  rename(from: readonly Buffer[], to: Buffer, db: Database): Promise<void>;
   /**
    * Keeps what the user used since the beginning of `period`, and since when its tokens are valid. Call it before the
    * user is removed, in the same transaction.
@@ -28,13 +31,36 @@ export interface DeletedAccountStore {
 
 export function createDeletedAccountStore(database: Database): DeletedAccountStore {
   return {
-    async wasDeleted(hash) {
+    async wasDeleted(hashes) {
       const row = await database
         .selectFrom('deleted_identities')
         .select('deleted_at')
-        .where('identity_hash', '=', hash)
+        .where('identity_hash', 'in', hashes)
+        .limit(1)
         .executeTakeFirst();
       return row !== undefined;
+    },
+
+    async rename(from, to, db) {
+      // One by one: during a roll-out replicas may have written under both keys.
+      for (const hash of from) {
+        await sql`
+          WITH moved AS (DELETE FROM deleted_identities WHERE identity_hash = ${hash} RETURNING *)
+          INSERT INTO deleted_identities AS d (identity_hash, deleted_at, sessions_valid_after, returns)
+          SELECT ${to}::bytea, deleted_at, sessions_valid_after, returns FROM moved
+          ON CONFLICT (identity_hash) DO UPDATE SET
+            deleted_at = greatest(d.deleted_at, excluded.deleted_at),
+            sessions_valid_after = greatest(d.sessions_valid_after, excluded.sessions_valid_after),
+            returns = d.returns || excluded.returns`.execute(db);
+        await sql`
+          WITH moved AS (DELETE FROM deleted_usage WHERE identity_hash = ${hash} RETURNING *)
+          INSERT INTO deleted_usage AS d (identity_hash, period, prompt_tokens, completion_tokens, requests)
+          SELECT ${to}::bytea, period, prompt_tokens, completion_tokens, requests FROM moved
+          ON CONFLICT (identity_hash, period) DO UPDATE SET
+            prompt_tokens = d.prompt_tokens + excluded.prompt_tokens,
+            completion_tokens = d.completion_tokens + excluded.completion_tokens,
+            requests = d.requests + excluded.requests`.execute(db);
+      }
     },
 
     async remember(hash, userId, period, db) {

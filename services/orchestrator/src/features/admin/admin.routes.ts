@@ -11,12 +11,12 @@ const BODY_BYTES = 4 * 1024 * 1024;
 type AnyCall = (actor: string, body: unknown) => Promise<object>;
 
 /** The part of the internal API that operators use: another key than that of the gateways opens it. */
-export function createAdminRouter(key: SigningKey, service: AdminService): Router {
+export function createAdminRouter(keys: readonly SigningKey[], service: AdminService): Router {
   const router = Router();
   for (const call of Object.keys(ADMIN_CALLS) as AdminCall[]) {
     router.post(adminPath(call), async (request, response, next) => {
       // Before the body is read: who may not ask has nothing to say.
-      response.locals['operator'] = await operator(key, request.get('authorization'));
+      response.locals['operator'] = await operator(keys, request.get('authorization'));
       next();
     });
     router.post(adminPath(call), json({ limit: BODY_BYTES }), async (request, response) => {
@@ -29,9 +29,9 @@ export function createAdminRouter(key: SigningKey, service: AdminService): Route
 }
 
 /** @returns the name of who asks. @throws ApiError `token_invalid` */
-async function operator(key: SigningKey, authorization: string | undefined): Promise<string> {
+async function operator(keys: readonly SigningKey[], authorization: string | undefined): Promise<string> {
   try {
-    return await verifyAdminToken([key], bearerToken(authorization) ?? '');
+    return await verifyAdminToken(keys, bearerToken(authorization) ?? '');
   } catch (error) {
     throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
   }

@@ -5,7 +5,7 @@ import { createSignatureCheck, noSignatureCheck, parseTimestamp, sign } from './
 
 const SECRET = 'a-shared-secret';
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
-const check = createSignatureCheck(SECRET, { now: () => new Date(NOW) });
+const check = createSignatureCheck([SECRET], { now: () => new Date(NOW) });
 
 /** The code of the refusal; undefined where the pair is accepted. */
 function refusal(sent: {

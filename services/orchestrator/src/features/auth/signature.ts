@@ -18,24 +18,29 @@ export function sign(secret: string, token: string, timestamp: string): string {
   return createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
 }
 
+const equal = (expected: Buffer, actual: Buffer): boolean =>
+  expected.length === actual.length && timingSafeEqual(expected, actual);
+
 export interface SignatureCheck {
   /** @throws ApiError where the signature is required and missing, wrong, or too old. */
   check(sent: { token: string; signature: string | undefined; timestamp: string | undefined }): void;
 }
 
-/** An app check, not authentication: one pair serves several requests within the window. */
-export function createSignatureCheck(secret: string, clock: Clock): SignatureCheck {
+/**
+ * An app check, not authentication: one pair serves several requests within the window.
+ *
+ * @param secrets one for each version of the app that is in use
+ */
+export function createSignatureCheck(secrets: readonly string[], clock: Clock): SignatureCheck {
   return {
     check({ token, signature, timestamp }) {
       if (signature === undefined || timestamp === undefined) throw new ApiError('signature_missing');
       const time = parseTimestamp(timestamp);
       if (time === undefined) throw new ApiError('timestamp_invalid');
       if (Math.abs(clock.now().getTime() - time) > WINDOW_MS) throw new ApiError('timestamp_out_of_window');
-      const expected = Buffer.from(sign(secret, token, timestamp));
       const actual = Buffer.from(signature.toLowerCase());
-      if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) {
-        throw new ApiError('signature_invalid');
-      }
+      const matches = secrets.map((secret) => equal(Buffer.from(sign(secret, token, timestamp)), actual));
+      if (!matches.includes(true)) throw new ApiError('signature_invalid');
     },
   };
 }

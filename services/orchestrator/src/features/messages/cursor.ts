@@ -30,10 +30,19 @@ export interface CursorCodec {
   decode(text: string, scope: CursorScope): Cursor;
 }
 
-/** Opaque, signed cursors. spec: orchestrator §2.10 */
-export function createCursorCodec(key: string): CursorCodec {
-  const mac = (payload: string, { userId, conversationId, direction, filter = '' }: CursorScope): Buffer =>
-    createHmac('sha256', key)
+/**
+ * Opaque, signed cursors. spec: orchestrator §2.10
+ *
+ * @param key signs
+ * @param previous keys whose cursors are accepted besides
+ */
+export function createCursorCodec(key: string, previous: readonly string[] = []): CursorCodec {
+  const mac = (
+    payload: string,
+    { userId, conversationId, direction, filter = '' }: CursorScope,
+    secret: string = key,
+  ): Buffer =>
+    createHmac('sha256', secret)
       .update(JSON.stringify([userId, conversationId, direction, filter, payload]))
       .digest()
       .subarray(0, 16);
@@ -46,8 +55,11 @@ export function createCursorCodec(key: string): CursorCodec {
     decode(text, scope) {
       const [payload = '', signature = '', ...rest] = text.split('.');
       const sent = Buffer.from(signature, 'base64url');
-      const expected = mac(payload, scope);
-      if (rest.length > 0 || sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
+      const matches = [key, ...previous].map((secret) => {
+        const expected = mac(payload, scope, secret);
+        return sent.length === expected.length && timingSafeEqual(sent, expected);
+      });
+      if (rest.length > 0 || !matches.includes(true)) {
         throw new ApiError('cursor_invalid');
       }
       // Made here, but maybe by another version.

@@ -34,7 +34,12 @@ export interface Uploads {
 
 export function createUploads({ config, stores, transaction, metrics, clock, logger }: UploadsDeps): Uploads {
   const objects = openObjects(config);
-  const links = createUploadLinks({ secret: config.CURSOR_KEY, baseUrl: config.PUBLIC_URL ?? '', clock });
+  const links = createUploadLinks({
+    secret: config.CURSOR_KEY,
+    previousSecrets: config.CURSOR_KEY_PREVIOUS,
+    baseUrl: config.PUBLIC_URL ?? '',
+    clock,
+  });
   const shared = { transaction, store: stores.uploads, work: stores.work, objects };
   const service = createUploadService({
     ...shared,

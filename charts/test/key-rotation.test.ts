@@ -1,0 +1,77 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '@uswarm/service-kit';
+import { readConfig } from '../../services/orchestrator/src/config.js';
+import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
+import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
+import { container, environmentOf, evaluation, type Manifest, render } from './rendering.js';
+import { merge } from './value-paths.js';
+
+/** Any other key of the generated Secret stands for the previous one. */
+const rotating = merge(evaluation, {
+  secrets: {
+    internalApi: { previousKey: 'sync-token' },
+    cursor: { previousKey: 'identity-hash-key' },
+    identityHash: { previousKey: 'cursor-key' },
+    signature: { previousKey: 'cursor-key' },
+    sync: { previousKey: 'cursor-key' },
+  },
+});
+
+let manifests: Manifest[];
+beforeAll(async () => {
+  manifests = await render(rotating);
+});
+const environment = (from: readonly Manifest[], owner: string, name = owner): Record<string, string> =>
+  environmentOf(from, container(from, `uswarm-${owner}`, name));
+const namesOf = (from: readonly Manifest[], owner: string): string[] =>
+  container(from, `uswarm-${owner}`, owner).env!.map(({ name }) => name);
+
+describe('during a rotation', () => {
+  it('the orchestrator accepts the keys that the values name as previous ones', () => {
+    const env = environment(manifests, 'orchestrator');
+    const config = readConfig(env);
+    expect({
+      internal: config.INTERNAL_API_KEY_PREVIOUS,
+      cursor: config.CURSOR_KEY_PREVIOUS,
+      identity: config.IDENTITY_HASH_KEY_PREVIOUS,
+      signature: config.SIGNATURE_SECRET_PREVIOUS,
+      admin: config.ADMIN_API_KEY_PREVIOUS,
+    }).toEqual({
+      internal: [environment(manifests, 'webhook')['SYNC_TOKEN']],
+      cursor: [env['IDENTITY_HASH_KEY']],
+      identity: [env['CURSOR_KEY']],
+      signature: [env['CURSOR_KEY']],
+      admin: [],
+    });
+  });
+
+  it('the previous key of operators is taken from their Secret', async () => {
+    const secrets = { admin: { existingSecret: 'operators', previousKey: 'before' } };
+    const { env } = container(await render(merge(evaluation, { secrets })), 'uswarm-orchestrator', 'orchestrator');
+    expect(env).toContainEqual({
+      name: 'ADMIN_API_KEY_PREVIOUS',
+      valueFrom: { secretKeyRef: { name: 'operators', key: 'before' } },
+    });
+  });
+
+  it('the webhook accepts a second token, and the controller shows the current one only', () => {
+    const orchestrator = environment(manifests, 'orchestrator');
+    const webhook = environment(manifests, 'webhook');
+    expect(webhook['SYNC_TOKEN_PREVIOUS']).toBe(orchestrator['CURSOR_KEY']);
+    const env = { ...environment(manifests, 'controller'), POD_NAME: 'controller-0' };
+    expect(loadControllerConfig(env).SYNC_TOKEN).toBe(webhook['SYNC_TOKEN']);
+    expect(namesOf(manifests, 'controller').filter((name) => name.endsWith('_PREVIOUS'))).toEqual([]);
+  });
+
+  it('the gateway shows the current key only', () => {
+    expect(loadConfig(GatewayConfig, environment(manifests, 'realtime-gateway')).INTERNAL_API_KEY).toBe(
+      environment(manifests, 'orchestrator')['INTERNAL_API_KEY'],
+    );
+  });
+});
+
+it('without a rotation there is no previous key in any environment', async () => {
+  const still = await render(evaluation);
+  const names = ['orchestrator', 'realtime-gateway', 'webhook', 'controller'].flatMap((owner) => namesOf(still, owner));
+  expect(names.filter((name) => name.endsWith('_PREVIOUS'))).toEqual([]);
+});

@@ -1,0 +1,160 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { INTERNAL_PATHS } from '@uswarm/contract';
+import { parseSigningKey, signAdminToken, signInternalToken, systemClock } from '@uswarm/service-kit';
+import { decodeJwt } from 'jose';
+import { request } from 'undici';
+import { createTestAdmin } from '../test/admin-client.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test/test-orchestrator.js';
+import { download, formOf, PNG, UPLOADS } from '../test/uploads.js';
+import { sign } from './features/auth/signature.js';
+import { createCursorCodec } from './features/messages/cursor.js';
+import { createUploadLinks } from './features/uploads/upload-links.js';
+
+const secret = (generation: string, what: string): string => `${what}-of-the-${generation}-generation-0123456789`;
+interface Keys {
+  signature: string;
+  internal: string;
+  admin: string;
+  cursor: string;
+  identity: string;
+}
+const keysOf = (generation: string): Keys => ({
+  signature: secret(generation, 'signature'),
+  internal: `${generation}:${secret(generation, 'internal')}`,
+  admin: `${generation}:${secret(generation, 'admin')}`,
+  cursor: secret(generation, 'cursor'),
+  identity: secret(generation, 'identity'),
+});
+const OLD = keysOf('old');
+const NEW = keysOf('new');
+const OTHER = keysOf('other');
+
+const settings = (keys: Keys): Record<string, string> => ({
+  SIGNATURE_MODE: 'required',
+  SIGNATURE_SECRET: keys.signature,
+  INTERNAL_API_KEY: keys.internal,
+  ADMIN_API_KEY: keys.admin,
+  CURSOR_KEY: keys.cursor,
+  IDENTITY_HASH_KEY: keys.identity,
+});
+const previous = (keys: Keys): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings(keys)).flatMap(([name, value]) => [[`${name}_PREVIOUS`, value]]));
+
+/** An orchestrator with a signed-up user, and what clients that hold some generation of keys get from it. */
+async function startScene(environment: Record<string, string>, current: Keys) {
+  const uswarm: TestOrchestrator = await startTestOrchestrator({ environment });
+  const signed = (person: TestUser, keys: Keys) => {
+    const timestamp = new Date().toISOString();
+    const signature = sign(keys.signature, person.token, timestamp);
+    return person.with({ 'x-timestamp': timestamp, 'x-signature': signature });
+  };
+  const user = await uswarm.stranger();
+  await signed(user, current).post('/v1/auth/sign-up', undefined, 204);
+  const { id: userId } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
+  const home = await uswarm.home(signed(user, current));
+  const form = await formOf({ content: PNG, name: 'photo.png' });
+  const uploaded = await signed(user, current).raw<{ data: { id: string } }>({
+    method: 'POST',
+    path: UPLOADS,
+    ...form,
+  });
+
+  return {
+    close: () => uswarm.close(),
+    /** The status of a request that an app signs. */
+    app: async (keys: Keys) => (await signed(user, keys).raw({ method: 'GET', path: '/v1/workspaces' })).status,
+    /** The status of what a gateway asks. */
+    gateway: async (keys: Keys) => {
+      const token = await signInternalToken(parseSigningKey(keys.internal), userId);
+      const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.subscriptions}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ workspace_ids: [home.workspaceId] }),
+      });
+      await answer.body.dump();
+      return answer.statusCode;
+    },
+    /** `refused`, or `accepted`, of what an operator asks. */
+    operator: async (keys: Keys) => {
+      const token = await signAdminToken(parseSigningKey(keys.admin), 'olivia');
+      // No call has this body: who may ask is told that it is wrong, who may not is told nothing.
+      const code = await createTestAdmin(uswarm).refusal('users.show', {}, token);
+      return code === 'token_invalid' ? 'refused' : 'accepted';
+    },
+    /** The status of a page asked for by a cursor. */
+    page: async (keys: Keys) => {
+      const scope = { userId, conversationId: home.conversationId, direction: 'backward' as const };
+      const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, walk: 'older' }, scope);
+      const path = `${home.messages}?scrollId=${cursor}`;
+      return (await signed(user, current).raw({ method: 'GET', path })).status;
+    },
+    /** The status of a download by a link. */
+    link: async (keys: Keys) => {
+      const links = createUploadLinks({ secret: keys.cursor, baseUrl: '', clock: systemClock });
+      return (await download(uswarm.url, links.url(uploaded.body.data.id))).status;
+    },
+    /** How a sign-in of an identity is refused whose account was deleted under these keys. */
+    deleted: async (keys: Keys) => {
+      const person = await uswarm.stranger();
+      const hash = createHmac('sha256', keys.identity)
+        .update(`test\n${decodeJwt(person.token).sub}`)
+        .digest();
+      await uswarm.database
+        .insertInto('deleted_identities')
+        .values({ identity_hash: hash, reason: '', description: '' })
+        .execute();
+      return signed(person, current).refusal('POST', '/v1/auth/sign-in');
+    },
+  };
+}
+type Scene = Awaited<ReturnType<typeof startScene>>;
+
+const CASES = [
+  ['SIGNATURE_SECRET', 'app', 200, 401],
+  ['INTERNAL_API_KEY', 'gateway', 200, 401],
+  ['ADMIN_API_KEY', 'operator', 'accepted', 'refused'],
+  ['CURSOR_KEY, for pages', 'page', 200, 400],
+  ['CURSOR_KEY, for links to files', 'link', 200, 404],
+  ['IDENTITY_HASH_KEY', 'deleted', 'user_deleted', 'user_not_found'],
+] as const;
+
+describe('rotating keys', () => {
+  let introduced: Scene;
+  let switched: Scene;
+  let retired: Scene;
+  beforeAll(async () => {
+    [introduced, switched, retired] = await Promise.all([
+      startScene({ ...settings(OLD), ...previous(NEW) }, OLD),
+      startScene({ ...settings(NEW), ...previous(OLD) }, NEW),
+      startScene(settings(NEW), NEW),
+    ]);
+  });
+  afterAll(() => Promise.all([introduced, switched, retired].map((scene) => scene?.close())));
+
+  it.each(CASES)('%s: before and after the switch both generations are accepted, and no other', async (...row) => {
+    const [, call, accepted, refused] = row;
+    for (const scene of [introduced, switched]) {
+      expect([await scene[call](OLD), await scene[call](NEW), await scene[call](OTHER)]).toEqual([
+        accepted,
+        accepted,
+        refused,
+      ]);
+    }
+  });
+
+  it.each(CASES)('%s: once the old one is dropped only the new one is accepted', async (...row) => {
+    const [, call, accepted, refused] = row;
+    expect([await retired[call](OLD), await retired[call](NEW)]).toEqual([refused, accepted]);
+  });
+
+  it('SIGNATURE_SECRET_PREVIOUS takes a secret for each version of the app', async () => {
+    const environment = { ...settings(NEW), SIGNATURE_SECRET_PREVIOUS: `${OLD.signature},\n${OTHER.signature}\n` };
+    const scene = await startScene(environment, NEW);
+    try {
+      expect([await scene.app(OLD), await scene.app(NEW), await scene.app(OTHER)]).toEqual([200, 200, 200]);
+    } finally {
+      await scene.close();
+    }
+  });
+});
