@@ -13,7 +13,7 @@ import {
   TraceFlags,
 } from '@opentelemetry/api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { inSpan, traceHeaders } from './tracing.js';
+import { currentTraceId, inSpan, traceHeaders } from './tracing.js';
 
 interface SeenSpan {
   name: string;
@@ -108,6 +108,28 @@ describe('with an SDK', () => {
       },
     ]);
     expect(handedOn).toEqual({ traceparent: `00-${TRACE}-${idOf(2)}-01` });
+  });
+
+  it('starts a trace of its own for a request of a client, and links to the trace that the client names', async () => {
+    const client = { traceparent: `00-${'a'.repeat(32)}-${PARENT}-01` };
+    const [handedOn, traceId] = await inSpan('getProfile', { client }, async () => [traceHeaders(), currentTraceId()]);
+    expect(spans).toMatchObject([{ name: 'getProfile', options: { kind: SpanKind.SERVER }, parent: undefined }]);
+    expect(spans[0]?.options.links).toEqual([
+      { context: expect.objectContaining({ traceId: 'a'.repeat(32), spanId: PARENT }) },
+    ]);
+    expect({ handedOn, traceId }).toEqual({ handedOn: { traceparent: `00-${TRACE}-${idOf(1)}-01` }, traceId: TRACE });
+  });
+
+  it('does not pass on the decision of a client to sample: a forced flag samples nothing', async () => {
+    await inSpan('getProfile', { client: { traceparent: `00-${TRACE}-${PARENT}-01` } }, async () => undefined);
+    const flags = spans.flatMap(({ options }) => options.links ?? []).map((link) => link.context.traceFlags);
+    // A sampler that follows its parent finds none, and the link says that nothing was sampled.
+    expect({ parent: spans[0]?.parent, flags }).toEqual({ parent: undefined, flags: [TraceFlags.NONE] });
+  });
+
+  it('links to nothing if a client names no trace', async () => {
+    await inSpan('getProfile', { client: {} }, async () => undefined);
+    expect(spans).toMatchObject([{ options: { links: [] }, parent: undefined }]);
   });
 
   it('marks a span that fails, ends it, and passes the failure on', async () => {

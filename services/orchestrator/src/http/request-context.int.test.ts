@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorBody } from '@uswarm/contract';
+import { type ErrorBody, INTERNAL_PATHS } from '@uswarm/contract';
 import { eventually } from '../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../test/test-orchestrator.js';
 import { beginUpload } from '../../test/uploads.js';
@@ -95,10 +95,27 @@ describe('requests as operators see them', () => {
     [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, undefined],
     ['00-nonsense', undefined],
     [`00-${TRACE}-00f067aa0ba902b7-01\tinjected`, undefined],
-  ])('the trace that a request takes part in is logged: %j', async (traceparent, traceId) => {
+  ])('the trace that a client names is logged as its own, and never as ours: %j', async (traceparent, traceId) => {
     const { id, client } = named();
     await client.with({ traceparent }).get('/v1/users/profile');
-    expect((await logged(id))?.['traceId']).toBe(traceId);
+    const entry = await logged(id);
+    expect({ clients: entry?.['clientTraceId'], ours: entry?.['traceId'] }).toEqual({
+      clients: traceId,
+      ours: undefined,
+    });
+  });
+
+  it('the trace that one of our services names is continued on the internal API', async () => {
+    const { id } = named();
+    const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`;
+    const headers = { traceparent, 'x-request-id': id, 'content-type': 'application/json' };
+    const response = await fetch(`${uswarm.internalUrl}${INTERNAL_PATHS.sessions}`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(response.status).toBe(401);
+    expect(await logged(id)).toMatchObject({ traceId: TRACE });
   });
 
   it('durations are counted by route, method and class of status', async () => {

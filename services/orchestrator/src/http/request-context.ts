@@ -16,11 +16,14 @@ const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
 /** Probes ask every few seconds, and nothing is to be learnt from that. */
 const QUIET = new Set(['getHealth']);
 
+/** One of our services, whose trace is continued, or anybody else, whose trace is only noted. */
+export type Caller = 'service' | 'client';
+
 /**
  * Gives each request its id (the client's own where it sends a sane one), measures it, and logs how it ended:
  * the route and never the path, since memory keys stand in paths.
  */
-export function createRequestContext(logger: Logger, metrics: Registry): RequestHandler {
+export function createRequestContext(logger: Logger, metrics: Registry): (caller: Caller) => RequestHandler {
   const duration = new Histogram({
     name: 'uswarm_http_request_duration_seconds',
     help: 'Time from the request to the end of the answer, by route, method and class of status.',
@@ -33,8 +36,8 @@ export function createRequestContext(logger: Logger, metrics: Registry): Request
     help: 'Requests that are being answered.',
     registers: [metrics],
   });
-  return (request, response, next) => {
-    const context = contextOf(request);
+  return (caller) => (request, response, next) => {
+    const context = contextOf(request, caller);
     response.set('X-Request-Id', context.requestId);
     const started = performance.now();
     underWay.inc();
@@ -67,11 +70,12 @@ export function createRequestContext(logger: Logger, metrics: Registry): Request
   };
 }
 
-function contextOf(request: Request): RequestContext {
+function contextOf(request: Request, caller: Caller): RequestContext {
   const sent = request.get('x-request-id');
   const requestId = sent !== undefined && REQUEST_ID.test(sent) ? sent : randomUUID();
   const traceId = TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
-  return traceId === undefined ? { requestId } : { requestId, traceId };
+  if (traceId === undefined) return { requestId };
+  return caller === 'service' ? { requestId, traceId } : { requestId, clientTraceId: traceId };
 }
 
 /** A client that went away before the end got no status. */

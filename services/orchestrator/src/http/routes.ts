@@ -1,5 +1,5 @@
 import { ApiError, findRoute, ROUTES, type OperationId, type RouteAuth, type RouteDefinition } from '@uswarm/contract';
-import { inSpan } from '@uswarm/service-kit';
+import { currentContext, currentTraceId, inSpan } from '@uswarm/service-kit';
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
@@ -34,14 +34,23 @@ export function createRoutes(handlers: Handlers, authenticate: Authenticate): Ro
   for (const route of ROUTES) {
     const handler = (handlers as unknown as Record<OperationId, AnyHandler>)[route.operationId];
     router[route.method](expressPath(route.path), async (request, response) => {
-      const span = { parent: request.headers, attributes: { 'http.route': route.path } };
-      await inSpan(route.operationId, span, () => serve(route, handler, authenticate, request, response));
+      const span = { client: request.headers, attributes: { 'http.route': route.path } };
+      await inSpan(route.operationId, span, () => {
+        nameTrace();
+        return serve(route, handler, authenticate, request, response);
+      });
     });
   }
   router.use(((error, request, _response, next) => {
     next(error instanceof URIError ? undecodable(request) : error);
   }) satisfies ErrorRequestHandler);
   return router;
+}
+
+/** Log lines of the request name the trace that it started. */
+function nameTrace(): void {
+  const [context, traceId] = [currentContext(), currentTraceId()];
+  if (context !== undefined && traceId !== undefined) context.traceId = traceId;
 }
 
 /** A path that cannot be decoded names nothing: the same answer as for an id that does not exist. */
