@@ -5,8 +5,10 @@ import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { baseImage, dockerfile } from './base.mjs';
-import { contentHash, programContent } from './content.mjs';
+import { byPath, contentHash, programContent } from './content.mjs';
 import { buildImage, inspectImage } from './docker.mjs';
+import { collectPackages } from './package-graph.mjs';
+import { SBOM_PATH, writeSbom } from './sbom.mjs';
 import { services } from './services.mjs';
 
 /**
@@ -38,7 +40,7 @@ export async function buildServiceImages({ registry, tag, base, mayFallBack = fa
   const revision = tag === 'content' ? '' : await gitRevision();
   const images = [];
   for (const service of chosen) {
-    const plan = planImage(service, { on, revision, platform });
+    const plan = await planImage(service, { on, revision, platform });
     const ref = `${registry}/uswarm/${service.name}:${tag === 'content' ? plan.content.slice(0, 16) : tag}`;
     const built = await buildImage({ ...plan, ref, dockerfile, platform, say });
     const { id, bytes } = await inspectImage(ref);
@@ -58,10 +60,18 @@ export function chosenServices(only = services.map(({ name }) => name)) {
   });
 }
 
-function planImage({ name, files }, { on, revision, platform }) {
-  const folder = join(repositoryRoot, 'services', name);
-  const { description, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const entries = programContent({ folder, files, root: repositoryRoot });
+const folderOf = (name) => join(repositoryRoot, 'services', name);
+
+/** What the image of a service holds: the program, its packages, and the SBOM of these. @throws RunError */
+export async function serviceContent({ name, files }) {
+  const entries = programContent({ folder: folderOf(name), files, root: repositoryRoot });
+  const text = await writeSbom(name, collectPackages(folderOf(name), repositoryRoot));
+  return byPath([...entries, { path: SBOM_PATH, layer: 'app', text }]);
+}
+
+async function planImage({ name, files }, { on, revision, platform }) {
+  const { description, version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
+  const entries = await serviceContent({ name, files });
   if (!entries.some(({ path }) => path === 'dist/main.js')) throw new RunError(`services/${name} has no dist/main.js.`);
   const args = {
     BASE_IMAGE: on.ref,

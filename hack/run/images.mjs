@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { docker, megabytes } from '../images/docker.mjs';
 import { buildServiceImages } from '../images/service-images.mjs';
+import { sbomFile } from '../images/sbom.mjs';
 import { services } from '../images/services.mjs';
 import { repositoryRoot, seconds } from './environment.mjs';
 import { withLock } from './lock.mjs';
@@ -42,6 +43,7 @@ async function buildAndDeliver({ push, list, save, testImages, ...options }) {
   if (list !== undefined) writeFileSync(list, `${JSON.stringify(references(built), null, 2)}\n`);
   if (save !== undefined) await docker(['save', '--output', save, ...built.map(({ ref }) => ref)]);
   for (const line of report(built)) console.log(line);
+  console.log(`SBOMs (CycloneDX): ${dirname(sbomFile(''))}`);
   console.log(`${built.length} images (${seconds(performance.now() - started)}).`);
 }
 

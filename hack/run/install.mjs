@@ -5,7 +5,8 @@ import { nodeBinary, repositoryRoot, seconds } from './environment.mjs';
 import { runQuietly, tail } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-const PNPM = 'pnpm@12.21.0';
+/** What npx fetches. */
+export const PNPM = 'pnpm@12.21.0';
 const PROGRESS_MS = 10_000;
 const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
 

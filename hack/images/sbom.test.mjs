@@ -1,0 +1,107 @@
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { repositoryRoot } from '../run/environment.mjs';
+import { writeContext } from './content.mjs';
+import { exactSbom, purlOf, SBOM_PATH, sbomFile } from './sbom.mjs';
+import { serviceContent } from './service-images.mjs';
+
+const SERVICE = 'realtime-gateway';
+
+describe('the SBOM of an image', () => {
+  let folder;
+  let sbom;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'uswarm-sbom-'));
+    writeContext(await serviceContent({ name: SERVICE }), folder);
+    sbom = JSON.parse(readFileSync(join(folder, 'app', SBOM_PATH), 'utf8'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** What is in the folders of the image, by what each package says of itself. */
+  const deployed = () => {
+    const manifests = ['app', 'modules'].flatMap((layer) => [
+      ...globSync(join(folder, layer, 'node_modules/.pnpm/*/node_modules/*/package.json')),
+      ...globSync(join(folder, layer, 'node_modules/.pnpm/*/node_modules/@*/*/package.json')),
+    ]);
+    const own = manifests.map((file) => JSON.parse(readFileSync(file, 'utf8')));
+    return new Set(own.map(({ name, version }) => `${name}@${version}`));
+  };
+  const named = () =>
+    new Set(sbom.components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`));
+
+  it('names exactly the packages in its node_modules', () => {
+    expect(deployed().size).toBeGreaterThan(50);
+    expect([...named()].toSorted()).toEqual([...deployed()].toSorted());
+    expect(sbom.components).toHaveLength(named().size);
+  });
+
+  it('is a CycloneDX document of the service, with a hash of each package from the registry', () => {
+    const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'services', SERVICE, 'package.json'), 'utf8'));
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.6',
+      metadata: { component: { purl: `pkg:npm/%40uswarm/${SERVICE}@${version}` } },
+    });
+    const hashed = sbom.components.filter(({ externalReferences = [] }) =>
+      externalReferences.some(({ hashes = [] }) => hashes.some(({ alg }) => alg === 'SHA-512')),
+    );
+    expect(hashed.length).toBeGreaterThan(sbom.components.length * 0.8);
+  });
+
+  it('lies beside the images as the same file', () => {
+    expect(JSON.parse(readFileSync(sbomFile(SERVICE), 'utf8'))).toEqual(sbom);
+  });
+
+  it('refers to nothing that it does not name', () => {
+    const refs = new Set([sbom.metadata.component['bom-ref'], ...sbom.components.map((each) => each['bom-ref'])]);
+    const used = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
+    expect(used.filter((ref) => !refs.has(ref))).toEqual([]);
+  });
+});
+
+describe('an exact SBOM', () => {
+  const placed = (name, version, license) => ({ manifest: { name, version, license } });
+  const component = (name, version) => ({
+    type: 'library',
+    name,
+    version,
+    purl: `pkg:npm/${name}@${version}`,
+    'bom-ref': `pkg:npm/${name}@${version}`,
+  });
+  const generated = {
+    bomFormat: 'CycloneDX',
+    serialNumber: 'urn:uuid:1',
+    metadata: { timestamp: 'now', component: component('program', '1.0.0') },
+    components: [component('kept', '1.0.0'), component('not-placed', '1.0.0')],
+    dependencies: [
+      { ref: 'pkg:npm/program@1.0.0', dependsOn: ['pkg:npm/kept@1.0.0', 'pkg:npm/not-placed@1.0.0'] },
+      { ref: 'pkg:npm/not-placed@1.0.0', dependsOn: [] },
+    ],
+  };
+  const packages = [
+    placed('program', '1.0.0'),
+    placed('kept', '1.0.0', 'MIT'),
+    placed('@types/new', '2.0.0', '(MIT OR Apache-2.0)'),
+  ];
+
+  it('leaves out what was not placed, adds what the generator does not know, and states licences', () => {
+    const { components, dependencies } = exactSbom(generated, packages);
+    expect(components).toMatchObject([
+      { group: '@types', name: 'new', version: '2.0.0', licenses: [{ expression: '(MIT OR Apache-2.0)' }] },
+      { name: 'kept', licenses: [{ license: { id: 'MIT' } }] },
+    ]);
+    expect(components).toHaveLength(2);
+    expect(dependencies).toEqual([{ ref: 'pkg:npm/program@1.0.0', dependsOn: ['pkg:npm/kept@1.0.0'] }]);
+  });
+
+  it('is the same for the same packages, whenever it is made', () => {
+    const later = { ...generated, serialNumber: 'urn:uuid:2', metadata: { ...generated.metadata, timestamp: 'later' } };
+    expect(exactSbom(later, packages)).toEqual(exactSbom(generated, packages));
+  });
+
+  it('writes scopes and build numbers as purls do', () => {
+    expect(purlOf({ name: '@a/b', version: '1.0.0+2' })).toBe('pkg:npm/%40a/b@1.0.0%2B2');
+  });
+});

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { repositoryRoot } from './environment.mjs';
+
+const read = (path) => readFileSync(join(repositoryRoot, path), 'utf8');
+const workspace = read('pnpm-workspace.yaml');
+/** The scalar at the top of the file with this key. */
+const setting = (name) => new RegExp(`^${name}: (.+)$`, 'm').exec(workspace)?.[1];
+/** The list at the top of the file with this key. */
+const listed = (name) => {
+  const [, items = ''] = new RegExp(`^${name}:\\n((?:  - .+\\n|  #.*\\n)*)`, 'm').exec(workspace) ?? [];
+  return [...items.matchAll(/^ {2}- '?([^'\n]+)'?$/gm)].map(([, item]) => item);
+};
+/** Each package of the lock file with the line that says where it comes from. */
+const locked = new Map(
+  [
+    ...read('pnpm-lock.yaml')
+      .split('\npackages:\n')[1]
+      .split('\nsnapshots:\n')[0]
+      .matchAll(/^ {2}'?([^'\n]+?)'?:\n {4}resolution: (.+)$/gm),
+  ].map(([, id, resolution]) => [id, resolution]),
+);
+
+describe('the policy for packages', () => {
+  it('refuses versions younger than a week, lost provenance, and dependencies of dependencies by git or URL', () => {
+    expect({
+      age: Number(setting('minimumReleaseAge')),
+      strict: setting('minimumReleaseAgeStrict'),
+      trust: setting('trustPolicy'),
+      exotic: setting('blockExoticSubdeps'),
+    }).toEqual({ age: 7 * 24 * 60, strict: 'true', trust: 'no-downgrade', exotic: 'true' });
+  });
+
+  it('makes exceptions for single versions only, and only for those that are locked', () => {
+    const exceptions = [...listed('minimumReleaseAgeExclude'), ...listed('trustPolicyExclude')];
+    expect(exceptions.filter((each) => !/^@?[^@ ]+@\d+\.\d+\.\d+[^ |]*$/.test(each))).toEqual([]);
+    expect(exceptions.filter((each) => !locked.has(each))).toEqual([]);
+  });
+
+  it('takes every locked package from the registry, with its hash', () => {
+    expect(locked.size).toBeGreaterThan(500);
+    expect([...locked].filter(([, resolution]) => !/^\{integrity: sha512-[^,]+\}$/.test(resolution))).toEqual([]);
+  });
+});
