@@ -85,7 +85,7 @@ async function startScene(environment: Record<string, string>, current: Keys) {
     /** The status of a page asked for by a cursor. */
     page: async (keys: Keys) => {
       const scope = { userId, conversationId: home.conversationId, direction: 'backward' as const };
-      const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, walk: 'older' }, scope);
+      const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, before_seq: null, walk: 'older' }, scope);
       const path = `${home.messages}?scrollId=${cursor}`;
       return (await signed(user, current).raw({ method: 'GET', path })).status;
     },
