@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { INTERNAL_PATHS } from '@uswarm/contract';
+import { INTERNAL_PATHS, type UserUsageSummary } from '@uswarm/contract';
 import { parseSigningKey, signAdminToken, signInternalToken, systemClock } from '@uswarm/service-kit';
 import { decodeJwt } from 'jose';
+import { sql } from 'kysely';
 import { request } from 'undici';
 import { createTestAdmin } from '../test/admin-client.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test/test-orchestrator.js';
@@ -94,16 +95,31 @@ async function startScene(environment: Record<string, string>, current: Keys) {
       const links = createUploadLinks({ secret: keys.cursor, baseUrl: '', clock: systemClock });
       return (await download(uswarm.url, links.url(uploaded.body.data.id))).status;
     },
+    /** What a new account finds used whose predecessor was deleted under these keys, and whose hashes are left. */
+    returned: async (keys: Keys) => {
+      const person = await uswarm.stranger();
+      const hashOf = ({ identity }: Keys) =>
+        createHmac('sha256', identity)
+          .update(`test\n${decodeJwt(person.token).sub}`)
+          .digest();
+      const period = new Date().toISOString().slice(0, 7);
+      await sql`INSERT INTO deleted_identities (identity_hash) VALUES (${hashOf(keys)})`.execute(uswarm.database);
+      await sql`
+        INSERT INTO deleted_usage (identity_hash, period, prompt_tokens, completion_tokens, requests)
+        VALUES (${hashOf(keys)}, ${period}, 900, 61, 3)`.execute(uswarm.database);
+      await signed(person, current).post('/v1/auth/sign-up', undefined, 204);
+      const { body } = await signed(person, current).get<{ data: UserUsageSummary }>('/v1/users/usage/summary');
+      const hashes = await uswarm.database.selectFrom('deleted_identities').select('identity_hash').execute();
+      const isLeft = (each: Keys) => hashes.some(({ identity_hash }) => identity_hash.equals(hashOf(each)));
+      return { used: body.data.tokens_used, left: [OLD, NEW].filter(isLeft).map((each) => each.identity) };
+    },
     /** How a sign-in of an identity is refused whose account was deleted under these keys. */
     deleted: async (keys: Keys) => {
       const person = await uswarm.stranger();
       const hash = createHmac('sha256', keys.identity)
         .update(`test\n${decodeJwt(person.token).sub}`)
         .digest();
-      await uswarm.database
-        .insertInto('deleted_identities')
-        .values({ identity_hash: hash, reason: '', description: '' })
-        .execute();
+      await uswarm.database.insertInto('deleted_identities').values({ identity_hash: hash }).execute();
       return signed(person, current).refusal('POST', '/v1/auth/sign-in');
     },
   };
@@ -146,6 +162,11 @@ describe('rotating keys', () => {
   it.each(CASES)('%s: once the old one is dropped only the new one is accepted', async (...row) => {
     const [, call, accepted, refused] = row;
     expect([await retired[call](OLD), await retired[call](NEW)]).toEqual([refused, accepted]);
+  });
+
+  it('IDENTITY_HASH_KEY: usage of an account that was deleted under the old key counts for the next one', async () => {
+    expect(await switched.returned(OLD)).toEqual({ used: 961, left: [NEW.identity] });
+    expect(await retired.returned(NEW)).toEqual({ used: 961, left: [NEW.identity] });
   });
 
   it('SIGNATURE_SECRET_PREVIOUS takes a secret for each version of the app', async () => {
