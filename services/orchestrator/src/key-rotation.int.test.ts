@@ -76,12 +76,11 @@ async function startScene(environment: Record<string, string>, current: Keys) {
       await answer.body.dump();
       return answer.statusCode;
     },
-    /** `refused`, or `accepted`, of what an operator asks. */
+    /** How a call of an operator is refused that has a wrong body. */
     operator: async (keys: Keys) => {
       const token = await signAdminToken(parseSigningKey(keys.admin), 'olivia');
-      // No call has this body: who may ask is told that it is wrong, who may not is told nothing.
-      const code = await createTestAdmin(uswarm).refusal('users.show', {}, token);
-      return code === 'token_invalid' ? 'refused' : 'accepted';
+      // The token is checked first: only those who may ask are told that the body is wrong.
+      return createTestAdmin(uswarm).refusal('user.show', {}, token);
     },
     /** The status of a page asked for by a cursor. */
     page: async (keys: Keys) => {
@@ -129,9 +128,9 @@ type Scene = Awaited<ReturnType<typeof startScene>>;
 const CASES = [
   ['SIGNATURE_SECRET', 'app', 200, 401],
   ['INTERNAL_API_KEY', 'gateway', 200, 401],
-  ['ADMIN_API_KEY', 'operator', 'accepted', 'refused'],
+  ['ADMIN_API_KEY', 'operator', 'validation_failed', 'token_invalid'],
   ['CURSOR_KEY, for pages', 'page', 200, 400],
-  ['CURSOR_KEY, for links to files', 'link', 200, 404],
+  ['CURSOR_KEY, for links to files', 'link', 200, 403],
   ['IDENTITY_HASH_KEY', 'deleted', 'user_deleted', 'user_not_found'],
 ] as const;
 
