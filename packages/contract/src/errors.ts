@@ -61,6 +61,8 @@ export const ERRORS = {
   turn_not_running: entry(409, 'The reply is neither being written nor waiting.'),
   resync_required: entry(410, 'What was missed is too old to be replayed: load the workspace anew.'),
 
+  idempotency_key_reused: entry(422, 'This Idempotency-Key was used for another request.'),
+  conversation_limit_reached: entry(409, 'The workspace has as many conversations as allowed.'),
   workspace_limit_reached: entry(409, 'The user has as many workspaces as allowed.'),
   memory_limit_reached: entry(409, 'The agent has as many memories as allowed.'),
   memory_too_large: entry(413, 'The content of the memory is larger than allowed.'),

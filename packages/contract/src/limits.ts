@@ -18,6 +18,15 @@ export const LIMITS = {
   searchWords: 8,
   /** Milliseconds that a search may take. */
   searchTimeoutMs: 1_500,
+  /** Bytes of a list in one response, roughly; a list that goes on says so. */
+  listBytes: 1_000_000,
+  /** Characters of a conversation's title, and of one that is taken from its first message. */
+  title: 200,
+  titleFromMessage: 60,
+  conversationsPerWorkspace: 500,
+  /** Characters of an `Idempotency-Key`, and hours that it is known. */
+  idempotencyKey: 255,
+  idempotencyKeptHours: 24,
   pageDefault: 50,
   pageMaximum: 100,
   /** Turns that may wait in one conversation. */

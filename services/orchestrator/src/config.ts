@@ -198,6 +198,8 @@ export const OrchestratorConfig = z.object({
   SIGN_UPS_AFTER_DELETION_PER_DAY: z.coerce.number().int().min(0).max(1_000).default(LIMITS.signUpsAfterDeletionPerDay),
   /** Seconds since the sign-in at the identity provider (`auth_time`) within which an account can be deleted. Default: any. */
   DELETION_MAX_AUTH_AGE_S: z.coerce.number().int().min(1).max(31_536_000).optional(),
+  /** Conversations of one workspace. */
+  CONVERSATIONS_PER_WORKSPACE: z.coerce.number().int().min(1).max(10_000).default(LIMITS.conversationsPerWorkspace),
   /** Days that a durable event can be replayed. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
 

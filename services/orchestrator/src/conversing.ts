@@ -4,11 +4,13 @@ import type { Background } from './background.js';
 import type { OrchestratorConfig } from './config.js';
 import type { BoundedRead } from './database/bounded-read.js';
 import type { Transact } from './database/database.js';
+import type { ConversationCursorCodec } from './features/conversations/conversation-cursor.js';
 import { createConversationDeletion } from './features/conversations/conversation-deletion.js';
 import { conversationHandlers } from './features/conversations/conversations.routes.js';
 import { createConversationService } from './features/conversations/conversations.service.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createEventService } from './features/events/events.service.js';
+import type { Idempotency } from './features/idempotency/idempotency.service.js';
 import { createActionService } from './features/messages/actions.service.js';
 import type { CursorCodec } from './features/messages/cursor.js';
 import type { Show } from './features/messages/message-view.js';
@@ -33,7 +35,10 @@ import { createWorkspaceService, type WorkspaceService } from './features/worksp
 import type { Stores } from './stores.js';
 
 export interface ConversingDeps {
-  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER' | 'DATABASE_MAX_CONNECTIONS' | 'SEARCH_TIMEOUT_MS'>;
+  config: Pick<
+    OrchestratorConfig,
+    'WORKSPACES_PER_USER' | 'CONVERSATIONS_PER_WORKSPACE' | 'DATABASE_MAX_CONNECTIONS' | 'SEARCH_TIMEOUT_MS'
+  >;
   bus: Pick<EventBus, 'publish'>;
   stores: Stores;
   transaction: Transact;
@@ -47,6 +52,8 @@ export interface ConversingDeps {
   metrics: TurnMetrics;
   access: WorkspaceAccess;
   cursors: CursorCodec;
+  conversationCursors: ConversationCursorCodec;
+  idempotency: Idempotency;
   show: Show;
   clock: Clock;
 }
@@ -81,7 +88,11 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
         createEventService({ ...shared, store: stores.events, render: createEventRenderer(shared) }),
       ),
       ...conversationHandlers(
-        createConversationService({ ...shared, store: stores.conversations }),
+        createConversationService({
+          ...shared,
+          store: stores.conversations,
+          perWorkspace: deps.config.CONVERSATIONS_PER_WORKSPACE,
+        }),
         createConversationDeletion({ ...shared, store: stores.conversations }),
       ),
       ...messageHandlers(

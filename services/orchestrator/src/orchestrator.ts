@@ -1,3 +1,4 @@
+import { LIMITS } from '@uswarm/contract';
 import { createClientAddress, parseSigningKeys, systemClock } from '@uswarm/service-kit';
 import type { Express } from 'express';
 import { sql } from 'kysely';
@@ -19,6 +20,8 @@ import { coreHandlers } from './features/core/core.routes.js';
 import { openApiSource } from './features/core/openapi.js';
 import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
+import { createConversationCursors } from './features/conversations/conversation-cursor.js';
+import { createIdempotency, IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
 import { createIntegrations } from './features/integrations/integrations.js';
 import { publishLegalFiles } from './features/legal/legal-files.js';
 import { createCursorCodec } from './features/messages/cursor.js';
@@ -41,8 +44,10 @@ import { createStores } from './stores.js';
 import { createUpkeep } from './upkeep.js';
 import { createLeaseKeeper } from './work/lease-keeper.js';
 import { createWorkStore } from './work/work.store.js';
+import { createPruning, pruningRow } from './work/pruning.js';
 
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export interface Orchestrator {
   app: Express;
@@ -65,7 +70,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const plans = createPlans(loadPlans(config.PLANS_FILE));
   const limits = createUsageLimits({ store: stores.usage, plans, clock });
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
-  const uploads = createUploads({ config, stores, transaction, metrics, clock, logger });
+  const idempotency = createIdempotency(stores.idempotency);
+  const uploads = createUploads({ config, stores, transaction, idempotency, metrics, clock, logger });
   const show: Show = () => ({ now: clock.now(), attachment: uploads.attachments.render });
   const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
   const backgroundStores = createStores(databases.background);
@@ -129,6 +135,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     attachments: uploads.attachments,
     access,
     cursors,
+    conversationCursors: createConversationCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+    idempotency,
     show,
     clock,
   });
@@ -156,8 +164,16 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
     logger,
   });
+  const keyPruning = createPruning({
+    prune: stores.idempotency.prune,
+    keepMs: LIMITS.idempotencyKeptHours * HOUR_MS,
+    removed: 'old idempotency keys were removed',
+    clock,
+    logger,
+  });
   await stores.work.enqueue(EVENT_PRUNING, database);
   await stores.work.enqueue(USAGE_PRUNING, database);
+  await stores.work.enqueue(pruningRow(IDEMPOTENCY_PRUNING_WORK), database);
   const upkeep = createUpkeep({
     store: stores.work,
     leases,
@@ -168,6 +184,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       [UPLOAD_WORK]: uploads.keep,
       [EVENT_PRUNING_WORK]: pruning,
       [USAGE_PRUNING_WORK]: createUsagePruning({ store: stores.deletedAccounts, clock }),
+      [IDEMPOTENCY_PRUNING_WORK]: keyPruning,
       ...integrations.upkeep,
     },
   });

@@ -11,6 +11,7 @@ import { createSessionStore } from './features/auth/sessions.store.js';
 import { createConversationStore } from './features/conversations/conversations.store.js';
 import { createDeviceStore } from './features/devices/devices.store.js';
 import { createEventStore } from './features/events/events.store.js';
+import { createIdempotencyStore } from './features/idempotency/idempotency.store.js';
 import { createLegalStore } from './features/legal/legal.store.js';
 import { createIntegrationStore } from './features/integrations/integrations.store.js';
 import { createMessageStore } from './features/messages/messages.store.js';
@@ -36,6 +37,7 @@ export function createStores(database: Database) {
     deletedAccounts: createDeletedAccountStore(database),
     devices: createDeviceStore(database),
     events: createEventStore(database),
+    idempotency: createIdempotencyStore(database),
     legal: createLegalStore(database),
     integrations: createIntegrationStore(database),
     memories: createMemoryStore(database),

@@ -1,5 +1,6 @@
 import { USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
+import { IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
 import { REKEYING_WORK } from './features/integrations/rekeying.js';
 import { REFRESH_WORK } from './features/integrations/token-refresh.js';
 import { REVOCATION_WORK } from './features/integrations/token-revocation.js';
@@ -14,6 +15,7 @@ export const WORK_KINDS = [
   UPLOAD_WORK,
   EVENT_PRUNING_WORK,
   USAGE_PRUNING_WORK,
+  IDEMPOTENCY_PRUNING_WORK,
   REFRESH_WORK,
   REVOCATION_WORK,
   REKEYING_WORK,

@@ -88,7 +88,20 @@ describe('openapi.json', () => {
 
   it('groups the errors of an operation by status, with their codes', () => {
     const responses = operation('createConversation')['responses'] as Record<string, JsonObject>;
-    expect(Object.keys(responses)).toEqual(['201', '400', '401', '403', '404', '413', '415', '429', '500', '503']);
+    expect(Object.keys(responses)).toEqual([
+      '201',
+      '400',
+      '401',
+      '403',
+      '404',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
     expect(JSON.stringify(responses['400'])).toContain(
       '"enum":["agent_id_not_allowed","agent_id_required","malformed_json","validation_failed"]',
     );

@@ -98,6 +98,7 @@ export const EXAMPLES: Record<OperationId, Example> = {
           payload: { seq: 2, workspace_id: EXAMPLE.workspaceId, message: { ...sentMessage } },
         },
       ],
+      has_next: false,
     },
   },
 
@@ -151,11 +152,20 @@ export const EXAMPLES: Record<OperationId, Example> = {
   },
   deleteAgentMemory: { params: { ...ofAgent, key: memory.key } },
 
-  listConversations: { params: inWorkspace, answer: { data: [conversation] } },
+  listConversations: {
+    params: inWorkspace,
+    query: { limit: 20 },
+    answer: { data: [conversation], pagination: lastPage },
+  },
   createConversation: {
     params: inWorkspace,
     body: { agent: { type: 'agent', agent_id: EXAMPLE.agentId }, swarm: { type: 'swarm', agent_id: null } },
     answer: { data: agentConversation },
+  },
+  updateConversation: {
+    params: inConversation,
+    body: { title: { title: 'Groceries' }, reset: { title: null } },
+    answer: { data: { ...conversation, title: 'Groceries' } },
   },
   getConversation: { params: inConversation, answer: { data: conversation } },
   deleteConversation: { params: inConversation },

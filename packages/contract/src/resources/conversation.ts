@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ConversationType } from '../enums.js';
 import { AgentSummary } from './agent.js';
-import { MessageData } from './message.js';
+import { LIMITS } from '../limits.js';
+import { MessageData, Pagination } from './message.js';
 import { Id, Timestamp } from './primitives.js';
 
 /** spec: orchestrator §2.9 */
@@ -9,7 +10,10 @@ export const Conversation = z
   .strictObject({
     id: Id,
     type: ConversationType,
-    title: z.string(),
+    title: z.string().meta({
+      description:
+        'The one that was set; else the first words of the first message of the user; before that the name of the agent or the workspace.',
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
     unread_count: z.int().nonnegative(),
@@ -19,7 +23,30 @@ export const Conversation = z
   .meta({ id: 'Conversation' });
 export type Conversation = z.output<typeof Conversation>;
 
+/** The conversations of a workspace; without `limit` all of them, as far as they fit into one response. */
+export const ConversationPage = z
+  .strictObject({ data: z.array(Conversation), pagination: Pagination })
+  .meta({ id: 'ConversationPage' });
+export type ConversationPage = z.output<typeof ConversationPage>;
+
+const Title = z
+  .string()
+  .trim()
+  .min(1)
+  .max(LIMITS.title)
+  .meta({ description: 'Blanks become single spaces; control and bidirectional characters are removed.' });
+
+export const UpdateConversationBody = z
+  .object({
+    title: Title.nullable().meta({
+      description: 'Null removes the title that was set; the first words of the first message take its place.',
+    }),
+  })
+  .partial()
+  .meta({ id: 'UpdateConversationBody' });
+export type UpdateConversationBody = z.output<typeof UpdateConversationBody>;
+
 export const CreateConversationBody = z
-  .object({ type: ConversationType, agent_id: z.string().max(64).nullish() })
+  .object({ type: ConversationType, agent_id: z.string().max(64).nullish(), title: Title.nullish() })
   .meta({ id: 'CreateConversationBody' });
 export type CreateConversationBody = z.output<typeof CreateConversationBody>;

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
-import { Conversation, CreateConversationBody } from '../resources/conversation.js';
+import {
+  Conversation,
+  ConversationPage,
+  CreateConversationBody,
+  UpdateConversationBody,
+} from '../resources/conversation.js';
 import { MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
-import { created, defineRoute, id, noContent, ok } from './define.js';
-import { pageQuery } from './pages.js';
+import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
+import { optionalPageQuery, pageQuery } from './pages.js';
 
 const workspace = { workspaceId: id('workspace_not_found') };
 const conversation = { ...workspace, id: id('conversation_not_found') };
@@ -21,7 +26,9 @@ export const conversationRoutes = [
     summary: 'The conversations of the workspace, the most recently active first',
     spec: 'orchestrator §4.4',
     params: workspace,
-    responses: ok(data(z.array(Conversation))),
+    query: optionalPageQuery,
+    responses: ok(ConversationPage),
+    errors: ['cursor_invalid'],
   }),
   defineRoute({
     operationId: 'createConversation',
@@ -32,9 +39,16 @@ export const conversationRoutes = [
     summary: 'Starts a conversation with the swarm or with one agent',
     spec: 'orchestrator §4.4',
     params: workspace,
+    headers: idempotencyKey,
     body: CreateConversationBody,
     responses: created(data(Conversation)),
-    errors: ['agent_id_required', 'agent_id_not_allowed', 'agent_not_found'],
+    errors: [
+      'agent_id_required',
+      'agent_id_not_allowed',
+      'agent_not_found',
+      'conversation_limit_reached',
+      'idempotency_key_reused',
+    ],
   }),
   defineRoute({
     operationId: 'getConversation',
@@ -45,6 +59,18 @@ export const conversationRoutes = [
     summary: 'One conversation',
     spec: 'orchestrator §4.4',
     params: conversation,
+    responses: ok(data(Conversation)),
+  }),
+  defineRoute({
+    operationId: 'updateConversation',
+    method: 'patch',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}',
+    auth: 'user',
+    tag: 'conversations',
+    summary: 'Sets or resets the title of a conversation',
+    spec: 'extension',
+    params: conversation,
+    body: UpdateConversationBody,
     responses: ok(data(Conversation)),
   }),
   defineRoute({

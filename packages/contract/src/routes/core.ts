@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Attachment, Health, LegalStatus, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
-import { created, defineRoute, id, ok } from './define.js';
+import { created, defineRoute, id, idempotencyKey, ok } from './define.js';
 
 /** spec: orchestrator §4.1 */
 export const coreRoutes = [
@@ -70,9 +70,12 @@ export const coreRoutes = [
     tag: 'uploads',
     summary: 'Uploads a file; the type is found from its content',
     spec: 'orchestrator §4.1',
+    headers: idempotencyKey,
     multipart: z.object({ file: z.string().meta({ format: 'binary' }) }),
     responses: created(data(Attachment)),
     errors: [
+      'validation_failed',
+      'idempotency_key_reused',
       'malformed_form',
       'unsupported_media_type',
       'upload_file_missing',

@@ -1,5 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
+import { LIMITS } from '../limits.js';
 
 /** A path parameter: an id of ours, or free text (memory keys, tool names). */
 export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text' };
@@ -38,6 +39,18 @@ export interface RouteDefinition {
   /** Codes besides those that every route of its kind can answer. */
   errors?: readonly ErrorCode[];
 }
+
+/** The header of a request that creates something once, however often it is sent. */
+export const idempotencyKey = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x20-\x7e]+$/, 'must be printable ASCII')
+    .max(LIMITS.idempotencyKey)
+    .optional()
+    .meta({
+      description: `Chosen by the client, for example a UUID. For ${LIMITS.idempotencyKeptHours} hours the same request with the same key has the first result again, and another request with it is refused with \`idempotency_key_reused\`.`,
+    }),
+});
 
 /** Keeps the literal types, so that handlers are typed by their route. */
 export function defineRoute<const Route extends RouteDefinition>(route: Route): Route {

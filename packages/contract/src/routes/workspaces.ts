@@ -13,7 +13,7 @@ import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
 import { WorkspaceUsage } from '../resources/user.js';
 import { Workspace } from '../resources/workspace.js';
-import { created, defineRoute, id, noContent, ok, text } from './define.js';
+import { created, defineRoute, id, idempotencyKey, noContent, ok, text } from './define.js';
 import { pageQuery } from './pages.js';
 
 const workspaceName = z.string().trim().min(1).max(100);
@@ -53,9 +53,10 @@ export const workspaceRoutes = [
     tag: 'workspaces',
     summary: 'Creates another workspace',
     spec: 'extension',
+    headers: idempotencyKey,
     body: z.object({ name: workspaceName }).meta({ id: 'CreateWorkspaceBody' }),
     responses: created(data(Workspace)),
-    errors: ['workspace_limit_reached'],
+    errors: ['workspace_limit_reached', 'idempotency_key_reused'],
   }),
   defineRoute({
     operationId: 'getWorkspace',
@@ -112,7 +113,12 @@ export const workspaceRoutes = [
     spec: 'extension',
     params: workspace,
     query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
-    responses: ok(data(z.array(ReplayedEvent))),
+    responses: ok(
+      z.strictObject({
+        data: z.array(ReplayedEvent),
+        has_next: z.boolean().meta({ description: 'Whether there are more events after the last one.' }),
+      }),
+    ),
     errors: ['resync_required'],
   }),
   defineRoute({

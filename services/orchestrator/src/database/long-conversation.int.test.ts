@@ -46,7 +46,10 @@ describe('in a conversation of 50,000 messages', () => {
     ['a page beyond a tool line', ({ messages }) => messages.page(place.conversationId, 'older', TOOL_LINE, 51)],
     ['a page back', ({ messages }) => messages.page(place.conversationId, 'newer', ownPlace(25_000), 51)],
     ['whether there is more', ({ messages }) => messages.hasAny(place.conversationId, 'older', ownPlace(25_000))],
-    ['the list of conversations', ({ conversations }) => conversations.list(place.workspaceId)],
+    [
+      'the list of conversations',
+      ({ conversations }) => conversations.places(place.workspaceId, 'older', undefined, null),
+    ],
     [
       'the number of unread ones',
       ({ conversations }) => conversations.countUnread(place.workspaceId, place.conversationId),

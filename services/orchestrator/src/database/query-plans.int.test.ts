@@ -122,7 +122,10 @@ describe('hot statements read no large table from end to end', () => {
       'whether there is more of it',
       (database) => createAgentHistoryStore(database).hasAny(place.agentId, 'newer', ownPlace(1_001)),
     ],
-    ['the conversations of a workspace', (database) => createConversationStore(database).list(place.workspaceId)],
+    [
+      'the conversations of a workspace',
+      (database) => createConversationStore(database).places(place.workspaceId, 'older', undefined, null),
+    ],
     ['one conversation', (database) => createConversationStore(database).find(place.workspaceId, place.conversationId)],
     [
       'the first page of messages',

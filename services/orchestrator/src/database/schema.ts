@@ -146,12 +146,16 @@ export interface AgentMemoriesTable {
   updated_at: UpdatedAt;
 }
 
+/** Where a title comes from: set by the user, the first words of the first message, or made by a model. */
+export type TitleSource = 'user' | 'first_message' | 'model';
+
 export interface ConversationsTable {
   id: string;
   workspace_id: string;
   type: ConversationType;
   agent_id: string | null;
   title: string | null;
+  title_source: TitleSource | null;
   read_seq: Generated<number>;
   created_at: CreatedAt;
   updated_at: UpdatedAt;
@@ -312,6 +316,14 @@ export interface IntegrationRevocationsTable {
   created_at: CreatedAt;
 }
 
+export interface IdempotencyKeysTable {
+  user_id: string;
+  key_hash: Buffer;
+  request_hash: Buffer;
+  subject_id: string;
+  created_at: CreatedAt;
+}
+
 export interface WorkspaceEventsTable {
   workspace_id: string;
   seq: number;
@@ -347,6 +359,7 @@ export interface Schema {
   agent_tools: AgentToolsTable;
   agent_memories: AgentMemoriesTable;
   conversations: ConversationsTable;
+  idempotency_keys: IdempotencyKeysTable;
   messages: MessagesTable;
   spent_local_ids: SpentLocalIdsTable;
   turns: TurnsTable;

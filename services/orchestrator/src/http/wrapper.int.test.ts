@@ -87,6 +87,7 @@ describe('the body of a success', () => {
     listConversations: () => user.get(`${home.workspace}/conversations`),
     createConversation: () => user.post(`${home.workspace}/conversations`, { type: 'swarm' }, 201),
     getConversation: () => user.get(home.conversation),
+    updateConversation: () => user.patch(home.conversation, { title: 't' }, 200),
     listMessages: () => user.get(home.messages),
     searchMessages: () => user.get(`${home.messages}/search?q=hi`),
     sendMessage: say,
@@ -103,7 +104,9 @@ describe('the body of a success', () => {
   it('CONV-005 sits under data, beside which a list of messages has its pagination', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const expected = /Messages$|History$/.test(operationId) ? ['data', 'pagination'] : ['data'];
+      const paged = /Messages$|History$|^listConversations$/.test(operationId);
+      const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
+      const expected = ['data', ...beside];
       expect([operationId, await keys(operationId)]).toEqual([operationId, expected]);
     }
   });

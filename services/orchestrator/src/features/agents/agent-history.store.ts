@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { PLANNED_EACH_TIME } from '../../database/prepared.js';
-import { MESSAGE_COLUMNS, type MessageStore } from '../messages/messages.store.js';
-import type { MessageRow } from '../messages/message-view.js';
+import { MESSAGE_COLUMNS, MESSAGE_JOINS, type MessageStore } from '../messages/messages.store.js';
+import type { PageRow } from '../messages/message-view.js';
 import { beyond, listed } from '../messages/place.js';
+import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from '../messages/stored-bytes.js';
 
 /**
  * Messages of all conversations with one agent: as the pages of one conversation, with the agent's id in place
@@ -15,22 +16,23 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
   return {
     async page(agentId, walk, place, limit) {
       // Each conversation gives as many as a page has, from its index alone; only those of the page are read.
-      const { rows } = await sql<MessageRow>`
-        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}
+      const messages = sql`
+        SELECT ${BOUNDED_COLUMNS}
         FROM (
-          SELECT c.id, m.seq
+          SELECT m.id
           FROM conversations c
           CROSS JOIN LATERAL (
-            SELECT m.seq, m.before_seq FROM messages m WHERE m.conversation_id = c.id AND ${beyond(walk, place)}
+            SELECT m.id, m.seq, m.before_seq FROM messages m WHERE m.conversation_id = c.id AND ${beyond(walk, place)}
             ORDER BY ${listed(walk)} LIMIT ${limit}
           ) m
           WHERE c.agent_id = ${agentId}
           ORDER BY ${listed(walk)} LIMIT ${limit}
         ) listed
-        JOIN messages m ON m.conversation_id = listed.id AND m.seq = listed.seq
-        LEFT JOIN agents a ON a.id = m.agent_id
-        LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id
-        ORDER BY ${listed(walk)}`.execute(database);
+        JOIN messages m ON m.id = listed.id`;
+      const { rows } = await sql<PageRow>`
+        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}, page.found
+        FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
+        ORDER BY page.place`.execute(database);
       return rows;
     },
 

@@ -4,13 +4,17 @@ import type { ConversationService } from './conversations.service.js';
 
 /** spec: orchestrator §4.4 */
 export function conversationHandlers(service: ConversationService, deletion: ConversationDeletion) {
-  const listConversations: Handler<'listConversations'> = async ({ actor, params }) => ({
+  const listConversations: Handler<'listConversations'> = async ({ actor, params, query }) => ({
     status: 200,
-    body: { data: await service.list(actor.userId, params.workspaceId) },
+    body: await service.list(actor.userId, params.workspaceId, query),
   });
-  const createConversation: Handler<'createConversation'> = async ({ actor, params, body }) => ({
-    status: 201,
-    body: { data: await service.create(actor.userId, params.workspaceId, body) },
+  const createConversation: Handler<'createConversation'> = async ({ actor, params, body, headers }) => {
+    const owner = { userId: actor.userId, key: headers['idempotency-key'] };
+    return { status: 201, body: { data: await service.create(owner, params.workspaceId, body) } };
+  };
+  const updateConversation: Handler<'updateConversation'> = async ({ actor, params, body }) => ({
+    status: 200,
+    body: { data: await service.update(actor.userId, params.workspaceId, params.id, body) },
   });
   const getConversation: Handler<'getConversation'> = async ({ actor, params }) => ({
     status: 200,
@@ -24,5 +28,12 @@ export function conversationHandlers(service: ConversationService, deletion: Con
     await service.markRead(actor.userId, params.workspaceId, params.id);
     return { status: 204 };
   };
-  return { listConversations, createConversation, getConversation, deleteConversation, markConversationRead };
+  return {
+    listConversations,
+    createConversation,
+    updateConversation,
+    getConversation,
+    deleteConversation,
+    markConversationRead,
+  };
 }

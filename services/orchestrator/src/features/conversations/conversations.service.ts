@@ -1,30 +1,58 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { ApiError, type Conversation, type CreateConversationBody } from '@uswarm/contract';
+import {
+  ApiError,
+  type Conversation,
+  type ConversationPage,
+  type CreateConversationBody,
+  type UpdateConversationBody,
+} from '@uswarm/contract';
 import type { Transact } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
+import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
 import type { Show } from '../messages/message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { ConversationCursorCodec } from './conversation-cursor.js';
+import { type ConversationQuery, readConversations } from './conversation-page.js';
 import { conversationView } from './conversation-view.js';
-import type { ConversationStore } from './conversations.store.js';
+import type { ConversationStore, NewTitle } from './conversations.store.js';
+import { checkedTitle, titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
   transaction: Transact;
-  store: Pick<ConversationStore, 'insert' | 'list' | 'find' | 'countUnread' | 'markRead'>;
+  store: Pick<
+    ConversationStore,
+    'insert' | 'count' | 'places' | 'find' | 'findAll' | 'countUnread' | 'markRead' | 'setTitle' | 'firstText'
+  >;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
+  idempotency: Pick<Idempotency, 'once'>;
+  conversationCursors: ConversationCursorCodec;
+  /** How many conversations a workspace may have. */
+  perWorkspace: number;
   show: Show;
   /** Called after a commit that left something to publish. */
   committed: () => void;
 }
 
 export interface ConversationService {
-  list(userId: string, workspaceId: string): Promise<Conversation[]>;
+  /** @throws ApiError `workspace_not_found`, `cursor_invalid` */
+  list(userId: string, workspaceId: string, query: ConversationQuery): Promise<ConversationPage>;
   /** @throws ApiError `conversation_not_found` */
   get(userId: string, workspaceId: string, conversationId: string): Promise<Conversation>;
-  /** @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found` */
-  create(userId: string, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
+  /**
+   * @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found`, `conversation_limit_reached`,
+   *   `idempotency_key_reused`
+   */
+  create(owner: KeyOwner, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
+  /** What is absent stays. @throws ApiError `conversation_not_found` */
+  update(
+    userId: string,
+    workspaceId: string,
+    conversationId: string,
+    patch: UpdateConversationBody,
+  ): Promise<Conversation>;
   /** Moves the read position behind everything that there is. @throws ApiError `conversation_not_found` */
   markRead(userId: string, workspaceId: string, conversationId: string): Promise<void>;
 }
@@ -49,10 +77,9 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
   }
 
   return {
-    async list(userId, workspaceId) {
+    async list(userId, workspaceId, query) {
       await access.require(userId, workspaceId);
-      const showing = show();
-      return (await store.list(workspaceId)).map((row) => conversationView(row, showing));
+      return readConversations({ store, cursors: deps.conversationCursors }, query, { userId, workspaceId }, show());
     },
 
     async get(userId, workspaceId, conversationId) {
@@ -60,16 +87,48 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       return read(workspaceId, conversationId);
     },
 
-    async create(userId, workspaceId, body) {
-      await access.require(userId, workspaceId);
+    async create(owner, workspaceId, body) {
+      await access.require(owner.userId, workspaceId);
       const agentId = await checkedAgent(workspaceId, body);
-      const id = randomUUIDv7();
+      const title = typeof body.title === 'string' ? checkedTitle(body.title) : undefined;
+      const conversation = { workspaceId, type: body.type, agentId, title };
+      const request = { ...owner, operation: 'createConversation', content: conversation } as const;
+      const id = await deps.idempotency.once(request, async (claim) => {
+        const newId = randomUUIDv7();
+        await transaction(async (tx) => {
+          await claim(newId, tx);
+          await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
+          if ((await store.count(workspaceId, tx)) >= deps.perWorkspace) {
+            throw new ApiError('conversation_limit_reached');
+          }
+          await store.insert({ ...conversation, id: newId }, tx);
+        });
+        deps.committed();
+        return newId;
+      });
+      const row = await store.find(workspaceId, id);
+      if (row === undefined) throw keyWithoutResult();
+      return conversationView(row, show());
+    },
+
+    async update(userId, workspaceId, conversationId, { title }) {
+      await access.require(userId, workspaceId);
+      const before = await read(workspaceId, conversationId);
+      if (title === undefined) return before;
+      const text = title === null ? null : checkedTitle(title);
       await transaction(async (tx) => {
-        await store.insert({ id, workspaceId, type: body.type, agentId }, tx);
-        await events.append({ workspaceId, type: 'conversation.new', subjectId: id }, tx);
+        await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+        const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;
+        const named: NewTitle =
+          text !== null
+            ? { text, source: 'user' }
+            : { text: first ?? null, source: first === undefined ? null : 'first_message' };
+        if (!(await store.setTitle(workspaceId, conversationId, named, tx))) {
+          throw new ApiError('conversation_not_found');
+        }
       });
       deps.committed();
-      return read(workspaceId, id);
+      return read(workspaceId, conversationId);
     },
 
     async markRead(userId, workspaceId, conversationId) {

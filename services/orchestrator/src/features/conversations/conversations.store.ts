@@ -1,10 +1,11 @@
 import type { AgentRole, ConversationType } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import type { AgentActivity } from '../../database/schema.js';
+import type { AgentActivity, TitleSource } from '../../database/schema.js';
 import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
 import { listed } from '../messages/place.js';
+import { STORED_BYTES } from '../messages/stored-bytes.js';
 
 /** A conversation with its agent and, where there is one, its last message. */
 export interface ConversationRow {
@@ -31,13 +32,44 @@ export interface NewConversation {
   workspaceId: string;
   type: ConversationType;
   agentId: string | null;
+  title?: string | undefined;
+}
+
+export interface NewTitle {
+  text: string | null;
+  source: TitleSource | null;
+}
+
+/** Where a conversation stands in the list of its workspace. */
+export interface ConversationPlace {
+  id: string;
+  /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
+  activeAt: string;
+  /** About how many bytes its last message takes; see `STORED_BYTES`. */
+  bytes: number;
 }
 
 export interface ConversationStore {
   insert(conversation: NewConversation, db: Database): Promise<void>;
   /** What sending needs to know of a conversation. */
   findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
-  list(workspaceId: string): Promise<ConversationRow[]>;
+  /** To be asked after an event was appended, which locks the workspace: two that are created at once count each other. */
+  count(workspaceId: string, db: Database): Promise<number>;
+  /**
+   * Conversations after a place in the direction, `older` the most recently active first, `newer` the other way.
+   *
+   * @param limit null for all
+   */
+  places(
+    workspaceId: string,
+    walk: 'older' | 'newer',
+    place: Pick<ConversationPlace, 'id' | 'activeAt'> | undefined,
+    limit: number | null,
+  ): Promise<ConversationPlace[]>;
+  /** @returns false where the conversation is gone */
+  setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
+  /** The text of the first message of the user that has any. */
+  firstText(conversationId: string, db: Database): Promise<string | undefined>;
   find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
   /** How many messages are unread; undefined where there is no such conversation. */
   countUnread(workspaceId: string, conversationId: string): Promise<number | undefined>;
@@ -88,8 +120,12 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
 
 export function createConversationStore(database: Database): ConversationStore {
   return {
-    async insert({ id, workspaceId, type, agentId }, db) {
-      await db.insertInto('conversations').values({ id, workspace_id: workspaceId, type, agent_id: agentId }).execute();
+    async insert({ id, workspaceId, type, agentId, title }, db) {
+      const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
+      await db
+        .insertInto('conversations')
+        .values({ id, workspace_id: workspaceId, type, agent_id: agentId, ...named })
+        .execute();
     },
 
     async findTarget(workspaceId, conversationId) {
@@ -102,7 +138,47 @@ export function createConversationStore(database: Database): ConversationStore {
       return row === undefined ? undefined : { agentId: row.agent_id };
     },
 
-    list: (workspaceId) => select(database, sql`c.workspace_id = ${workspaceId}`),
+    async count(workspaceId, db) {
+      const { rows } = await sql<{ count: number }>`
+        SELECT count(*) FROM conversations WHERE workspace_id = ${workspaceId}`.execute(db);
+      return rows[0]?.count ?? 0;
+    },
+
+    async places(workspaceId, walk, place, limit) {
+      const after = sql`(${place?.activeAt ?? null}::timestamptz, ${place?.id ?? null}::uuid)`;
+      const key = sql`(c.updated_at, c.id)`;
+      const beyond = walk === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
+      const order = walk === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
+      const { rows } = await sql<ConversationPlace>`
+        SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt",
+          coalesce((
+            SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = c.id
+              AND m.content ->> 'type' <> 'tool_status'
+            ORDER BY ${listed('older')} LIMIT 1
+          ), 0) AS bytes
+        FROM conversations c
+        WHERE c.workspace_id = ${workspaceId} AND ${place === undefined ? sql`true` : beyond}
+        ORDER BY ${order} LIMIT ${limit}`.execute(database);
+      return rows;
+    },
+
+    async setTitle(workspaceId, conversationId, { text, source }, db) {
+      const result = await db
+        .updateTable('conversations')
+        .set({ title: text, title_source: source })
+        .where('id', '=', conversationId)
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    async firstText(conversationId, db) {
+      const { rows } = await sql<{ text: string }>`
+        SELECT m.content ->> 'text' AS text FROM messages m
+        WHERE m.conversation_id = ${conversationId} AND m.role = 'user' AND m.content ->> 'text' <> ''
+        ORDER BY ${listed('newer')} LIMIT 1`.execute(db);
+      return rows[0]?.text;
+    },
 
     find: async (workspaceId, conversationId) =>
       (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],

@@ -1,4 +1,6 @@
 import { ApiError, type ReplayedEvent } from '@uswarm/contract';
+import { fitting, jsonBytes } from '../../http/bounded-list.js';
+import { FIELD_BYTES } from '../messages/stored-bytes.js';
 import type { Transact } from '../../database/database.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 import type { RenderEvents } from './event-payloads.js';
@@ -11,14 +13,20 @@ export interface EventServiceDeps {
   render: RenderEvents;
 }
 
+export interface ReplayedEvents {
+  events: ReplayedEvent[];
+  /** Whether there are more after the last one. */
+  hasNext: boolean;
+}
+
 export interface EventService {
   /**
-   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAYED_AT_ONCE`: who gets as many
-   * asks for more.
+   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAYED_AT_ONCE`, and no more than fit
+   * into one response.
    *
    * @throws ApiError `workspace_not_found`; `resync_required` where not all of them are kept any more
    */
-  after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvent[]>;
+  after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvents>;
 }
 
 export const REPLAYED_AT_ONCE = 500;
@@ -29,7 +37,8 @@ export function createEventService({ transaction, store, workspaces, render }: E
       const [workspace] = await workspaces.subscribable(userId, [workspaceId]);
       if (workspace === undefined) throw new ApiError('workspace_not_found');
       const { events, envelopes } = await transaction(async (tx) => {
-        const stored = await store.after(workspaceId, since, REPLAYED_AT_ONCE, tx);
+        const found = await store.after(workspaceId, since, REPLAYED_AT_ONCE, tx);
+        const stored = fitting(found, ({ bytes }) => bytes + FIELD_BYTES);
         return { events: stored, envelopes: await render(stored, tx) };
       });
       const first = events[0]?.seq;
@@ -38,11 +47,13 @@ export function createEventService({ transaction, store, workspaces, render }: E
       const bodies = new Map(
         envelopes.map((envelope) => [envelope.kind === 'durable' ? envelope.seq : 0, envelope.payload]),
       );
-      return events.map((event) => ({
+      const replayed = events.map((event) => ({
         seq: event.seq,
         event: event.type,
         payload: { ...(bodies.get(event.seq) ?? tombstone(event)) },
       }));
+      const answered = fitting(replayed, jsonBytes);
+      return { events: answered, hasNext: (answered.at(-1)?.seq ?? since) < workspace.last_seq };
     },
   };
 }

@@ -1,6 +1,8 @@
 import { ApiError, type DurableEventName } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import { listed } from '../messages/place.js';
+import { STORED_BYTES } from '../messages/stored-bytes.js';
 
 export interface StoredEvent {
   workspaceId: string;
@@ -12,6 +14,11 @@ export interface StoredEvent {
 export interface UnpublishedEvent extends StoredEvent {
   /** Seconds since the transaction that wrote it began. */
   ageS: number;
+}
+
+export interface SizedEvent extends StoredEvent {
+  /** About how many bytes the message takes that its body shows; see `STORED_BYTES`. */
+  bytes: number;
 }
 
 export interface EventStore {
@@ -30,7 +37,7 @@ export interface EventStore {
   takeUnpublished(workspaces: number, events: number, db: Database): Promise<UnpublishedEvent[]>;
   markPublished(events: readonly StoredEvent[], db: Database): Promise<void>;
   /** Up to `limit` events of a workspace after a seq, in order. */
-  after(workspaceId: string, seq: number, limit: number, db: Database): Promise<StoredEvent[]>;
+  after(workspaceId: string, seq: number, limit: number, db: Database): Promise<SizedEvent[]>;
   /** Removes up to `limit` published events from before a time. @returns how many it removed */
   prune(before: Date, limit: number): Promise<number>;
 }
@@ -70,16 +77,22 @@ export function createEventStore(database: Database): EventStore {
       return rows;
     },
 
-    after: (workspaceId, seq, limit, db) =>
-      db
-        .selectFrom('workspace_events')
-        .select(['workspace_id as workspaceId', 'seq', 'type', 'subject_id as subjectId'])
-        .where('workspace_id', '=', workspaceId)
-        .where('seq', '>', seq)
-        .orderBy('seq')
-        .limit(limit)
-        .$narrowType<StoredEvent>()
-        .execute(),
+    async after(workspaceId, seq, limit, db) {
+      const { rows } = await sql<SizedEvent>`
+        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", coalesce(CASE
+          WHEN e.type IN ('message.new', 'message.updated') THEN (
+            SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
+          WHEN e.type IN ('conversation.new', 'conversation.updated') THEN (
+            SELECT ${STORED_BYTES} FROM messages m WHERE m.conversation_id = e.subject_id
+            ORDER BY ${listed('older')} LIMIT 1)
+          WHEN e.type = 'workspace.updated' THEN (
+            SELECT ${STORED_BYTES} FROM messages m WHERE m.workspace_id = e.subject_id ORDER BY m.seq DESC LIMIT 1)
+        END, 0) AS bytes
+        FROM workspace_events e
+        WHERE e.workspace_id = ${workspaceId} AND e.seq > ${seq}
+        ORDER BY e.seq LIMIT ${limit}`.execute(db);
+      return rows;
+    },
 
     async prune(before, limit) {
       const { rows } = await sql<{ removed: number }>`

@@ -31,28 +31,24 @@ export interface CursorCodec {
 }
 
 /**
- * Opaque, signed cursors. spec: orchestrator §2.10
+ * Makes opaque text of a payload, which nobody else can make, bound to a scope.
  *
  * @param key signs
- * @param previous keys whose cursors are accepted besides
+ * @param previous keys whose text is accepted besides
  */
-export function createCursorCodec(key: string, previous: readonly string[] = []): CursorCodec {
-  const mac = (
-    payload: string,
-    { userId, conversationId, direction, filter = '' }: CursorScope,
-    secret: string = key,
-  ): Buffer =>
+export function createSeal(key: string, previous: readonly string[] = []) {
+  const mac = (payload: string, scope: readonly unknown[], secret: string = key): Buffer =>
     createHmac('sha256', secret)
-      .update(JSON.stringify([userId, conversationId, direction, filter, payload]))
+      .update(JSON.stringify([...scope, payload]))
       .digest()
       .subarray(0, 16);
   return {
-    encode({ seq, before_seq, walk }, scope) {
-      const place = before_seq === null ? [1, seq, walk] : [2, seq, walk, before_seq];
-      const payload = Buffer.from(JSON.stringify(place)).toString('base64url');
+    close(content: string, scope: readonly unknown[]): string {
+      const payload = Buffer.from(content).toString('base64url');
       return `${payload}.${mac(payload, scope).toString('base64url')}`;
     },
-    decode(text, scope) {
+    /** @throws ApiError `cursor_invalid` for anything that was not made with this key for this scope */
+    open(text: string, scope: readonly unknown[]): string {
       const [payload = '', signature = '', ...rest] = text.split('.');
       const sent = Buffer.from(signature, 'base64url');
       const matches = [key, ...previous].map((secret) => {
@@ -62,8 +58,33 @@ export function createCursorCodec(key: string, previous: readonly string[] = [])
       if (rest.length > 0 || !matches.includes(true)) {
         throw new ApiError('cursor_invalid');
       }
+      return Buffer.from(payload, 'base64url').toString();
+    },
+  };
+}
+
+/**
+ * Opaque, signed cursors. spec: orchestrator §2.10
+ *
+ * @param key signs
+ * @param previous keys whose cursors are accepted besides
+ */
+export function createCursorCodec(key: string, previous: readonly string[] = []): CursorCodec {
+  const seal = createSeal(key, previous);
+  const boundTo = ({ userId, conversationId, direction, filter = '' }: CursorScope): string[] => [
+    userId,
+    conversationId,
+    direction,
+    filter,
+  ];
+  return {
+    encode({ seq, before_seq, walk }, scope) {
+      const place = before_seq === null ? [1, seq, walk] : [2, seq, walk, before_seq];
+      return seal.close(JSON.stringify(place), boundTo(scope));
+    },
+    decode(text, scope) {
       // Made here, but maybe by another version.
-      const parsed = Payload.safeParse(parseJson(Buffer.from(payload, 'base64url').toString()));
+      const parsed = Payload.safeParse(parseJson(seal.open(text, boundTo(scope))));
       if (!parsed.success) throw new ApiError('cursor_invalid');
       const [, seq, walk, before_seq = null] = parsed.data;
       return { seq, before_seq, walk };

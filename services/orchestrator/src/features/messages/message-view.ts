@@ -37,6 +37,12 @@ export interface MessageRow extends Place {
   runtime_identified_at: Date | null;
 }
 
+/** A message of a page. */
+export interface PageRow extends MessageRow {
+  /** How many messages were found for the page. Those that do not fit into one response are not read. */
+  found?: number;
+}
+
 /** What a view needs besides the row: the time, and links that work from now on. */
 export interface Showing {
   now: Date;

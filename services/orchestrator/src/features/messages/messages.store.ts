@@ -4,8 +4,9 @@ import type { Database } from '../../database/database.js';
 import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
-import type { MessageRow } from './message-view.js';
+import type { MessageRow, PageRow } from './message-view.js';
 import { beyond, listed, type Place, type Walk } from './place.js';
+import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface NewMessage {
   id: string;
@@ -21,6 +22,8 @@ export interface NewMessage {
   bodyHash?: Buffer;
   mentions?: Mention[];
   attachments?: StoredAttachment[];
+  /** The title of the conversation, if it has none. */
+  title?: string;
   /** Of a message that a turn writes besides its reply. */
   turn?: { id: string; key: string };
   /** Of a tool line: the seq of the reply before which it is listed. */
@@ -70,8 +73,11 @@ export interface MessageStore {
   removeBehind(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
-  /** Up to `limit` messages after `place` in the direction: `older` newest first, `newer` oldest first. */
-  page(conversationId: string, walk: Walk, place: Place | null, limit: number): Promise<MessageRow[]>;
+  /**
+   * Up to `limit` messages after `place` in the direction: `older` newest first, `newer` oldest first. Fewer are read
+   * when not all of them fit into one response.
+   */
+  page(conversationId: string, walk: Walk, place: Place | null, limit: number): Promise<PageRow[]>;
   hasAny(conversationId: string, walk: Walk, place: Place): Promise<boolean>;
 }
 
@@ -104,11 +110,13 @@ interface PlaceRow {
 export function createMessageStore(database: Database): MessageStore {
   return {
     async insert(message, db) {
-      const { turn, localId = null } = message;
-      // The last message moves its conversation to the front.
+      const { turn, title = null, localId = null } = message;
+      // The last message moves its conversation to the front, and may be the first with words for a title.
       const { rows } = await sql<MessageRow>`
         WITH moved AS (
-          UPDATE conversations SET updated_at = now() WHERE id = ${message.conversationId}
+          UPDATE conversations SET updated_at = now(), title = coalesce(title, ${title}),
+            title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
+          WHERE id = ${message.conversationId}
         ), m AS (
           INSERT INTO messages (id, workspace_id, conversation_id, seq, before_seq, role, sender_id, agent_id, content,
             status, local_id, body_hash, mentions, attachments, turn_id, turn_key)
@@ -194,12 +202,17 @@ export function createMessageStore(database: Database): MessageStore {
       return row?.id;
     },
 
-    page: (conversationId, walk, place, limit) =>
-      select(
-        database,
-        sql`${PLANNED_EACH_TIME} WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
-          ORDER BY ${listed(walk)} LIMIT ${limit}`,
-      ),
+    async page(conversationId, walk, place, limit) {
+      const messages = sql`
+        SELECT ${BOUNDED_COLUMNS} FROM messages m
+        WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
+        ORDER BY ${listed(walk)} LIMIT ${limit}`;
+      const { rows } = await sql<PageRow>`
+        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}, page.found
+        FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
+        ORDER BY page.place`.execute(database);
+      return rows;
+    },
 
     async hasAny(conversationId, walk, place) {
       const { rows } = await sql<{ found: boolean }>`

@@ -1,4 +1,5 @@
 import type { MessagePage, PageQuery } from '@uswarm/contract';
+import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type Showing } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
@@ -10,7 +11,8 @@ export interface PageDeps {
 
 /**
  * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
- * that way, `prev` the other; a page reached by `prev` is in the same order as every other.
+ * that way, `prev` the other; a page reached by `prev` is in the same order as every other. A page that is too large for
+ * one response ends earlier.
  */
 export async function readPage(
   { store, cursors }: PageDeps,
@@ -25,12 +27,13 @@ export async function readPage(
   const walk = cursor?.walk ?? along;
 
   const found = await store.page(where.conversationId, walk, cursor ?? null, query.limit + 1);
-  const more = found.length > query.limit;
-  const walked = found.slice(0, query.limit);
+  const views = found.slice(0, query.limit).map((row) => ({ row, view: listedMessageView(row, showing) }));
+  const walked = fitting(views, ({ view }) => jsonBytes(view));
+  const more = walked.length < (found[0]?.found ?? found.length);
   const rows = walk === along ? walked : walked.toReversed();
 
-  const first = rows.at(0);
-  const last = rows.at(-1);
+  const first = rows.at(0)?.row;
+  const last = rows.at(-1)?.row;
   const beyond = (row: MessageRow | undefined, side: Cursor['walk']): Promise<boolean> =>
     row === undefined ? Promise.resolve(false) : store.hasAny(where.conversationId, side, row);
   const hasNext = walk === along ? more : await beyond(last, along);
@@ -39,7 +42,7 @@ export async function readPage(
   const at = ({ seq, before_seq }: MessageRow, side: Cursor['walk']): string =>
     cursors.encode({ seq, before_seq, walk: side }, scope);
   return {
-    data: rows.map((row) => listedMessageView(row, showing)),
+    data: rows.map(({ view }) => view),
     pagination: {
       next_scroll_id: hasNext && last !== undefined ? at(last, along) : null,
       prev_scroll_id: hasPrev && first !== undefined ? at(first, against) : null,

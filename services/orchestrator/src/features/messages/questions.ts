@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Mention } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
+import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
@@ -51,6 +52,7 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
       const id = randomUUIDv7();
       // Taking the seq locks the workspace, so what is looked up and counted below holds under concurrent sends.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
+      const title = titleOf(text);
       const message = await store.insert(
         {
           id,
@@ -63,6 +65,7 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
           senderId: userId,
           mentions: question.mentions ?? [],
           attachments: question.attachments ?? [],
+          ...(title === undefined ? {} : { title }),
           ...(localId === undefined ? {} : { localId }),
           ...(question.bodyHash === undefined ? {} : { bodyHash: question.bodyHash }),
         },

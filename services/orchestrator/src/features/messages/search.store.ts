@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import { PLANNED_EACH_TIME } from '../../database/prepared.js';
 import { MESSAGE_COLUMNS, MESSAGE_JOINS } from './messages.store.js';
-import type { MessageRow } from './message-view.js';
+import type { PageRow } from './message-view.js';
 import type { Walk } from './place.js';
+import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface MessageSearchStore {
   /** Lets one search of a user run at a time, whichever replica it is on. Held until the transaction ends. */
@@ -18,7 +19,7 @@ export interface MessageSearchStore {
     seq: number | null,
     limit: number,
     db?: Database,
-  ): Promise<MessageRow[]>;
+  ): Promise<PageRow[]>;
 }
 
 /** What can be found is listed by its own seq: tool lines have no text to be found by. */
@@ -85,10 +86,13 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         ORDER BY ${sorted(walk)} LIMIT ${limit - nearest.length}`,
               db,
             );
-      const { rows } = await sql<MessageRow>`${PLANNED_EACH_TIME}
-        SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS}
-        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])
-        ORDER BY ${sorted(walk)}`.execute(db);
+      const messages = sql`
+        SELECT ${BOUNDED_COLUMNS} FROM messages m
+        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])`;
+      const { rows } = await sql<PageRow>`${PLANNED_EACH_TIME}
+        SELECT ${MESSAGE_COLUMNS}, page.found
+        FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
+        ORDER BY page.place`.execute(db);
       return rows;
     },
   };

@@ -1,13 +1,11 @@
 import { create } from 'content-disposition';
+import { visibleText } from '../../visible-text.js';
 
 const LONGEST_NAME = 200;
 
-/** Control characters, what is not seen or reorders what is, and what parts the names of a path. */
-const UNWANTED = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff/\\]/gu;
-
 /** The name that a client gave its file, without what could deceive a reader or leave a folder. */
 export function cleanName(sent: string | undefined): string {
-  const name = (sent ?? '').toWellFormed().replace(UNWANTED, '').normalize('NFC').trim();
+  const name = visibleText((sent ?? '').replaceAll(/[/\\]/g, ''));
   const [...characters] = name;
   const short = characters.length <= LONGEST_NAME ? name : shortened(characters);
   return /^\.*$/.test(short) ? 'file' : short;

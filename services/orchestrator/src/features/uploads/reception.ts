@@ -1,9 +1,16 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
+import {
+  type CreatingRequest,
+  DuplicateRequest,
+  type Idempotency,
+  type KeyOwner,
+  keyWithoutResult,
+} from '../idempotency/idempotency.service.js';
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
 import type { ObjectStore } from './object-store.js';
@@ -21,9 +28,10 @@ export interface IncomingFile {
 
 export interface ReceptionDeps {
   transaction: Transact;
-  store: Pick<UploadStore, 'insert' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
+  store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   work: Pick<WorkStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
+  idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
   /** Bytes that all files of a user may have. */
   bytesPerUser: number;
   /** Files that a user may have. */
@@ -36,8 +44,10 @@ export interface ReceptionDeps {
  * the work that is due when no upload takes that long. The object comes second; that it is there in
  * full is said last.
  */
-export async function receiveFile(deps: ReceptionDeps, userId: string, file: IncomingFile): Promise<UploadRow> {
+export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
+  if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
   const { transaction, store } = deps;
+  const { userId } = owner;
   const id = randomUUIDv7();
   await transaction(async (tx) => {
     if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
@@ -47,39 +57,72 @@ export async function receiveFile(deps: ReceptionDeps, userId: string, file: Inc
     await store.insert(id, userId, tx);
     await lookAgain(deps, id, ABANDONED_AFTER_MS, tx);
   });
+  let request: CreatingRequest | undefined;
   try {
-    const upload = await storeObject(deps, id, file);
+    const { upload, digest } = await storeObject(deps, id, file);
     await file.complete;
-    await transaction((tx) => admit(deps, userId, upload, tx));
+    const known = requestOf(owner, file, digest);
+    request = known;
+    await transaction((tx) => admit(deps, known, upload, tx));
     return upload;
   } catch (error) {
     await forget(deps, id);
+    if (error instanceof DuplicateRequest && request !== undefined) return firstResult(deps, request);
     throw error;
   }
 }
+
+/** Reads the file, only to know whether it is the same one. */
+async function receiveAgain(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
+  const hash = createHash('sha256');
+  for await (const chunk of file.content) hash.update(chunk as Buffer);
+  await file.complete;
+  return firstResult(deps, requestOf(owner, file, hash.digest('hex')));
+}
+
+async function firstResult({ store, idempotency }: ReceptionDeps, request: CreatingRequest): Promise<UploadRow> {
+  const id = await idempotency.earlier(request);
+  const upload = id === undefined ? undefined : await store.find(id);
+  if (upload === undefined) throw keyWithoutResult();
+  return upload;
+}
+
+const requestOf = (owner: KeyOwner, { name }: IncomingFile, digest: string): CreatingRequest => ({
+  ...owner,
+  operation: 'createUpload',
+  content: { name: name ?? null, digest },
+});
 
 function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Database): Promise<void> {
   return work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
 /** Under the lock of the user, so that two files which end at once cannot both take the last of the room. */
-async function admit(deps: ReceptionDeps, userId: string, upload: UploadRow, tx: Database): Promise<void> {
+async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: UploadRow, tx: Database): Promise<void> {
   const { store, bytesPerUser } = deps;
+  const { userId } = request;
   if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
+  await deps.idempotency.claim(request)(upload.id, tx);
   if ((await store.stored(userId, tx)).bytes + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
   if (!(await store.finish(upload, tx))) throw new ApiError('internal_error');
   await lookAgain(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }
 
 /** @throws what the content fails with; ApiError `service_unavailable` where the store does */
-async function storeObject({ objects }: ReceptionDeps, id: string, file: IncomingFile): Promise<UploadRow> {
+async function storeObject(
+  { objects }: ReceptionDeps,
+  id: string,
+  file: IncomingFile,
+): Promise<{ upload: UploadRow; digest: string }> {
   const chunks = file.content.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   const { head, start } = await readHead(chunks);
   const mediaType = await sniffMediaType(head);
   let size = 0;
+  const hash = createHash('sha256');
   async function* counted(): AsyncGenerator<Buffer> {
     for (let chunk = start.shift(); chunk !== undefined; chunk = start.shift() ?? (await next(chunks))) {
       size += chunk.length;
+      hash.update(chunk);
       yield chunk;
     }
   }
@@ -89,7 +132,8 @@ async function storeObject({ objects }: ReceptionDeps, id: string, file: Incomin
     if (file.content.errored !== null) throw file.content.errored;
     throw new ApiError('service_unavailable', { cause: error });
   }
-  return { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
+  const upload = { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
+  return { upload, digest: hash.digest('hex') };
 }
 
 async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {

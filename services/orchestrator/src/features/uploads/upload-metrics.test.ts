@@ -29,7 +29,8 @@ describe('uploads', () => {
       download: () => Promise.reject(new Error('not asked')),
     };
     const measured = measureUploads(service, registry);
-    for (let left = answers.length; left > 0; left -= 1) await measured.receive('u', file).catch(() => undefined);
+    for (let left = answers.length; left > 0; left -= 1)
+      await measured.receive({ userId: 'u', key: undefined }, file).catch(() => undefined);
     const text = await registry.metrics();
     for (const line of [
       'uswarm_uploads_total{outcome="stored"} 1',

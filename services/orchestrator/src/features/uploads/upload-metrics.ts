@@ -16,10 +16,10 @@ export function measureUploads(service: UploadService, registry: Registry): Uplo
   });
   return {
     ...service,
-    async receive(userId, file) {
+    async receive(owner, file) {
       underWay.inc();
       try {
-        const attachment = await service.receive(userId, file);
+        const attachment = await service.receive(owner, file);
         uploads.inc({ outcome: 'stored' });
         bytes.inc(attachment.size);
         return attachment;

@@ -7,8 +7,9 @@ import { type Download, etagOf, type UploadService } from './uploads.service.js'
 
 /** spec: orchestrator §4.1 */
 export function uploadHandlers(service: UploadService, limits: FormLimits) {
-  const createUpload: Handler<'createUpload'> = async ({ actor, form }) => {
-    const attachment = await form.receiveFile(limits, (file) => service.receive(actor.userId, file));
+  const createUpload: Handler<'createUpload'> = async ({ actor, form, headers }) => {
+    const owner = { userId: actor.userId, key: headers['idempotency-key'] };
+    const attachment = await form.receiveFile(limits, (file) => service.receive(owner, file));
     return { status: 201, body: { data: attachment } };
   };
 

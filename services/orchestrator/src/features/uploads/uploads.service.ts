@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ApiError, type Attachment } from '@uswarm/contract';
+import type { KeyOwner } from '../idempotency/idempotency.service.js';
 import { renderAttachment, storedAttachment } from './attachments.js';
 import { requestedRange } from './byte-range.js';
 import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.js';
@@ -37,10 +38,10 @@ export interface DownloadRequest {
 export interface UploadService {
   /**
    * Stores a file while it comes in; nothing of it stays where that fails.
-   * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `rate_limited` when too many come in
+   * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `idempotency_key_reused`, `rate_limited` when too many come in
    *   concurrently, `service_unavailable`
    */
-  receive(userId: string, file: IncomingFile): Promise<Attachment>;
+  receive(owner: KeyOwner, file: IncomingFile): Promise<Attachment>;
   /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
   download(request: DownloadRequest): Promise<Download>;
 }
@@ -65,7 +66,8 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
   }
 
   return {
-    async receive(userId, file) {
+    async receive(owner, file) {
+      const { userId } = owner;
       const ofUser = receivingOf.get(userId) ?? 0;
       if (receiving >= atOnce || ofUser >= atOncePerUser) {
         throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
@@ -73,7 +75,7 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
       receiving += 1;
       receivingOf.set(userId, ofUser + 1);
       try {
-        return renderAttachment(storedAttachment(await receiveFile(deps, userId, file)), links);
+        return renderAttachment(storedAttachment(await receiveFile(deps, owner, file)), links);
       } finally {
         receiving -= 1;
         const left = (receivingOf.get(userId) ?? 1) - 1;

@@ -3,6 +3,7 @@ import { objectSettings, type OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
+import type { Idempotency } from '../idempotency/idempotency.service.js';
 import { type Attachments, createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
@@ -18,6 +19,7 @@ export interface UploadsDeps {
   config: OrchestratorConfig;
   stores: { uploads: UploadStore; work: WorkStore };
   transaction: Transact;
+  idempotency: Idempotency;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -32,7 +34,15 @@ export interface Uploads {
   close(): void;
 }
 
-export function createUploads({ config, stores, transaction, metrics, clock, logger }: UploadsDeps): Uploads {
+export function createUploads({
+  config,
+  stores,
+  transaction,
+  idempotency,
+  metrics,
+  clock,
+  logger,
+}: UploadsDeps): Uploads {
   const objects = openObjects(config);
   const links = createUploadLinks({
     secret: config.CURSOR_KEY,
@@ -43,6 +53,7 @@ export function createUploads({ config, stores, transaction, metrics, clock, log
   const shared = { transaction, store: stores.uploads, work: stores.work, objects };
   const service = createUploadService({
     ...shared,
+    idempotency,
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,

@@ -8,6 +8,7 @@ import { statementsOf } from '../../../test/query-plans.js';
 import { showNow } from '../../../test/show.js';
 import type { Database, Transact } from '../../database/database.js';
 import { createStores } from '../../stores.js';
+import { createConversationCursors } from '../conversations/conversation-cursor.js';
 import { createConversationService } from '../conversations/conversations.service.js';
 import { createEventRenderer } from '../events/event-payloads.js';
 import { createEventService } from '../events/events.service.js';
@@ -34,6 +35,9 @@ function services(database: Database) {
     conversations: createConversationService({
       ...shared,
       store: stores.conversations,
+      idempotency: { once: never },
+      conversationCursors: createConversationCursors('k'.repeat(32)),
+      perWorkspace: 500,
       committed: nothing,
     }),
     messages: createMessageService({
@@ -96,7 +100,7 @@ describe('a list is one statement, besides the one that asks whose it is, howeve
   it.each<[string, number, (of: Services, place: Place) => Promise<unknown>]>([
     ['workspaces', 1, ({ workspaces }, { userId }) => workspaces.list(userId)],
     ['one workspace', 1, ({ workspaces }, { userId, workspaceId }) => workspaces.get(userId, workspaceId)],
-    ['conversations', 2, ({ conversations }, { userId, workspaceId }) => conversations.list(userId, workspaceId)],
+    ['conversations', 3, ({ conversations }, { userId, workspaceId }) => conversations.list(userId, workspaceId, {})],
     [
       'one conversation',
       2,

@@ -18,11 +18,13 @@ export interface ProvisionDeps {
  * Makes a workspace with its agents, its swarm conversation and the wish for a runtime.
  * @returns its id; `runtimes.wake` is to be called after the commit
  */
-export type Provision = (owner: { userId: string; name: string }, tx: Database) => Promise<string>;
+export type Provision = (
+  workspace: { userId: string; name: string; workspaceId?: string },
+  tx: Database,
+) => Promise<string>;
 
 export function createProvision(deps: ProvisionDeps): Provision {
-  return async ({ userId, name }, tx) => {
-    const workspaceId = randomUUIDv7();
+  return async ({ userId, name, workspaceId = randomUUIDv7() }, tx) => {
     await deps.workspaces.insert({ id: workspaceId, ownerId: userId, name }, tx);
     const members = deps.agentTemplates.map((template, sortOrder) => ({ ...template, id: randomUUIDv7(), sortOrder }));
     await deps.agents.insertAll(workspaceId, members, tx);

@@ -1,8 +1,10 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { EventStore } from '../events/events.store.js';
+import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
 import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
@@ -18,6 +20,7 @@ export interface WorkspaceChangesDeps {
   events: Pick<EventStore, 'append'>;
   runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
   provision: Provision;
+  idempotency: Pick<Idempotency, 'once'>;
   /** How many workspaces a user may have. */
   perUser: number;
   clock: Clock;
@@ -26,8 +29,8 @@ export interface WorkspaceChangesDeps {
 }
 
 export interface WorkspaceChanges {
-  /** @throws ApiError `workspace_limit_reached` */
-  create(userId: string, name: string): Promise<Workspace>;
+  /** @throws ApiError `workspace_limit_reached`, `idempotency_key_reused` */
+  create(owner: KeyOwner, name: string): Promise<Workspace>;
   /** An absent name stays. @throws ApiError `workspace_not_found` */
   update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
   /** For good, with all that is in it, and its runtime. What it used stays used. @throws ApiError `workspace_not_found` */
@@ -47,15 +50,23 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
   }
 
   return {
-    async create(userId, name) {
-      const id = await transaction(async (tx) => {
-        // The user is locked: two that are made at once count each other.
-        const owned = await users.lockOwned(userId, tx);
-        if (owned.length >= deps.perUser) throw new ApiError('workspace_limit_reached');
-        return deps.provision({ userId, name }, tx);
-      });
+    async create(owner, name) {
+      const { userId } = owner;
+      const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
+      const id = await deps.idempotency.once(request, (claim) =>
+        transaction(async (tx) => {
+          // The user is locked: two that are made at once count each other.
+          const owned = await users.lockOwned(userId, tx);
+          const workspaceId = randomUUIDv7();
+          await claim(workspaceId, tx);
+          if (owned.length >= deps.perUser) throw new ApiError('workspace_limit_reached');
+          return deps.provision({ userId, name, workspaceId }, tx);
+        }),
+      );
       runtimes.wake();
-      return read(userId, id);
+      const row = await store.findOwned(id, userId);
+      if (row === undefined) throw keyWithoutResult();
+      return workspaceView(row, clock.now());
     },
 
     async update(userId, workspaceId, { name }) {

@@ -13,9 +13,9 @@ export function workspaceHandlers(service: WorkspaceService, changes: WorkspaceC
     status: 200,
     body: { data: await service.get(actor.userId, params.id) },
   });
-  const createWorkspace: Handler<'createWorkspace'> = async ({ actor, body }) => ({
+  const createWorkspace: Handler<'createWorkspace'> = async ({ actor, body, headers }) => ({
     status: 201,
-    body: { data: await changes.create(actor.userId, body.name) },
+    body: { data: await changes.create({ userId: actor.userId, key: headers['idempotency-key'] }, body.name) },
   });
   const updateWorkspace: Handler<'updateWorkspace'> = async ({ actor, params, body }) => ({
     status: 200,
@@ -25,9 +25,9 @@ export function workspaceHandlers(service: WorkspaceService, changes: WorkspaceC
     await changes.delete(actor.userId, params.id);
     return { status: 204 };
   };
-  const listWorkspaceEvents: Handler<'listWorkspaceEvents'> = async ({ actor, params, query }) => ({
-    status: 200,
-    body: { data: await events.after(actor.userId, params.id, query.since) },
-  });
+  const listWorkspaceEvents: Handler<'listWorkspaceEvents'> = async ({ actor, params, query }) => {
+    const { events: data, hasNext } = await events.after(actor.userId, params.id, query.since);
+    return { status: 200, body: { data, has_next: hasNext } };
+  };
   return { listWorkspaces, getWorkspace, createWorkspace, updateWorkspace, deleteWorkspace, listWorkspaceEvents };
 }

@@ -1,0 +1,26 @@
+import { LIMITS } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import { listed, type Walk } from './place.js';
+
+/**
+ * About how many bytes message `m` takes in a response. Of the text Postgres knows the length without reading it; the
+ * rest is small: content without a text, attachments, mentions.
+ */
+export const STORED_BYTES = sql<number>`(
+  coalesce(octet_length(m.search_text), octet_length(m.content::text)) + octet_length(m.attachments::text) + octet_length(m.mentions::text)
+)`;
+/** The same for everything else that a response says of a message. */
+export const FIELD_BYTES = 700;
+
+/** What is selected of messages `m` for `bounded`. */
+export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;
+
+/** Of the messages selected those that fit into one response, as `page`: at least the first. */
+export const bounded = (messages: RawBuilder<unknown>, walk: Walk): RawBuilder<unknown> => sql`(
+  SELECT m.id, row_number() OVER walked AS place, count(*) OVER () AS found, sum(m.bytes) OVER walked - m.bytes AS before
+  FROM (${messages}) m
+  WINDOW walked AS (ORDER BY ${listed(walk)} ROWS UNBOUNDED PRECEDING)
+) page`;
+
+/** Joins the messages themselves; none that does not fit is read. */
+export const JOIN_BOUNDED = sql`JOIN messages m ON m.id = page.id AND page.before < ${sql.lit(LIMITS.listBytes)}`;
