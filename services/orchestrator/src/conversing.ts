@@ -35,14 +35,13 @@ import { createWorkspaceService, type WorkspaceService } from './features/worksp
 import type { Stores } from './stores.js';
 
 export interface ConversingDeps {
-  config: Pick<
-    OrchestratorConfig,
-    'WORKSPACES_PER_USER' | 'CONVERSATIONS_PER_WORKSPACE' | 'DATABASE_MAX_CONNECTIONS' | 'SEARCH_TIMEOUT_MS'
-  >;
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER' | 'CONVERSATIONS_PER_WORKSPACE' | 'SEARCH_TIMEOUT_MS'>;
   bus: Pick<EventBus, 'publish'>;
   stores: Stores;
   transaction: Transact;
   boundedRead: BoundedRead;
+  /** Connections that requests may use. */
+  requestConnections: number;
   background: Background;
   runtimes: RuntimeWishes;
   provision: Provision;
@@ -101,7 +100,7 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
           ...shared,
           store: stores.messageSearch,
           read: deps.boundedRead,
-          slots: createSearchSlots(searchesAtOnce(deps.config.DATABASE_MAX_CONNECTIONS)),
+          slots: createSearchSlots(searchesAtOnce(deps.requestConnections)),
           timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
         }),
         createActionService({ ...shared, store: stores.messages, questions }),

@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
 import { createBackground } from './background.js';
+import { connectionsOf } from './config.js';
 import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabases } from './database/databases.js';
@@ -126,6 +127,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     stores,
     transaction,
     boundedRead: createBoundedRead(database),
+    requestConnections: connectionsOf(config).requests,
     background,
     runtimes,
     provision,

@@ -15,7 +15,13 @@ import { AgentData } from './agent.js';
 import { Attachment } from './core.js';
 import { Id, Timestamp } from './primitives.js';
 
-const text = z.strictObject({ type: z.literal('text'), text: z.string() });
+const text = z.strictObject({
+  type: z.literal('text'),
+  text: z.string().meta({
+    description:
+      'From an agent: Markdown as the model wrote it, often none, and with what the model made up: show no HTML of it, and load no image or link by itself. From the user: plain text, as it was typed.',
+  }),
+});
 
 const actionCard = z.strictObject({
   type: z.literal('action_card'),
