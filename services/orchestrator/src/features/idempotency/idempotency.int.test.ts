@@ -18,7 +18,9 @@ describe('Idempotency-Key', () => {
   let user: TestUser;
   let home: Home;
   beforeAll(async () => {
-    uswarm = await startTestOrchestrator({ environment: { WORKSPACES_PER_USER: '2', UPKEEP_WORKERS: '1' } });
+    uswarm = await startTestOrchestrator({
+      environment: { WORKSPACES_PER_USER: '2', UPKEEP_WORKERS: '1', UPLOADS_AT_ONCE_PER_USER: '10' },
+    });
   });
   beforeEach(async () => {
     user = await uswarm.user();
