@@ -37,6 +37,7 @@ beforeAll(async () => {
   // No key of the Secrets that are not generated is known here: all values come from the generated one.
   const generated = {
     secrets: {
+      signature: { previousKey: 'cursor-key' },
       mcpSigning: { previousKey: 'cursor-key' },
       callKey: { previousPrivateKey: 'call-private-key' },
       admin: { existingSecret: '' },

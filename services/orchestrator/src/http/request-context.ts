@@ -17,7 +17,7 @@ const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
 const QUIET = new Set(['getHealth']);
 
 /** One of our services, whose trace is continued, or anybody else, whose trace is only noted. */
-export type Caller = 'service' | 'client';
+type Caller = 'service' | 'client';
 
 /**
  * Gives each request its id (the client's own where it sends a sane one), measures it, and logs how it ended:
