@@ -45,7 +45,7 @@ const FULL = merge(evaluation, {
       },
     ],
   },
-  http: { trustedProxies: ['10.0.0.0/8', 'loopback'] },
+  http: { trustedProxies: ['10.0.0.0/8', 'loopback'], corsOrigins: ['https://a.example.com', 'https://b.example.com'] },
   ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 'tls' } },
   objectStorage: {
     bucket: 'files',
@@ -59,7 +59,10 @@ const FULL = merge(evaluation, {
     uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
     integrations: { existingConfigMap: 'catalog' },
   },
-  gateway: { transports: ['websocket'], allowedOrigins: ['https://a.example.com', 'https://b.example.com'] },
+  gateway: {
+    transports: ['websocket'],
+    sockets: { perUser: 3, eventsPerSecond: 5, eventsBurst: 6, unreadBytes: 70000, unauthenticatedPerAddress: 8 },
+  },
   runtime: {
     defaultProvider: 'openai',
     defaultModel: 'opus',
@@ -123,6 +126,7 @@ describe('the orchestrator', () => {
   it('is told what the values say', () => {
     expect(readConfig(environment(full, 'orchestrator'))).toMatchObject({
       HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+      CORS_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
       HSTS_MAX_AGE_S: 31_536_000,
       RATE_IP_PER_S: 100,
       RATE_IP_BURST: 300,
@@ -243,13 +247,18 @@ it('the gateway reaches the orchestrator with the key that this knows', () => {
     INTERNAL_API_KEY: orchestrator['INTERNAL_API_KEY'],
     REALTIME_REDIS_URL: orchestrator['REALTIME_REDIS_URL'],
     TRANSPORTS: ['websocket'],
-    ALLOWED_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
+    CORS_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
+    SOCKETS_PER_USER: 3,
+    SOCKET_EVENTS_PER_S: 5,
+    SOCKET_EVENTS_BURST: 6,
+    SOCKET_UNREAD_BYTES: 70_000,
+    UNAUTHENTICATED_PER_ADDRESS: 8,
     HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
     HSTS_MAX_AGE_S: 31_536_000,
   });
   expect(loadConfig(GatewayConfig, environment(minimal, 'realtime-gateway'))).toMatchObject({
     TRANSPORTS: ['polling', 'websocket'],
-    ALLOWED_ORIGINS: [],
+    CORS_ORIGINS: [],
   });
 });
 

@@ -32,6 +32,12 @@ export const LIMITS = {
   /** Turns that may wait in one conversation. */
   queuedTurns: 20,
   subscriptionsPerSocket: 50,
+  /** Sockets of one user over all gateways; the oldest is closed for one more. */
+  socketsPerUser: 10,
+  /** Events from one socket: in the long run, and at once. */
+  eventsPerSocket: { perSecond: 20, burst: 40 },
+  /** Bytes that may wait for one socket. */
+  unreadBytesPerSocket: 1024 ** 2,
   /** Bytes of one file, and of all files of a user. */
   uploadBytes: 25 * 1024 ** 2,
   uploadBytesPerUser: 5 * 1024 ** 3,

@@ -18,6 +18,11 @@ export function encodeSessionEnd(end: SessionEnd): string {
   return JSON.stringify(end);
 }
 
+/** As release 0.2 reads it, which refuses a field that it does not know. */
+export function encodeSessionEndOf02({ code: _code, ...end }: SessionEnd): string {
+  return JSON.stringify(end);
+}
+
 export function decodeSessionEnd(text: string): SessionEnd | undefined {
   try {
     return SessionEnd.parse(JSON.parse(text));

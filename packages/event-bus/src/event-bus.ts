@@ -1,4 +1,5 @@
 import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
+import type { SocketAdapter } from './socket-adapter.js';
 
 /** Ends one subscription; calling it again does nothing. */
 export type Unsubscribe = () => void;
@@ -23,8 +24,13 @@ export interface EventBus {
   subscribe(workspaceId: string, listener: EnvelopeListener): Promise<Unsubscribe>;
   /** As `publish`, to everybody who has a socket of the user. */
   publishSessionEnd(end: SessionEnd): Promise<boolean>;
-  /** As `subscribe`, for the sessions of all users. */
+  /**
+   * As `subscribe`, for the sessions of all users. With a `socketAdapter` these are only the ends that an orchestrator
+   * of release 0.2 publishes; the others come to the servers of the adapter as `SESSION_END_EVENT`.
+   */
   onSessionEnd(listener: SessionEndListener): Promise<Unsubscribe>;
+  /** How socket.io servers of several processes reach each other; undefined if there is one process only. */
+  socketAdapter?: SocketAdapter;
   /** Whether events pass now. */
   healthy(): boolean;
   close(): Promise<void>;

@@ -49,6 +49,36 @@ describeWith('valkey', 'the redis bus', () => {
       await admin.close();
     });
 
+    it('tells gateways of release 0.2 that a session ended, without the field that they would refuse', async () => {
+      const gateway = createClient({ url: server.url });
+      await gateway.connect();
+      const heard = Promise.withResolvers<string>();
+      await gateway.sSubscribe('ws:sessions', heard.resolve);
+      const end = { v: 1, user_id: randomUUID(), token_hash: 'a'.repeat(64) } as const;
+      expect(await bus.publishSessionEnd({ ...end, code: 'logged_out' })).toBe(true);
+      expect(JSON.parse(await heard.promise)).toEqual(end);
+      gateway.destroy();
+    });
+
+    it('tells the servers of the adapter first, with the reason', async () => {
+      const gateway = createClient({ url: server.url });
+      await gateway.connect();
+      const heard: [string, unknown][] = [];
+      const both = Promise.withResolvers<void>();
+      const listen = (text: string, channel: string): void => {
+        if (heard.push([channel, JSON.parse(text)]) === 2) both.resolve();
+      };
+      await gateway.sSubscribe(['ws:sessions', 'ws:io#/v1#'], listen);
+      const end = { v: 1, user_id: randomUUID(), token_hash: null, code: 'user_banned' } as const;
+      await bus.publishSessionEnd(end);
+      await both.promise;
+      expect(heard.map(([channel]) => channel)).toEqual(['ws:io#/v1#', 'ws:sessions']);
+      expect(heard[0]?.[1]).toMatchObject({ nsp: '/v1', data: { packet: ['session.end', end] } });
+      // It is no server of the adapter: nobody counts on its answers.
+      expect((await admin.pubSubShardNumSub('ws:io#/v1#'))['ws:io#/v1#']).toBe(1);
+      gateway.destroy();
+    });
+
     it('holds one subscription of the server a workspace, until the last listener left', async () => {
       const leaves = await Promise.all(Array.from({ length: 5 }, () => bus.subscribe(workspaceId, () => {})));
       expect(await serverSubscriptions()).toBe(1);

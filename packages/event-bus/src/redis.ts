@@ -1,9 +1,10 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
 import { createClient, ErrorReply } from 'redis';
-import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEnd } from './codec.js';
+import { decodeEnvelope, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
 import { createFanOut, SESSIONS, type Transport } from './fan-out.js';
+import { type AdapterCommands, createSessionEndEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
   /** `redis://` or `rediss://`; its own instance or ACL user, limited to the channels `ws:*`. */
@@ -110,6 +111,31 @@ function shardedTransport(client: Client, logger: Logger, signal: AbortSignal): 
   };
 }
 
+/** Repeated until it is in force; the client restores it by itself from then on. Never rejects. */
+async function subscribeForAdapter(
+  client: Client,
+  channel: string,
+  listener: (message: Buffer, channel: Buffer) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed };
+  await retry(() => client.sSubscribe(channel, listener, true), options).catch(() => undefined);
+}
+
+/** @throws when `work` takes longer than `ms`: a command that is written has no deadline of its own. */
+async function withinDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis does not answer')), ms).unref();
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}
+
 async function disconnect(client: Client): Promise<void> {
   if (client.isReady) {
     const closed = client.close();
@@ -136,13 +162,25 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
   /** Sent again when it was in flight while the connection broke: readers can tell, or do not mind, a duplicate. */
-  const sendSurely = (channel: string, text: string): Promise<unknown> =>
-    retry(() => publisher.sPublish(channelName(channel), text), {
+  const publishSurely = (channel: string, message: string | Buffer): Promise<unknown> =>
+    retry(() => publisher.sPublish(channel, message), {
       ...RECONNECT,
       deadlineMs: PUBLISH_DEADLINE_MS,
       signal: stop.signal,
       retryable: connectionFailed,
     });
+
+  const sendSurely = (channel: string, text: string): Promise<unknown> => publishSurely(channelName(channel), text);
+
+  const adapterCommands: AdapterCommands = {
+    publish: publishSurely,
+    subscribe: (channel, listener) => subscribeForAdapter(subscriber, channel, listener, stop.signal),
+    unsubscribe: async (channel) => {
+      if (subscriber.isReady) await subscriber.sUnsubscribe(channel).catch(() => undefined);
+    },
+    command: (args) => withinDeadline(publisher.sendCommand([...args]), PUBLISH_DEADLINE_MS),
+  };
+  const emitSessionEnd = createSessionEndEmitter(adapterCommands);
 
   // A late chunk is worth nothing.
   const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
@@ -167,7 +205,10 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
     subscribe: (workspaceId, listener) => envelopes.subscribe(workspaceId, listener),
     async publishSessionEnd(end) {
       try {
-        await sendSurely(SESSIONS, encodeSessionEnd(end));
+        // First, because it says why; gateways that hear the second one too have closed the sockets by then.
+        emitSessionEnd(end);
+        // For gateways of release 0.2, until no release that may run beside this one has them.
+        await sendSurely(SESSIONS, encodeSessionEndOf02(end));
         return true;
       } catch (error) {
         logger.warn({ err: error, userId: end.user_id }, 'the end of a session was not published');
@@ -175,6 +216,7 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
       }
     },
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
+    socketAdapter: createSocketAdapter(adapterCommands),
     healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
     async close() {
       stop.abort();

@@ -76,4 +76,13 @@ describe('retry', () => {
     await expect(waiting).rejects.toThrow();
     expect(during.calls.count).toBe(1);
   });
+
+  it('waits as long as a failure asks, and gives up if the deadline comes first', async () => {
+    const { calls, attempt } = failing(1);
+    const started = performance.now();
+    await retry(attempt, { ...quick, waitAtLeastMs: () => 50 });
+    expect(calls.count).toBe(2);
+    expect(performance.now() - started).toBeGreaterThan(45);
+    await expect(retry(failing(1).attempt, { ...quick, waitAtLeastMs: () => 90_000 })).rejects.toThrow('failure 1');
+  });
 });

@@ -5,6 +5,7 @@ import type { Authenticator } from './features/auth/authenticator.js';
 import { readCredentials } from './features/auth/credentials.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import { compressJson } from './http/compression.js';
+import { allowOrigins } from './http/cors.js';
 import { createErrorHandler } from './http/errors.js';
 import type { Handlers } from './http/handlers.js';
 import { limitAddresses, limitCaller } from './http/rate-limit.js';
@@ -16,6 +17,8 @@ export interface AppDeps {
   rates: RateLimits;
   addressOf: ClientAddress;
   requestContext: RequestHandler;
+  /** Origins whose pages may call the API; `*` is every origin. */
+  corsOrigins: readonly string[];
   /** Seconds of Strict-Transport-Security on each answer; 0 sends none. */
   hstsMaxAgeS: number;
   logger: Logger;
@@ -46,6 +49,8 @@ export function createApp(deps: AppDeps): Express {
   });
   app.use(compressJson());
   app.use(requestContext);
+  // Before anything that refuses a request: a page must be able to read why.
+  app.use('/v1', allowOrigins(deps.corsOrigins));
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
   app.use(

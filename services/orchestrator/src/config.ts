@@ -1,6 +1,7 @@
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
 import {
+  corsOrigins,
   flag,
   hstsMaxAge,
   json,
@@ -82,6 +83,8 @@ export const OrchestratorConfig = z.object({
   INTERNAL_PORT: port.default(8082),
   /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   HTTP_TRUSTED_PROXIES: proxyList.default([]),
+  /** Origins whose pages may call the API, comma-separated; only `*` is every origin. None by default. */
+  CORS_ORIGINS: corsOrigins.default([]),
   /** Seconds of Strict-Transport-Security on each answer; only with https at the edge. */
   HSTS_MAX_AGE_S: hstsMaxAge,
 

@@ -33,7 +33,7 @@ export interface InternalAppDeps {
   sessions: Pick<SessionStore, 'ended'>;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
-  rates: Pick<RateLimits, 'request'>;
+  rates: Pick<RateLimits, 'request' | 'socketCall'>;
   requestContext: RequestHandler;
   logger: Logger;
 }
@@ -106,10 +106,12 @@ const named =
  * The user that the token speaks for; a token of the service itself speaks for none. A socket may
  * have been open for long: whether the user may still do anything is asked each time.
  */
-async function user(request: Request, { keys, users }: Pick<InternalAppDeps, 'keys' | 'users'>): Promise<string> {
-  const userId = await subject(request, keys);
+async function user(request: Request, deps: Pick<InternalAppDeps, 'keys' | 'users' | 'rates'>): Promise<string> {
+  const userId = await subject(request, deps.keys);
   if (!isId(userId)) throw new ApiError('token_invalid');
-  const banned = await users.isBanned(userId);
+  // Before any query: a subscribe, and a send that was stored already, are counted by nothing else.
+  await deps.rates.socketCall(userId);
+  const banned = await deps.users.isBanned(userId);
   if (banned === undefined) throw new ApiError('user_deleted');
   if (banned) throw new ApiError('user_banned');
   return userId;

@@ -214,6 +214,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
       requestContext: requestContext('client'),
+      corsOrigins: config.CORS_ORIGINS,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       logger,
     }),

@@ -17,16 +17,21 @@ describe('the configuration', () => {
       GATEWAY_PORT: 8080,
       OPS_PORT: 8081,
       TRANSPORTS: ['polling', 'websocket'],
-      ALLOWED_ORIGINS: [],
+      CORS_ORIGINS: [],
+      SOCKETS_PER_USER: 10,
+      SOCKET_EVENTS_PER_S: 20,
+      SOCKET_EVENTS_BURST: 40,
+      SOCKET_UNREAD_BYTES: 1_048_576,
+      UNAUTHENTICATED_PER_ADDRESS: 1_000,
       HTTP_TRUSTED_PROXIES: [],
     });
   });
 
   it('reads lists', () => {
-    const env = { ...required, TRANSPORTS: 'websocket', ALLOWED_ORIGINS: 'https://a.test, https://b.test,' };
+    const env = { ...required, TRANSPORTS: 'websocket', CORS_ORIGINS: 'https://a.test, https://b.test,' };
     expect(loadConfig(GatewayConfig, env)).toMatchObject({
       TRANSPORTS: ['websocket'],
-      ALLOWED_ORIGINS: ['https://a.test', 'https://b.test'],
+      CORS_ORIGINS: ['https://a.test', 'https://b.test'],
     });
   });
 
@@ -38,6 +43,7 @@ describe('the configuration', () => {
     ['INTERNAL_API_KEY', 'short'],
     ['GATEWAY_PORT', '70000'],
     ['HTTP_TRUSTED_PROXIES', 'everyone'],
+    ['CORS_ORIGINS', '*,https://a.test'],
   ])('refuses %s=%s', (name, value) => {
     expect(() => loadConfig(GatewayConfig, { ...required, [name]: value })).toThrow(
       new RegExp(`^${name}(\\.0)? is not valid`),

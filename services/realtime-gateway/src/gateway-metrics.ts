@@ -1,7 +1,8 @@
-import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS } from '@uswarm/contract';
+import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS, SESSION_ENDINGS } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
 import { knownCounter, knownLabel, readGauge, type Registry } from '@uswarm/service-kit';
 import { type Counter, Gauge, Histogram } from 'prom-client';
+import { REFUSALS } from './features/connection/admission.js';
 
 /** `refused`: by a rule, as the client can know; `failed`: by a fault of ours. */
 export type CallOutcome = 'ok' | 'refused' | 'failed';
@@ -14,13 +15,19 @@ export interface GatewayMetrics {
   /** Workspaces that sockets watch; one that two sockets watch counts twice. */
   subscriptions: Gauge;
   handshakes: Counter<'outcome'>;
+  /** Handshakes that wait for their turn to ask the orchestrator. */
+  handshakesWaiting: Gauge;
   disconnects: Counter<'reason'>;
   eventsDelivered: Counter<'event'>;
   eventsDropped: Counter<'kind'>;
   gaps: Counter;
   invalidEnvelopes: Counter;
-  /** Events of clients that were not handled because too many of their socket waited. */
-  throttled: Counter;
+  /** Events of clients that were not handled because they came too fast, or too many of their socket waited. */
+  throttled: Counter<'reason'>;
+  /** Connections that were refused before anything was kept for them. */
+  connectionsRefused: Counter<'reason'>;
+  /** Sessions that this gateway ended. */
+  sessionsEnded: Counter<'code'>;
   /** From the event to its answer, by outcome. */
   sendSeconds: Histogram<'outcome'>;
   orchestratorSeconds: Histogram<'call' | 'outcome'>;
@@ -77,6 +84,11 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       help: 'Workspaces that sockets watch, each as often as it is watched.',
       registers,
     }),
+    handshakesWaiting: new Gauge({
+      name: 'uswarm_gateway_handshakes_waiting',
+      help: 'Handshakes that wait for their turn to ask the orchestrator.',
+      registers,
+    }),
     ...counters(registry),
     sendSeconds,
     orchestratorSeconds,
@@ -118,8 +130,20 @@ function counters(registry: Registry) {
     throttled: knownCounter(
       registry,
       'uswarm_gateway_throttled_total',
-      'Events of clients that were refused because too many of their socket waited.',
-      {},
+      'Events of clients that were refused, because they came too fast or too many of their socket waited.',
+      { reason: ['rate', 'queue'] },
+    ),
+    connectionsRefused: knownCounter(
+      registry,
+      'uswarm_gateway_connections_refused_total',
+      'Connections that were refused before the handshake, by the reason.',
+      { reason: Object.keys(REFUSALS) },
+    ),
+    sessionsEnded: knownCounter(
+      registry,
+      'uswarm_gateway_sessions_ended_total',
+      'Sockets that the gateway closed, by what it told the client.',
+      { code: Object.keys(SESSION_ENDINGS) },
     ),
   };
 }

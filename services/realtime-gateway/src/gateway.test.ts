@@ -37,6 +37,29 @@ describe('the gateway', () => {
     expect(await client.next('message.new')).toMatchObject({ seq: 2 });
   });
 
+  it('lets pages of configured origins poll, and read why they are refused', async () => {
+    await start({ settings: { corsOrigins: ['https://app.test'] } });
+    const url = `${gateway.url}/socket.io/?EIO=4&transport=polling`;
+    const poll = (origin: string, more: RequestInit = {}) =>
+      fetch(url, { ...more, headers: { origin, ...(more.headers as Record<string, string>) } });
+    const opened = await poll('https://app.test');
+    expect([opened.status, opened.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.test']);
+    // The server would keep the session for a while.
+    const { sid } = JSON.parse((await opened.text()).slice(1)) as { sid: string };
+    await (await fetch(`${url}&sid=${sid}`, { method: 'POST', body: '1' })).text();
+    const preflight = await poll('https://app.test', {
+      method: 'OPTIONS',
+      headers: { 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-token,x-signature' },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('x-token,x-signature');
+    const evil = await poll('https://evil.test');
+    expect([evil.status, evil.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+    await gateway.shutDown();
+    const refused = await poll('https://app.test');
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, 'https://app.test']);
+  });
+
   it('serves only the transports of its settings', async () => {
     await start({ settings: { transports: ['websocket'] } });
     await gateway.refusal({ transports: ['polling'] });

@@ -1,24 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
-import { ApiError, LIMITS } from '@uswarm/contract';
-import type { EventBus } from '@uswarm/event-bus';
-import { createClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
-import { type DefaultEventsMap, type Namespace, Server, type Socket } from 'socket.io';
-import { createAdmission } from './features/connection/admission.js';
-import { connectError, createHandshake, type SessionData } from './features/connection/handshake.js';
-import { createSession, type SessionDeps } from './features/connection/session.js';
+import { ApiError, LIMITS, SessionEnd } from '@uswarm/contract';
+import { type EventBus, SESSION_END_EVENT } from '@uswarm/event-bus';
+import { corsOriginOption, createClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
+import { type Namespace, Server } from 'socket.io';
+import { type Admission, createAdmission, REFUSALS } from './features/connection/admission.js';
+import { connectError, createHandshake } from './features/connection/handshake.js';
+import { createNewcomers } from './features/connection/newcomers.js';
+import { type GatewayServer, serve, type ServeDeps } from './features/connection/serve.js';
+import type { SessionDeps } from './features/connection/session.js';
 import { departAll } from './features/connection/departure.js';
 import { checkSessions } from './features/connection/session-check.js';
 import { createSlots } from './features/connection/slots.js';
 import { createSessionEnds, type SessionEnds } from './features/connection/session-ends.js';
 import { toErrorBody } from './error-body.js';
-import { disconnectReason } from './gateway-metrics.js';
-import type { ServerToClientEvents } from './server-events.js';
+import { createUserSockets, END_EVENT, type UserSockets } from './features/connection/user-sockets.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 
-export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus'> {
-  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd'>;
+export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus' | 'now'> {
+  bus: Pick<EventBus, 'subscribe' | 'onSessionEnd' | 'socketAdapter'>;
   /** Stays the caller's: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
   settings?: Partial<GatewaySettings>;
@@ -32,8 +34,7 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
-type GatewayServer = Server<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
+type GatewayNamespace = ReturnType<GatewayServer['of']>;
 
 /** Longer than a handshake can take: its patience and one more call. */
 const CONNECT_TIMEOUT_MS = 20_000;
@@ -47,14 +48,71 @@ export function createGateway({
   ...deps
 }: GatewayDeps): Gateway {
   const settings = { ...DEFAULT_SETTINGS, ...changed };
+  const { bus, logger, metrics } = deps;
   let accepting = true;
+  const now = (): number => performance.now();
+  const clientAddress = createClientAddress(settings.trustedProxies);
   const slots = createSlots({ concurrent: settings.concurrentHandshakes, queued: settings.queuedHandshakes });
+  const newcomers = createNewcomers({
+    clientAddress,
+    perAddress: settings.unauthenticatedPerAddress,
+    timeoutMs: settings.authenticationMs,
+    timers,
+  });
   const refusalOf = createAdmission({
-    allowedOrigins: settings.allowedOrigins,
+    corsOrigins: settings.corsOrigins,
     accepting: () => accepting,
     overloaded: () => slots.waiting() >= settings.queuedHandshakes,
+    full: newcomers.full,
     admit,
   });
+  const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics });
+  const namespace = io.of('/v1');
+  io.engine.on('connection', newcomers.enter);
+  const handshake = createHandshake({ ...deps, clientAddress, slots, patienceMs: settings.handshakePatienceMs, now });
+  namespace.use(async (socket, next) => {
+    newcomers.asked(socket.conn);
+    const refusal = await handshake(socket);
+    // A CONNECT_ERROR would end a default client's attempts for good; a closed transport makes it reconnect.
+    if (refusal?.transient === true) socket.conn.close();
+    else if (refusal === undefined) newcomers.authenticated(socket.conn);
+    next(refusal?.error);
+  });
+
+  const sessionEnds = createSessionEnds(now);
+  const stopWatching = watchSessionEnds({ namespace, bus, sessionEnds, logger });
+  const stopChecking = checkSessions({ ...deps, open: sessionEnds.open, everyMs: settings.sessionCheckMs, timers });
+  const endings: ServeDeps['endings'] = new Map();
+  const userSockets = joinUserSockets(namespace, endings, settings.socketsPerUser, logger);
+  const serving = { ...deps, settings, timers, now, sessionEnds, userSockets, endings };
+  namespace.on('connection', (socket) => serve(socket, serving));
+  refuseDefaultNamespace(io, logger);
+
+  return {
+    async close() {
+      accepting = false;
+      stopChecking();
+      await departAll(endings.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
+      // And those whose handshake was under way.
+      io.engine.close();
+      stopWatching();
+      // The other gateways no longer count and ask this one.
+      for (const { adapter } of [namespace, io.of('/')]) void adapter.close();
+    },
+  };
+}
+
+interface ServerDeps {
+  refusalOf: Admission;
+  adapter: EventBus['socketAdapter'];
+  metrics: Pick<GatewayMetrics, 'connectionsRefused'>;
+}
+
+function openServer(
+  httpServer: HttpServer,
+  settings: GatewaySettings,
+  { refusalOf, adapter, metrics }: ServerDeps,
+): GatewayServer {
   const io: GatewayServer = new Server(httpServer, {
     path: '/socket.io/',
     transports: [...settings.transports],
@@ -63,56 +121,66 @@ export function createGateway({
     httpCompression: false,
     maxHttpBufferSize: LIMITS.bodyBytes,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    ...(settings.allowedOrigins.length > 0 && { cors: { origin: [...settings.allowedOrigins] } }),
+    ...(adapter !== undefined && { adapter }),
+    ...(settings.corsOrigins.length > 0 && { cors: corsOf(settings.corsOrigins) }),
     allowRequest(request, answer) {
-      const refusal = refusalOf(request);
-      answer(refusal, refusal === undefined);
+      const reason = refusalOf(request);
+      if (reason !== undefined) metrics.connectionsRefused.inc({ reason });
+      answer(reason === undefined ? undefined : REFUSALS[reason], reason === undefined);
     },
   });
-
   announceTransportSecurity(httpServer, io, settings.hstsMaxAgeS);
+  return io;
+}
 
-  const namespace = io.of('/v1');
-  const now = (): number => performance.now();
-  const handshake = createHandshake({
-    ...deps,
-    clientAddress: createClientAddress(settings.trustedProxies),
-    slots,
-    patienceMs: settings.handshakePatienceMs,
-    now,
-  });
-  const sessionEnds = createSessionEnds(now);
-  const watching = deps.bus.onSessionEnd(sessionEnds.end);
-  watching.catch((error: unknown) => deps.logger.error({ err: error }, 'sessions that end cannot be heard of'));
-  const stopChecking = checkSessions({
-    ...deps,
-    open: sessionEnds.open,
-    everyMs: settings.sessionCheckMs,
-    timers,
-  });
-  namespace.use(async (socket, next) => {
-    const refusal = await handshake(socket);
-    // A CONNECT_ERROR would end a default client's attempts for good; a closed transport makes it reconnect.
-    if (refusal?.transient === true) socket.conn.close();
-    next(refusal?.error);
-  });
-  namespace.on('connection', (socket) => serve(socket, { ...deps, settings, timers, sessionEnds }));
-  refuseDefaultNamespace(io, deps.logger);
+/** Pages of named origins may send the cookie by which an edge keeps a polling client at one gateway. */
+function corsOf(origins: readonly string[]) {
+  return { origin: corsOriginOption(origins), credentials: !origins.includes('*') };
+}
 
-  return {
-    async close() {
-      accepting = false;
-      stopChecking();
-      await departAll(namespace.sockets.values(), settings.shutdownWindowMs);
-      // And those whose handshake was under way.
-      io.engine.close();
-      // Not waited for: with the bus away there is no subscription to end.
-      void watching.then(
-        (stop) => stop(),
-        () => undefined,
-      );
+interface WatchDeps {
+  namespace: Pick<GatewayNamespace, 'on'>;
+  bus: Pick<EventBus, 'onSessionEnd'>;
+  sessionEnds: Pick<SessionEnds, 'end'>;
+  logger: Pick<Logger, 'error' | 'warn'>;
+}
+
+/** Hears of sessions that end, by the adapter or, if there is none, by the bus. @returns ends the latter */
+function watchSessionEnds({ namespace, bus, sessionEnds, logger }: WatchDeps): () => void {
+  namespace.on(SESSION_END_EVENT, (end: unknown) => {
+    const parsed = SessionEnd.safeParse(end);
+    if (parsed.success) sessionEnds.end(parsed.data);
+    else logger.warn({ err: parsed.error }, 'dropped the end of a session that is not one');
+  });
+  const watching = bus.onSessionEnd(sessionEnds.end);
+  watching.catch((error: unknown) => logger.error({ err: error }, 'sessions that end cannot be heard of'));
+  // Not waited for: with the bus away there is no subscription to end.
+  return () =>
+    void watching.then(
+      (stop) => stop(),
+      () => undefined,
+    );
+}
+
+/** Counts the sockets of a user together with the other gateways. */
+function joinUserSockets(
+  namespace: GatewayNamespace,
+  endings: ServeDeps['endings'],
+  limit: number,
+  logger: Logger,
+): UserSockets {
+  const userSockets = createUserSockets({
+    namespace,
+    limit,
+    end(socketId, code) {
+      const end = endings.get(socketId);
+      end?.(code);
+      return end !== undefined;
     },
-  };
+    logger,
+  });
+  namespace.on(END_EVENT, userSockets.ordered);
+  return userSockets;
 }
 
 /** On every answer: refusals, which engine.io writes by itself, and the upgrade to a WebSocket included. */
@@ -122,41 +190,6 @@ function announceTransportSecurity(httpServer: HttpServer, io: GatewayServer, ma
     for (const [name, value] of headers) response.setHeader(name, value);
   });
   io.engine.on('headers', (upgrade: Record<string, string>) => Object.assign(upgrade, Object.fromEntries(headers)));
-}
-
-function serve(socket: GatewaySocket, { sessionEnds, ...deps }: SessionDeps & { sessionEnds: SessionEnds }): void {
-  forgetHandshake(socket);
-  const leave = sessionEnds.enter({ ...socket.data, close: () => socket.disconnect(true) });
-  if (leave === undefined) {
-    socket.disconnect(true);
-    return;
-  }
-  deps.metrics.sockets.inc();
-  const session = createSession(
-    socket.data,
-    {
-      emit: (event, payload) => {
-        if (socket.connected) (socket as Pick<Socket, 'emit'>).emit(event, payload);
-      },
-      disconnect: () => socket.disconnect(true),
-    },
-    deps,
-  );
-  socket.onAny(session.dispatch);
-  socket.once('disconnect', (reason) => {
-    deps.metrics.sockets.dec();
-    deps.metrics.disconnects.inc({ reason: disconnectReason(reason) });
-    leave();
-    session.close();
-  });
-}
-
-/** Credentials are not kept beyond the handshake, and an idle socket costs a third less memory. */
-function forgetHandshake(socket: GatewaySocket): void {
-  socket.handshake.headers = {};
-  socket.handshake.auth = {};
-  socket.handshake.query = {};
-  Object.assign(socket.conn, { request: null });
 }
 
 /** Everybody who reaches the port may join the namespace `/`; nothing is served there. */

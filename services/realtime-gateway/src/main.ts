@@ -55,9 +55,13 @@ await runService({ logger, shutdownDeadlineMs: 30_000 }, async (stack) => {
     metrics,
     settings: {
       transports: config.TRANSPORTS,
-      allowedOrigins: config.ALLOWED_ORIGINS,
+      corsOrigins: config.CORS_ORIGINS,
       trustedProxies: config.HTTP_TRUSTED_PROXIES,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
+      socketsPerUser: config.SOCKETS_PER_USER,
+      eventsPerSocket: { perSecond: config.SOCKET_EVENTS_PER_S, burst: config.SOCKET_EVENTS_BURST },
+      unreadBytesPerSocket: config.SOCKET_UNREAD_BYTES,
+      unauthenticatedPerAddress: config.UNAUTHENTICATED_PER_ADDRESS,
       shutdownWindowMs: config.SHUTDOWN_WINDOW_MS,
     },
   });

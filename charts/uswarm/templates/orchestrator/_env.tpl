@@ -48,6 +48,8 @@
   value: '8082'
 - name: HTTP_TRUSTED_PROXIES
   value: {{ join "," $values.http.trustedProxies | quote }}
+- name: CORS_ORIGINS
+  value: {{ join "," $values.http.corsOrigins | quote }}
 {{ include "uswarm.hsts.env" .root }}
 {{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search }}
 - name: RATE_{{ $name }}_PER_S

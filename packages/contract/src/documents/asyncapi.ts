@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
+import { SESSION_ENDINGS } from '../events/sessions.js';
+import { LIMITS } from '../limits.js';
 import { hoistedSchema } from './json-schema.js';
 import { headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
@@ -20,6 +22,10 @@ export interface AsyncApiDocument extends JsonObject {
   };
 }
 
+const ENDINGS = Object.entries(SESSION_ENDINGS)
+  .map(([code, { summary, reconnect }]) => `  \`${code}\` (${summary}${reconnect ? '; reconnect' : ''})`)
+  .join(',\n');
+
 const DESCRIPTION = `The realtime interface of uswarm: socket.io (protocol 5), path \`/socket.io/\`, namespace \`/v1\`.
 Every message is one socket.io event whose name is the name of the message and whose only argument is the payload.
 
@@ -30,6 +36,10 @@ Every message is one socket.io event whose name is the name of the message and w
 - Events with \`x-durable\` carry \`seq\`, the gapless order of their workspace, and are kept for 7 days; the others
   are sent to whoever is connected. An event shows its object as it is when sent; fold by \`updated_at\`.
 - \`local_id\` is permanent: the same id and body gives the first result again.
+- Limits: ${LIMITS.socketsPerUser} sockets of a user, the oldest is closed for one more; ${LIMITS.eventsPerSocket.perSecond} events of a socket per second,
+  ${LIMITS.eventsPerSocket.burst} at once. An event above that is answered \`rate_limited\` with \`retry_after_ms\`; who goes on is closed.
+- Before it closes a connection, the server sends \`session.ending\`, except to a client that does not read. Codes:
+${ENDINGS}.
 - Payloads may gain fields, and events may be added: ignore those that you do not know.
 - Messages with \`x-extension\` go beyond the specification of the interface.`;
 

@@ -5,6 +5,7 @@ import { Conversation } from '../resources/conversation.js';
 import { MessageData } from '../resources/message.js';
 import { Id } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
+import { SessionEndingCode } from './sessions.js';
 
 /** Events to clients. spec: orchestrator §6.2 */
 
@@ -51,6 +52,8 @@ export const SERVER_EVENTS = {
         code: ErrorCode,
         retryable: z.boolean(),
         request_id: z.string(),
+        /** Extension: milliseconds after which the same event may succeed. */
+        retry_after_ms: z.int().nonnegative().optional(),
       })
       .meta({ id: 'MessageSendError' }),
   },
@@ -120,6 +123,11 @@ export const SERVER_EVENTS = {
     summary: 'What was missed is too old to be replayed: load the workspace anew.',
     extension: true,
     payload: z.strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() }).meta({ id: 'WorkspaceResync' }),
+  },
+  'session.ending': {
+    summary: 'The server closes this connection. With `reconnect` only the transport closes, and a client reconnects.',
+    extension: true,
+    payload: z.strictObject({ code: SessionEndingCode, reconnect: z.boolean() }).meta({ id: 'SessionEnding' }),
   },
   'conversation.new': {
     summary: 'A conversation was created.',

@@ -4,11 +4,31 @@ import { Id } from '../resources/primitives.js';
 /** The identity of a token (`tokenHash` of service-kit), in hex. */
 export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
 
+/** Why the server ends a session or closes its connection; clients must accept codes that they do not know. */
+export const SESSION_ENDINGS = {
+  token_expired: { reconnect: false, summary: 'the credential expired' },
+  logged_out: { reconnect: false, summary: 'the credential was logged out' },
+  user_banned: { reconnect: false, summary: 'the user was banned' },
+  user_deleted: { reconnect: false, summary: 'the account was deleted' },
+  session_ended: { reconnect: false, summary: 'the session ended for a reason that the gateway does not know' },
+  too_many_sockets: { reconnect: false, summary: 'the user opened more sockets than allowed, and this was the oldest' },
+  rate_limited: { reconnect: false, summary: 'the socket kept sending events faster than allowed' },
+  slow_consumer: { reconnect: true, summary: 'the client read slower than events arrived' },
+  server_leaving: { reconnect: true, summary: 'this gateway stops; others serve' },
+} as const satisfies Record<string, { reconnect: boolean; summary: string }>;
+
+export type SessionEndingCode = keyof typeof SESSION_ENDINGS;
+export const SessionEndingCode = z
+  .enum(Object.keys(SESSION_ENDINGS) as [SessionEndingCode, ...SessionEndingCode[]])
+  .meta({ id: 'SessionEndingCode' });
+
 /** Told to every gateway: sockets of this user are to be closed, and nobody lets them in again. */
-export const SessionEnd = z.strictObject({
+export const SessionEnd = z.object({
   v: z.literal(1),
   user_id: Id,
   /** Only those that came with this credential; null means all of the user. */
   token_hash: TokenHash.nullable(),
+  /** What the clients are told; a code of a later release counts as none. */
+  code: SessionEndingCode.optional().catch(undefined),
 });
 export type SessionEnd = z.output<typeof SessionEnd>;

@@ -143,8 +143,8 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         }
         await deps.devices.dropPushToken(userId, session.device.id, tx);
       });
-      if (hashes.length === 0) deps.sessionEnds.publish(userId);
-      for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash);
+      if (hashes.length === 0) deps.sessionEnds.publish(userId, null, 'logged_out');
+      for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash, 'logged_out');
     },
 
     async logoutEverywhere(identity, session) {
@@ -153,7 +153,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
         await deps.devices.dropPushTokens(userId, tx);
       });
-      deps.sessionEnds.publish(userId);
+      deps.sessionEnds.publish(userId, null, 'logged_out');
     },
 
     async delete(identity, why) {
@@ -171,7 +171,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         await users.delete(userId, tx);
       });
       if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
-      deps.sessionEnds.publish(userId);
+      deps.sessionEnds.publish(userId, null, 'user_deleted');
       runtimes.wake();
     },
   };

@@ -89,7 +89,7 @@ describe('signing out everywhere', () => {
     const user = await uswarm.user();
     const userId = await idOf(user);
     await user.post(LOGOUT_ALL, undefined, 204);
-    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
   });
 
   it('is told to gateways that ask, by the time at which the token of a socket was issued', async () => {
@@ -139,7 +139,7 @@ describe('signing out everywhere', () => {
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
     await robot.post(LOGOUT_ALL, undefined, 204);
     const userId = await idOf({ email });
-    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
     expect((await robot.get(PROFILE)).status).toBe(200);
   });
 

@@ -118,6 +118,7 @@ describe('logout', () => {
         v: 1,
         user_id: userId,
         token_hash: hash.toString('hex'),
+        code: 'logged_out',
       })),
     );
   });
@@ -156,7 +157,7 @@ describe('logout', () => {
       () => endsOf(userId),
       (found) => found.length > 0,
     );
-    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
     expect((await storedRows(uswarm.database))['revoked_tokens']).toEqual(before['revoked_tokens']);
     expect((await robot.get(PROFILE)).status).toBe(200);
   });
@@ -180,6 +181,6 @@ describe('logout', () => {
       () => endsOf(userId),
       (found) => found.length > 0,
     );
-    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null }]);
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'user_deleted' }]);
   });
 });

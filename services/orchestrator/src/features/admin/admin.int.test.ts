@@ -123,7 +123,7 @@ describe('what operators do', () => {
         () => ended.filter((end) => end.user_id === user_id),
         (found) => found.length > 0,
       );
-      expect(ends).toEqual([{ v: 1, user_id, token_hash: null }]);
+      expect(ends).toEqual([{ v: 1, user_id, token_hash: null, code: 'user_banned' }]);
       expect(await admin.call('user.unban', { user_id })).toEqual({ changed: true });
       expect((await user.get('/v1/users/profile')).status).toBe(200);
       expect(await auditOf(user_id)).toMatchObject([

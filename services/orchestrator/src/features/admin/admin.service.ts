@@ -63,7 +63,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       return result;
     });
     // Again where nothing changed: the message of the first time may have been lost.
-    if (banned) sessionEnds.publish(userId);
+    if (banned) sessionEnds.publish(userId, null, 'user_banned');
     return { changed };
   }
 

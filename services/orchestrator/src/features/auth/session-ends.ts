@@ -1,4 +1,4 @@
-import type { SessionEnd } from '@uswarm/contract';
+import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 
 /** Tells the gateways whose sockets to close. */
 export interface SessionEnds {
@@ -6,14 +6,15 @@ export interface SessionEnds {
    * Nobody waits for it: what is stored refuses the user already, and a bus that is away must hold up no answer.
    *
    * @param tokenHash of the credential whose sockets are meant; without one, all of the user
+   * @param code what their clients are told
    */
-  publish(userId: string, tokenHash?: Buffer | null): void;
+  publish(userId: string, tokenHash?: Buffer | null, code?: SessionEndingCode): void;
 }
 
 export function createSessionEnds(bus: { publishSessionEnd(end: SessionEnd): Promise<boolean> }): SessionEnds {
   return {
-    publish(userId, tokenHash = null) {
-      void bus.publishSessionEnd({ v: 1, user_id: userId, token_hash: tokenHash?.toString('hex') ?? null });
+    publish(userId, tokenHash = null, code) {
+      void bus.publishSessionEnd({ v: 1, user_id: userId, token_hash: tokenHash?.toString('hex') ?? null, code });
     },
   };
 }

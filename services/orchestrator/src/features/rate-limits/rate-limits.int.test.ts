@@ -200,6 +200,31 @@ describe('rate limits', () => {
     });
   });
 
+  it('events of sockets that cost a query count for the user, whatever they are', async () => {
+    await start(limits('USER', 2));
+    const ada = await uswarm.user();
+    const { id } = await uswarm.database.selectFrom('users').select('id').executeTakeFirstOrThrow();
+    const token = await signInternalToken(parseSigningKey(uswarm.internalKey), id);
+    const ask = async (path: string, body: object) => {
+      const answer = await request(`${uswarm.internalUrl}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+      });
+      return { status: answer.statusCode, body: (await answer.body.json()) as Partial<ErrorBody> };
+    };
+    const subscribe = () => ask(INTERNAL_PATHS.subscriptions, { workspace_ids: [] });
+    expect((await subscribe()).status).toBe(200);
+    expect((await subscribe()).status).toBe(200);
+    const refused = { status: 429, body: { code: 'rate_limited', extra: { retry_after_ms: expect.any(Number) } } };
+    expect(await subscribe()).toMatchObject(refused);
+    // A send that was stored already costs a query too.
+    const sent = { workspace_id: id, conversation_id: id, local_id: 'l', content: { type: 'text', text: 'hi' } };
+    expect(await ask(INTERNAL_PATHS.send, { ...sent, mentions: [], attachments: [] })).toMatchObject(refused);
+    // Signing up was one request over REST, which is counted apart.
+    expect((await ada.raw({ method: 'GET', path: PROFILE })).status).toBe(200);
+  });
+
   it('sockets that connect count for the address that the gateway names', async () => {
     await start(limits('IP', 2));
     const stranger = await uswarm.stranger();

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
-import { knownCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
+import { addressKey, knownCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
 import type { Identity } from '../auth/actor.js';
-import { addressKey } from './address-key.js';
 import { connectCountingRedis } from './counting-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
 import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
@@ -18,6 +17,8 @@ export interface RateLimits {
   health(address: string): Promise<Quota | undefined>;
   /** A request of somebody who showed who it is. */
   call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
+  /** An event of a user's socket that costs a query: counted as a request, apart from those over REST. */
+  socketCall(userId: string): Promise<Quota | undefined>;
   /** A message that is stored. */
   send(userId: string): Promise<Quota | undefined>;
   /** A search in a conversation. */
@@ -63,6 +64,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
     request: (address) => take('ip', addressKey(address)),
     health: (address) => take('health', addressKey(address)),
     call: ({ issuer, subject }) => take('user', identityKey(issuer, subject)),
+    socketCall: (userId) => take('user', userId),
     send: (userId) => take('sends', userId),
     search: (userId) => take('search', userId),
     close: () => redis?.close(),

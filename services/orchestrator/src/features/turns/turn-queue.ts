@@ -7,6 +7,9 @@ import type { NewTurn, TurnStore } from './turns.store.js';
 
 export const TURN_WORK = 'turn';
 
+/** About as long as a reply takes, after which one less waits. */
+const QUEUE_RETRY_MS = 5_000;
+
 /** Replies that wait to be written. */
 export interface TurnQueue {
   /**
@@ -27,7 +30,9 @@ export function createTurnQueue(
       // Here, so that whatever asks the agents for something is refused before anything is stored.
       await limits.requireRoom(turn.workspaceId, db);
       const id = randomUUIDv7();
-      if (!(await store.insert({ id, ...turn }, LIMITS.queuedTurns, db))) throw new ApiError('turn_queue_full');
+      if (!(await store.insert({ id, ...turn }, LIMITS.queuedTurns, db))) {
+        throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
+      }
       await work.enqueue(
         { kind: TURN_WORK, subjectId: id, workspaceId: turn.workspaceId, serialKey: turn.conversationId, ordinal },
         db,

@@ -2,8 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { createAdmission } from './admission.js';
 
-const from = (origin?: string): IncomingMessage => ({ headers: { origin } }) as IncomingMessage;
-const open = { allowedOrigins: [], accepting: () => true, overloaded: () => false, admit: () => true };
+const from = (origin?: string): IncomingMessage =>
+  ({ headers: { origin, host: 'api.test' } }) as unknown as IncomingMessage;
+const open = {
+  corsOrigins: [],
+  accepting: () => true,
+  overloaded: () => false,
+  full: () => false,
+  admit: () => true,
+};
 
 describe('admission', () => {
   it('lets every origin in when there is no list', () => {
@@ -11,22 +18,28 @@ describe('admission', () => {
   });
 
   it('lets in what the list names, and apps, which have no origin', () => {
-    const admission = createAdmission({ ...open, allowedOrigins: ['https://app.test'] });
+    const admission = createAdmission({ ...open, corsOrigins: ['https://app.test'] });
     expect(admission(from('https://app.test'))).toBeUndefined();
     expect(admission(from())).toBeUndefined();
-    expect(admission(from('https://app.test.evil.test'))).toBe('origin not allowed');
-    expect(admission(from('null'))).toBe('origin not allowed');
+    expect(admission(from('https://app.test.evil.test'))).toBe('origin');
+    expect(admission(from('null'))).toBe('origin');
+    expect(admission(from('https://api.test'))).toBeUndefined();
+    expect(createAdmission({ ...open, corsOrigins: ['*'] })(from('https://anywhere.test'))).toBeUndefined();
   });
 
   it('asks whoever mounts the gateway', () => {
-    expect(createAdmission({ ...open, admit: () => false })(from())).toBe('not admitted');
+    expect(createAdmission({ ...open, admit: () => false })(from())).toBe('not_admitted');
   });
 
   it('lets nobody in during a shutdown', () => {
-    expect(createAdmission({ ...open, accepting: () => false })(from())).toBe('shutting down');
+    expect(createAdmission({ ...open, accepting: () => false })(from())).toBe('shutting_down');
   });
 
   it('refuses new connections while too many handshakes wait', () => {
     expect(createAdmission({ ...open, overloaded: () => true })(from())).toBe('overloaded');
+  });
+
+  it('refuses an address that has too many connections', () => {
+    expect(createAdmission({ ...open, full: () => true })(from())).toBe('address');
   });
 });

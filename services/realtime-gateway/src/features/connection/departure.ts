@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Closes every connection at a random moment of the next `windowMs`, so that the clients do not all
- * come back at once; resolves when the last one was closed. Only the transport is closed: a client
- * that the namespace sends away would not reconnect by itself.
+ * come back at once; resolves when the last one was closed.
  */
-export async function departAll(
-  sockets: Iterable<{ conn: { close(): void } }>,
+export async function departAll<Leaving>(
+  sockets: Iterable<Leaving>,
   windowMs: number,
+  close: (socket: Leaving) => void,
   random = Math.random,
 ): Promise<void> {
-  const leaving = [...sockets].map(async ({ conn }) => {
+  const leaving = [...sockets].map(async (socket) => {
     if (windowMs > 0) await sleep(windowMs * random());
-    conn.close();
+    close(socket);
   });
   await Promise.all(leaving);
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody } from '@uswarm/contract';
 import { Registry, silentLogger } from '@uswarm/service-kit';
 import { createGatewayMetrics } from '../../gateway-metrics.js';
-import { type ClientEventHandler, createDispatch } from './dispatch.js';
+import { type ClientEventHandler, createDispatch, type DispatchDeps } from './dispatch.js';
 
-function setUp(handle: ClientEventHandler['handle'], queueLimit = 10) {
+function setUp(handle: ClientEventHandler['handle'], options: Partial<DispatchDeps> = {}) {
   const refusals: { error: ErrorBody; payload: unknown }[] = [];
   const handler: ClientEventHandler = { handle, refused: (error, payload) => void refusals.push({ error, payload }) };
   const metrics = createGatewayMetrics(new Registry());
@@ -12,11 +12,21 @@ function setUp(handle: ClientEventHandler['handle'], queueLimit = 10) {
     handlers: { 'workspace.subscribe': handler, 'workspace.unsubscribe': handler, 'message.send': handler },
     logger: silentLogger,
     metrics,
-    queueLimit,
+    queueLimit: 10,
+    rate: () => 0,
+    refusals: () => 0,
+    flooded: () => undefined,
+    ...options,
   });
   const ask = (name: string, ...args: unknown[]): Promise<unknown> =>
     new Promise((resolve) => dispatch(name, ...args, resolve));
-  return { dispatch, ask, refusals, throttled: async () => (await metrics.throttled.get()).values[0]?.value };
+  return {
+    dispatch,
+    ask,
+    refusals,
+    throttled: async (reason: string) =>
+      (await metrics.throttled.get()).values.find(({ labels }) => labels.reason === reason)?.value,
+  };
 }
 
 describe('the dispatch of client events', () => {
@@ -74,16 +84,44 @@ describe('the dispatch of client events', () => {
 
   it('refuses what is beyond the limit while others wait', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { dispatch, ask, refusals, throttled } = setUp(async ({ acknowledge }) => {
-      await promise;
-      acknowledge({});
-    }, 2);
+    const { dispatch, ask, refusals, throttled } = setUp(
+      async ({ acknowledge }) => {
+        await promise;
+        acknowledge({});
+      },
+      { queueLimit: 2 },
+    );
     dispatch('message.send', 1);
     const second = ask('message.send', 2);
     expect(await ask('message.send', 3)).toMatchObject({ code: 'rate_limited' });
     expect(refusals).toMatchObject([{ payload: 3 }]);
-    expect(await throttled()).toBe(1);
+    expect(await throttled('queue')).toBe(1);
     resolve();
     expect(await second).toEqual({ ok: true });
+  });
+
+  it('refuses an event that comes too fast, and says when to try again', async () => {
+    const waits = [0, 40];
+    const { ask, refusals, throttled } = setUp(async ({ acknowledge }) => acknowledge({}), {
+      rate: () => waits.shift() ?? 0,
+    });
+    expect(await ask('message.send', 1)).toEqual({ ok: true });
+    expect(await ask('message.send', 2)).toMatchObject({ code: 'rate_limited', extra: { retry_after_ms: 40 } });
+    expect(refusals).toMatchObject([{ payload: 2 }]);
+    expect(await ask('message.send', 3)).toEqual({ ok: true });
+    expect(await throttled('rate')).toBe(1);
+  });
+
+  it('answers no further event of a client that goes on in spite of its refusals', async () => {
+    let left = 2;
+    let floods = 0;
+    const { dispatch, refusals } = setUp(async () => undefined, {
+      rate: () => 40,
+      refusals: () => (left > 0 ? ((left -= 1), 0) : 1),
+      flooded: () => (floods += 1),
+    });
+    for (let n = 0; n < 10; n += 1) dispatch('message.send', n);
+    expect(refusals.map(({ payload }) => payload)).toEqual([0, 1]);
+    expect(floods).toBe(1);
   });
 });

@@ -4,6 +4,7 @@ import type { Logger } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 import { createSerialQueue } from './serial-queue.js';
+import type { TokenBucket } from './token-bucket.js';
 
 /** One event as a client sent it. */
 export interface ClientEvent {
@@ -28,21 +29,40 @@ export interface DispatchDeps {
   metrics: Pick<GatewayMetrics, 'throttled'>;
   /** Events of this socket that may wait; more are answered `rate_limited`. */
   queueLimit: number;
+  /** How many events are taken up; more are answered `rate_limited`. */
+  rate: TokenBucket;
+  /** How many events are refused before `flooded` is called instead of an answer. */
+  refusals: TokenBucket;
+  /** The client goes on in spite of its refusals. Called once; no later event is looked at. */
+  flooded: () => void;
 }
+
+/** Milliseconds in which a full queue has room again, unless the orchestrator hangs. */
+const QUEUE_RETRY_MS = 1_000;
 
 /**
  * Handles the events of one socket one at a time, in the order they came: a send that follows a
  * subscribe is seen by it, and messages keep their order. Whatever happens, a client that passed an
  * acknowledgement callback gets `{ok: true, …}` or the error object, and the process lives on.
  */
-export function createDispatch({
-  handlers,
-  logger,
-  metrics,
-  queueLimit,
-}: DispatchDeps): (name: string, ...args: unknown[]) => void {
+export function createDispatch(deps: DispatchDeps): (name: string, ...args: unknown[]) => void {
+  const { handlers, logger, metrics, queueLimit, rate, refusals, flooded } = deps;
   const queue = createSerialQueue(queueLimit);
+  let flooding = false;
+
+  /** @returns whether the client is to be told */
+  const throttle = (reason: 'rate' | 'queue'): boolean => {
+    metrics.throttled.inc({ reason });
+    if (refusals() === 0) return true;
+    flooding = true;
+    flooded();
+    return false;
+  };
+  const limited = (retryAfterMs: number): ApiError =>
+    new ApiError('rate_limited', { extra: { retry_after_ms: retryAfterMs } });
+
   return (name, ...args) => {
+    if (flooding) return;
     const callback = typeof args.at(-1) === 'function' ? (args.pop() as (answer: unknown) => void) : undefined;
     const [payload] = args;
     const requestId = randomUUID();
@@ -67,10 +87,11 @@ export function createDispatch({
       }
     };
 
-    if (handler === undefined) refuse(new ApiError('validation_failed', { message: 'There is no such event.' }));
-    else if (!queue.add(() => run(handler))) {
-      metrics.throttled.inc();
-      refuse(new ApiError('rate_limited'));
-    }
+    const waitMs = rate();
+    if (waitMs > 0) {
+      if (throttle('rate')) refuse(limited(waitMs));
+    } else if (handler === undefined) {
+      refuse(new ApiError('validation_failed', { message: 'There is no such event.' }));
+    } else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
   };
 }

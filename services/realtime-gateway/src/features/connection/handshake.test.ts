@@ -95,7 +95,7 @@ describe('the handshake', () => {
   });
 
   it('refuses origins that are not on the list before it asks anybody', async () => {
-    const asked = await start({ settings: { allowedOrigins: ['https://app.test'] } });
+    const asked = await start({ settings: { corsOrigins: ['https://app.test'] } });
     await gateway.refusal({ extraHeaders: { Origin: 'https://evil.test' } });
     expect(asked).toEqual([]);
     await gateway.connect({ extraHeaders: { Origin: 'https://app.test' } });

@@ -32,7 +32,7 @@ export interface ConnectingSocket {
 export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   clientAddress: ClientAddress;
-  metrics: Pick<GatewayMetrics, 'handshakes'>;
+  metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
   logger: Pick<Logger, 'error' | 'debug'>;
   /** Limits how many handshakes ask the orchestrator concurrently. */
   slots: Slots;
@@ -74,7 +74,8 @@ export function createHandshake(deps: HandshakeDeps) {
       const credentials = readCredentials(request.headers, handshake.auth);
       const address = clientAddress(request);
       const ask = async () => {
-        const release = await slots.take(gone.signal);
+        metrics.handshakesWaiting.inc();
+        const release = await slots.take(gone.signal).finally(() => metrics.handshakesWaiting.dec());
         try {
           data.askedAt = now();
           return await orchestrator.authenticate(credentials, address, requestId);

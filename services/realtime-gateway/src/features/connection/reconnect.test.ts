@@ -16,7 +16,7 @@ afterEach(async () => {
 async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions['settings'] = {}) {
   const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, asked: 0 };
   gateway = await startTestGateway({
-    settings: { handshakePatienceMs: 500, ...settings },
+    settings: { handshakePatienceMs: 500, socketsPerUser: 0, ...settings },
     orchestrator: {
       async authenticate(credentials) {
         orchestrator.asked += 1;

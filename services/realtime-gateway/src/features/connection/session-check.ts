@@ -34,7 +34,7 @@ export function checkSessions({ orchestrator, open, everyMs, timers, logger }: S
         issued_at: issuedAt,
       }));
       const { ended } = await orchestrator.endedSessions(question, randomUUID());
-      for (const place of ended) asked[place]?.close();
+      for (const place of ended) asked[place]?.close('session_ended');
     }
   }
 

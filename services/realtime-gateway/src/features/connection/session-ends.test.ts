@@ -61,7 +61,7 @@ describe('the end of a session', () => {
       const leave = ends.enter({
         ...entry,
         close() {
-          entry.close();
+          entry.close('session_ended');
           leave?.();
         },
       });
@@ -88,5 +88,14 @@ describe('the end of a session', () => {
     pass(60_000);
     ends.end(ended('bob'));
     expect(ends.enter(old)).toBeDefined();
+  });
+
+  it('is told with its reason, or without one if that is not known', () => {
+    const { ends, session } = setUp();
+    const codes: string[] = [];
+    ends.enter(session('phone', { close: (code) => void codes.push(code) }));
+    ends.end({ ...ended('ada'), code: 'user_banned' });
+    ends.end(ended('ada'));
+    expect(codes).toEqual(['user_banned', 'session_ended']);
   });
 });

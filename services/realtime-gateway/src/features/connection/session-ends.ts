@@ -1,9 +1,9 @@
-import type { SessionEnd } from '@uswarm/contract';
+import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 import type { SessionData } from './handshake.js';
 
 /** A socket, as far as ending its session is concerned. */
 export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 'issuedAt' | 'askedAt'> {
-  close(): void;
+  close(code: SessionEndingCode): void;
 }
 
 /** Which sockets there are, by whom they are, so that they can be closed when a session ends. */
@@ -40,7 +40,7 @@ export function createSessionEnds(now: () => number): SessionEnds {
       const at = now();
       recent = [...recent.filter((earlier) => at - earlier.at < REMEMBERED_MS), { ended, at }];
       for (const session of byUser.get(ended.user_id) ?? []) {
-        if (isMeant(ended, session)) session.close();
+        if (isMeant(ended, session)) session.close(ended.code ?? 'session_ended');
       }
     },
     open: () => [...byUser.values()].flatMap((sessions) => [...sessions]),

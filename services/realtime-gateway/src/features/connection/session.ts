@@ -1,3 +1,4 @@
+import type { SessionEndingCode } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
 import type { Logger } from '@uswarm/service-kit';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
@@ -10,6 +11,7 @@ import { createSendMessage } from '../messages/send-message.js';
 import { createSubscriptions } from '../subscriptions/subscriptions.js';
 import { createDispatch } from './dispatch.js';
 import type { SessionData } from './handshake.js';
+import { createTokenBucket } from './token-bucket.js';
 
 export interface SessionDeps {
   orchestrator: OrchestratorClient;
@@ -18,12 +20,15 @@ export interface SessionDeps {
   metrics: GatewayMetrics;
   settings: GatewaySettings;
   timers: Timers;
+  /** Milliseconds that only grow. */
+  now: () => number;
 }
 
 /** The socket as a session needs it. */
 export interface SessionSocket {
   emit: Emit;
-  disconnect(): void;
+  /** Tells the client why and closes its connection. */
+  end(code: SessionEndingCode): void;
 }
 
 export interface Session {
@@ -35,7 +40,7 @@ export interface Session {
 
 /** Everything that lives as long as one authenticated socket. */
 export function createSession({ userId, expiresAt }: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
-  const { orchestrator, bus, metrics, settings, timers } = deps;
+  const { orchestrator, bus, metrics, settings, timers, now } = deps;
   const logger = deps.logger.child({ userId });
   const { emit } = socket;
 
@@ -58,9 +63,12 @@ export function createSession({ userId, expiresAt }: SessionData, socket: Sessio
     logger,
     metrics,
     queueLimit: settings.queuedEventsPerSocket,
+    rate: createTokenBucket(settings.eventsPerSocket, now),
+    refusals: createTokenBucket(settings.refusalsPerSocket, now),
+    flooded: () => socket.end('rate_limited'),
   });
   const cancelExpiry =
-    expiresAt === null ? undefined : timers.after(expiresAt.getTime() - Date.now(), () => socket.disconnect());
+    expiresAt === null ? undefined : timers.after(expiresAt.getTime() - Date.now(), () => socket.end('token_expired'));
 
   return {
     dispatch,

@@ -70,6 +70,7 @@ describe('message.send', () => {
       code: 'turn_queue_full',
       retryable: true,
       request_id: requestIds[0],
+      retry_after_ms: 5,
     });
     expect(ErrorBody.parse(answer)).toMatchObject({ code: 'turn_queue_full', extra: { retry_after_ms: 5 } });
   });

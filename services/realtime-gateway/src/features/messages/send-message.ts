@@ -63,6 +63,7 @@ export function createSendMessage({ userId, orchestrator, emit, hold, metrics }:
         code,
         retryable: new ApiError(code).retryable,
         request_id: extra?.request_id ?? '',
+        ...(extra?.retry_after_ms !== undefined && { retry_after_ms: extra.retry_after_ms }),
       });
     },
   };

@@ -1,0 +1,68 @@
+import type { SessionEndingCode } from '@uswarm/contract';
+import type { DefaultEventsMap, Server, Socket } from 'socket.io';
+import { disconnectReason } from '../../gateway-metrics.js';
+import type { ServerToClientEvents } from '../../server-events.js';
+import { endSession } from './ending.js';
+import type { SessionData } from './handshake.js';
+import { createSession, type SessionDeps } from './session.js';
+import type { SessionEnds } from './session-ends.js';
+import { limitUnreadBytes } from './unread-bytes.js';
+import { type UserSockets, userRoom } from './user-sockets.js';
+
+export type GatewayServer = Server<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
+export type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
+
+export interface ServeDeps extends SessionDeps {
+  sessionEnds: SessionEnds;
+  userSockets: UserSockets;
+  /** How the socket of an id is ended by others, until it is closed. */
+  endings: Map<string, (code: SessionEndingCode) => void>;
+}
+
+/** Serves a socket whose handshake succeeded, until it is closed. */
+export function serve(socket: GatewaySocket, { sessionEnds, userSockets, endings, ...deps }: ServeDeps): void {
+  forgetHandshake(socket);
+  let ended = false;
+  const end = (code: SessionEndingCode): void => {
+    if (ended) return;
+    ended = true;
+    endSession(socket, code, deps.metrics);
+  };
+  const leave = sessionEnds.enter({ ...socket.data, close: end });
+  if (leave === undefined) {
+    end('session_ended');
+    return;
+  }
+  deps.metrics.sockets.inc();
+  endings.set(socket.id, end);
+  const session = createSession(
+    socket.data,
+    {
+      emit: (event, payload) => {
+        if (!ended && socket.connected) (socket as Pick<Socket, 'emit'>).emit(event, payload);
+      },
+      end,
+    },
+    deps,
+  );
+  limitUnreadBytes(socket.conn, deps.settings.unreadBytesPerSocket, () => end('slow_consumer'));
+  socket.onAny(session.dispatch);
+  socket.once('disconnect', (reason) => {
+    ended = true;
+    endings.delete(socket.id);
+    deps.metrics.sockets.dec();
+    deps.metrics.disconnects.inc({ reason: disconnectReason(reason) });
+    leave();
+    session.close();
+  });
+  void socket.join(userRoom(socket.data.userId));
+  void userSockets.added(socket.data.userId);
+}
+
+/** Credentials are not kept beyond the handshake, and an idle socket costs a third less memory. */
+function forgetHandshake(socket: GatewaySocket): void {
+  socket.handshake.headers = {};
+  socket.handshake.auth = {};
+  socket.handshake.query = {};
+  Object.assign(socket.conn, { request: null });
+}

@@ -1,0 +1,24 @@
+export interface RateLimit {
+  /** In the long run; 0 is no limit. */
+  perSecond: number;
+  /** At once. */
+  burst: number;
+}
+
+/** @returns 0 and takes one token, or the milliseconds until there is one */
+export type TokenBucket = () => number;
+
+/** @param now milliseconds that only grow */
+export function createTokenBucket({ perSecond, burst }: RateLimit, now: () => number): TokenBucket {
+  if (perSecond === 0) return () => 0;
+  let tokens = burst;
+  let at = now();
+  return () => {
+    const time = now();
+    tokens = Math.min(burst, tokens + ((time - at) / 1_000) * perSecond);
+    at = time;
+    if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1_000);
+    tokens -= 1;
+    return 0;
+  };
+}
