@@ -59,10 +59,7 @@ const FULL = merge(evaluation, {
     uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
     integrations: { existingConfigMap: 'catalog' },
   },
-  gateway: {
-    transports: ['websocket'],
-    sockets: { perUser: 3, eventsPerSecond: 5, eventsBurst: 6, unreadBytes: 70000, unauthenticatedPerAddress: 8 },
-  },
+  gateway: { transports: ['websocket'], sockets: { perUser: 3, unreadBytes: 70_000 } },
   runtime: {
     defaultProvider: 'openai',
     defaultModel: 'opus',
@@ -249,10 +246,7 @@ it('the gateway reaches the orchestrator with the key that this knows', () => {
     TRANSPORTS: ['websocket'],
     CORS_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
     SOCKETS_PER_USER: 3,
-    SOCKET_EVENTS_PER_S: 5,
-    SOCKET_EVENTS_BURST: 6,
     SOCKET_UNREAD_BYTES: 70_000,
-    UNAUTHENTICATED_PER_ADDRESS: 8,
     HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
     HSTS_MAX_AGE_S: 31_536_000,
   });
