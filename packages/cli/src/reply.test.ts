@@ -40,6 +40,7 @@ function message({
     created_at: at,
     updated_at: at,
     position: '0000000000000001b',
+    error: null,
   };
 }
 
@@ -73,7 +74,7 @@ const chunk = (message_id: string, words: string, chunk_seq = 1): ServerEvent =>
 });
 const done = (message_id: string, status: 'delivered' | 'failed'): ServerEvent => ({
   name: 'message.done',
-  payload: { ...place, message_id, conversation_id: conversation, agent_id: agent.id, status },
+  payload: { ...place, message_id, conversation_id: conversation, agent_id: agent.id, status, error: null },
 });
 const follow = (...events: ServerEvent[]): Reply => events.reduce(followEvent, newReply(conversation, 'local-1'));
 

@@ -32,6 +32,7 @@ export function message(parts: Partial<ListedMessage>): ListedMessage {
     created_at: at,
     updated_at: at,
     position: '0000000000000001b',
+    error: null,
     extended_status: 'pending',
   } as const;
   return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
@@ -69,7 +70,14 @@ export function stream({ emit }: Played, ...chunks: string[]): void {
 
 export function finish({ emit }: Played, text: string, status: 'delivered' | 'failed'): void {
   emit('message.updated', liveMessage({ content: words(text), status }));
-  emit('message.done', { ...place, message_id: replyId, conversation_id: conversationId, agent_id: agentId, status });
+  emit('message.done', {
+    ...place,
+    message_id: replyId,
+    conversation_id: conversationId,
+    agent_id: agentId,
+    status,
+    error: null,
+  });
 }
 
 export const answer =

@@ -10,6 +10,7 @@ export * from './resources/codes.js';
 export * from './resources/user.js';
 export * from './resources/agent.js';
 export * from './resources/message.js';
+export * from './resources/message-error.js';
 export * from './resources/conversation.js';
 export * from './resources/workspace.js';
 export * from './resources/integration.js';

@@ -121,6 +121,7 @@ export function createScene(
       setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
       nextGeneration: async (_id, limit) => (turn.generation < limit ? (turn.generation += 1) : undefined),
       isBusyElsewhere: async () => false,
+      answeredElsewhere: async () => false,
       finish: async (_id, status, errorCode) => void (seen.ended = { status, errorCode }),
       history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       runningTools: async () => [],

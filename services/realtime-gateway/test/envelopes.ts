@@ -25,6 +25,7 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
         created_at: '2026-11-21T00:00:00.000Z',
         updated_at: '2026-11-21T00:00:00.000Z',
         position: `${String(seq).padStart(16, '0')}b`,
+        error: null,
         local_id: null,
         agent: null,
         attachments: [],
@@ -39,6 +40,7 @@ export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {
     message_id: messageId,
     conversation_id: CONVERSATION,
     agent_id: AGENT,
+    error: null,
     status: 'delivered',
   } as const;
   return {

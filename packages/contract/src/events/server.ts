@@ -3,6 +3,7 @@ import { AgentStatus, DelegationStatus } from '../enums.js';
 import { ErrorCode } from '../errors.js';
 import { Conversation } from '../resources/conversation.js';
 import { MessageData } from '../resources/message.js';
+import { MessageError } from '../resources/message-error.js';
 import { Id } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { SessionEndingCode } from './sessions.js';
@@ -80,6 +81,7 @@ export const SERVER_EVENTS = {
         conversation_id: Id,
         agent_id: Id,
         status: z.enum(['delivered', 'failed']),
+        error: MessageError.nullable().meta({ description: 'Why it failed, as in the message.', 'x-extension': true }),
       })
       .meta({ id: 'MessageDone' }),
   },

@@ -13,6 +13,7 @@ import {
 import { LIMITS } from '../limits.js';
 import { AgentData } from './agent.js';
 import { Attachment } from './core.js';
+import { MessageError } from './message-error.js';
 import { Id, Timestamp } from './primitives.js';
 
 const text = z.strictObject({
@@ -115,6 +116,11 @@ const Position = z.string().meta({
   'x-extension': true,
 });
 
+const ERROR = {
+  description: 'Why the message failed or is incomplete (`stopped` if a reply was stopped); null for all others.',
+  'x-extension': true,
+};
+
 const messageFields = {
   id: Id,
   conversation_id: Id,
@@ -123,6 +129,7 @@ const messageFields = {
   created_at: Timestamp,
   updated_at: Timestamp,
   position: Position,
+  error: MessageError.nullable().meta(ERROR),
   local_id: z.string().nullable(),
   agent: AgentData.nullable(),
   attachments: z.array(Attachment),

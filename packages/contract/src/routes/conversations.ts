@@ -172,7 +172,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
     auth: 'user',
     tag: 'messages',
-    summary: 'Stops a reply that is being written or waits, named by itself or by the message that it answers',
+    summary: 'Stop a reply, named by itself, or all replies to a message, named by the message',
     spec: 'extension',
     params: message,
     responses: noContent,

@@ -57,7 +57,11 @@ describe('in a conversation of 50,000 messages', () => {
     ['the list of workspaces', ({ workspaces }) => workspaces.listOwned(place.userId)],
     [
       'what a model is told',
-      ({ turns }) => turns.history({ conversation_id: place.conversationId, user_message_id: place.messageId }, 200),
+      ({ turns }) =>
+        turns.history(
+          { conversation_id: place.conversationId, user_message_id: place.messageId, agent_id: place.userId },
+          200,
+        ),
     ],
     ['a common word', ({ messageSearch }) => messageSearch.page(place.conversationId, ['baboba'], 'older', null, 51)],
     ['a common part', ({ messageSearch }) => messageSearch.page(place.conversationId, ['ab'], 'older', null, 51)],

@@ -161,7 +161,7 @@ describe('hot statements read no large table from end to end', () => {
       'the history of a turn',
       (database) =>
         createTurnStore(database).history(
-          { conversation_id: place.conversationId, user_message_id: place.messageId },
+          { conversation_id: place.conversationId, user_message_id: place.messageId, agent_id: place.agentId },
           200,
         ),
     ],

@@ -181,6 +181,8 @@ export interface MessagesTable {
   shown_seq: ColumnType<number | null, number | null | undefined, number | null>;
   /** Of a tool line: the seq of the reply before which it is listed. */
   before_seq: ColumnType<number | null, number | null | undefined, never>;
+  /** Why the message failed. */
+  error_code: ColumnType<string | null, string | null | undefined, string | null>;
   search_text: ColumnType<string | null, never, never>;
   created_at: CreatedAt;
   updated_at: UpdatedAt;

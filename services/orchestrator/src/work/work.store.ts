@@ -24,7 +24,7 @@ export interface NewWork {
   kind: string;
   subjectId: string;
   workspaceId: string;
-  /** Rows with the same key run one at a time, lowest ordinal first. Default: the subject alone. */
+  /** Rows with the same key run one at a time, lowest ordinal and then lowest id first. Default: the subject alone. */
   serialKey?: string;
   ordinal?: number;
   /** Milliseconds until it is due. Default: now. */
@@ -91,7 +91,8 @@ export function createWorkStore(database: Database): WorkStore {
             AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
             AND NOT EXISTS (
               SELECT 1 FROM work earlier
-              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key AND earlier.ordinal < w.ordinal
+              WHERE earlier.kind = w.kind AND earlier.serial_key = w.serial_key
+                AND (earlier.ordinal, earlier.subject_id) < (w.ordinal, w.subject_id)
             )
           ORDER BY w.run_at
           LIMIT ${limit}

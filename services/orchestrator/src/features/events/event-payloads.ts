@@ -2,7 +2,7 @@ import type { BusEnvelope } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
 import { conversationView } from '../conversations/conversation-view.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
-import { messageView, type MessageRow, type Show } from '../messages/message-view.js';
+import { errorOf, messageView, type MessageRow, type Show } from '../messages/message-view.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
@@ -98,5 +98,6 @@ function donePayload(row: MessageRow) {
     conversation_id: row.conversation_id,
     agent_id: row.agent_id ?? '',
     status: failed ? ('failed' as const) : ('delivered' as const),
+    error: errorOf(row),
   };
 }

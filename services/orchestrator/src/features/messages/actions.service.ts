@@ -61,7 +61,10 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
     await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
-    await questions.ask({ workspaceId, conversationId: row.conversation_id, userId, agentId, text: label }, tx);
+    await questions.ask(
+      { workspaceId, conversationId: row.conversation_id, userId, agentIds: [agentId], text: label },
+      tx,
+    );
     return woken;
   }
 

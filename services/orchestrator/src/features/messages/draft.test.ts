@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
 import fc from 'fast-check';
 import type { SwarmMember } from '../agents/agents.store.js';
-import { answeringAgent, bodyHash, checkedMentions, checkedText } from './draft.js';
+import { answeringAgents, bodyHash, checkedMentions, checkedText } from './draft.js';
 
 const member = (id: string, kind: SwarmMember['kind'] = 'sub-agent'): SwarmMember => ({
   id,
@@ -106,18 +106,23 @@ describe('checkedMentions', () => {
   });
 });
 
-describe('answeringAgent', () => {
+describe('the agents that answer', () => {
   it.each([
-    ['the manager in a swarm', null, [], 'm'],
-    ['the first one mentioned in a swarm', null, [mention('b'), mention('a')], 'b'],
-    ['the agent of an agent conversation', 'a', [], 'a'],
-    ['the agent of an agent conversation, whoever is mentioned', 'a', [mention('b')], 'a'],
-  ])('is %s', (_what, agentId, mentions, answering) => {
-    expect(answeringAgent({ agentId }, mentions, MEMBERS)).toBe(answering);
+    ['the manager in a swarm', null, [], ['m']],
+    [
+      'every agent mentioned in a swarm, in order and once',
+      null,
+      [mention('b'), mention('a'), mention('b')],
+      ['b', 'a'],
+    ],
+    ['the agent of an agent conversation', 'a', [], ['a']],
+    ['the agent of an agent conversation, whoever is mentioned', 'a', [mention('b')], ['a']],
+  ])('are %s', (_what, agentId, mentions, answering) => {
+    expect(answeringAgents({ agentId }, mentions, MEMBERS)).toEqual(answering);
   });
 
   it('is nobody in a swarm without a manager', () => {
-    expect(() => answeringAgent({ agentId: null }, [], [member('a')])).toThrow(
+    expect(() => answeringAgents({ agentId: null }, [], [member('a')])).toThrow(
       expect.objectContaining({ code: 'workspace_not_found' }),
     );
   });

@@ -45,17 +45,18 @@ function cuts(text: string, place: number): boolean {
   return place > 0 && (text.codePointAt(place - 1) ?? 0) > 0xffff;
 }
 
-/** In an agent conversation that agent; in a swarm the first one mentioned, else the manager. */
-export function answeringAgent(
+/** In an agent conversation that agent; in a swarm each agent that is mentioned, once and in order, else the manager. */
+export function answeringAgents(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
   members: SendPlace['members'],
-): string {
+): string[] {
+  if (conversation.agentId !== null) return [conversation.agentId];
+  if (mentions.length > 0) return [...new Set(mentions.map(({ agent_id }) => agent_id))];
   const manager = members.find(({ kind }) => kind === 'manager');
-  const chosen = conversation.agentId ?? mentions[0]?.agent_id ?? manager?.id;
   // Every workspace has one, until it goes with all that it has.
-  if (chosen === undefined) throw new ApiError('workspace_not_found');
-  return chosen;
+  if (manager === undefined) throw new ApiError('workspace_not_found');
+  return [manager.id];
 }
 
 /** The same for two requests that mean the same message. */

@@ -1,12 +1,13 @@
-import type {
-  AgentRole,
-  ListedMessage,
-  ListedMessageStatus,
-  Mention,
-  MessageContent,
-  MessageData,
-  MessageRole,
-  MessageStatus,
+import {
+  messageError,
+  type AgentRole,
+  type ListedMessage,
+  type ListedMessageStatus,
+  type Mention,
+  type MessageContent,
+  type MessageData,
+  type MessageRole,
+  type MessageStatus,
 } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentData } from '../agents/agent-view.js';
@@ -21,6 +22,7 @@ export interface MessageRow extends Place {
   role: MessageRole;
   content: MessageContent;
   status: MessageStatus;
+  error_code: string | null;
   local_id: string | null;
   mentions: Mention[];
   attachments: StoredAttachment[];
@@ -70,6 +72,11 @@ function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
   );
 }
 
+/** Why a message failed; the release before stored no code. */
+export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'error_code'>): MessageData['error'] {
+  return status === 'failed' || status === 'incomplete' ? messageError(error_code ?? 'internal_error') : null;
+}
+
 /** spec: orchestrator §2.10 */
 export function messageView(row: MessageRow, { now, attachment }: Showing): MessageData {
   const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
@@ -82,6 +89,7 @@ export function messageView(row: MessageRow, { now, attachment }: Showing): Mess
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     position: positionOf(row),
+    error: errorOf(row),
     local_id,
     agent: agentOf(row, now),
     attachments: attachments.map(attachment),

@@ -6,7 +6,7 @@ import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
-import { answeringAgent, bodyHash, checkedMentions, checkedText } from './draft.js';
+import { answeringAgents, bodyHash, checkedMentions, checkedText } from './draft.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore, SendPlace, SendTarget } from './messages.store.js';
 import { readPage } from './page.js';
@@ -70,13 +70,13 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     if (conversation === undefined) throw new ApiError('conversation_not_found');
     const text = checkedText(draft);
     const mentions = checkedMentions(draft, text, members);
-    const agentId = answeringAgent(conversation, mentions, members);
+    const agentIds = answeringAgents(conversation, mentions, members);
     const uploads = draft.attachments.map(({ id }) => id);
     const { message, woken } = await transaction(async (tx) => {
       // Uploads first: who holds one for long waits for nothing that is locked here.
       const attachments = await deps.attachments.resolve(userId, uploads, tx);
       const suspended = await questions.prepare(workspaceId, tx);
-      const place = { workspaceId, conversationId, userId, agentId };
+      const place = { workspaceId, conversationId, userId, agentIds };
       const question = { ...place, text, bodyHash: hash, mentions, attachments };
       return {
         message: await questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx),

@@ -33,6 +33,8 @@ export interface NewMessage {
 export interface MessageChange {
   content?: MessageContent;
   status?: MessageStatus;
+  /** Why it failed; null once it did not. */
+  errorCode?: string | null;
   /** The seq of the event that shows a reply in full; unread counts begin there. */
   shownSeq?: number;
 }
@@ -83,7 +85,7 @@ export interface MessageStore {
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
 export const MESSAGE_COLUMNS = sql`
-  m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.role, m.content, m.status, m.local_id,
+  m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
@@ -129,7 +131,7 @@ export function createMessageStore(database: Database): MessageStore {
             WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId ?? null}
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
-          RETURNING id, workspace_id, conversation_id, seq, before_seq, role, content, status, local_id, mentions, attachments,
+          RETURNING id, workspace_id, conversation_id, seq, before_seq, error_code, role, content, status, local_id, mentions, attachments,
             created_at, updated_at, agent_id
         )
         SELECT ${MESSAGE_COLUMNS} FROM m ${MESSAGE_JOINS}`.execute(db);
@@ -138,12 +140,13 @@ export function createMessageStore(database: Database): MessageStore {
       return row;
     },
 
-    async update(id, { content, status, shownSeq }, db) {
+    async update(id, { content, status, errorCode, shownSeq }, db) {
       await db
         .updateTable('messages')
         .set({
           ...(content === undefined ? {} : { content: JSON.stringify(content) }),
           ...(status === undefined ? {} : { status }),
+          ...(errorCode === undefined ? {} : { error_code: errorCode }),
           ...(shownSeq === undefined ? {} : { shown_seq: shownSeq }),
           updated_at: sql<Date>`clock_timestamp()`,
         })

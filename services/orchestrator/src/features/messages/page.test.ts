@@ -21,6 +21,7 @@ const row = ({ seq, before_seq }: Place): MessageRow => ({
   role: 'user',
   content: { type: 'text', text: '' },
   status: 'sent',
+  error_code: null,
   local_id: null,
   mentions: [],
   attachments: [],

@@ -13,8 +13,8 @@ export interface NewQuestion {
   workspaceId: string;
   conversationId: string;
   userId: string;
-  /** Who is to answer. */
-  agentId: string;
+  /** Who is to answer, one after the other. */
+  agentIds: readonly string[];
   text: string;
   localId?: string;
   bodyHash?: Buffer;
@@ -30,7 +30,7 @@ export interface QuestionsDeps {
   attachments: Pick<Attachments, 'attach'>;
 }
 
-/** What users ask: a message and the reply that it wants, stored together. */
+/** What users ask: a message and the replies that it wants, stored together. */
 export interface Questions {
   /**
    * Call it early in the transaction: it locks the runtime, which comes before workspaces and messages.
@@ -48,7 +48,7 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
     prepare: (workspaceId, tx) => runtimes.keepAwake(workspaceId, tx),
 
     async ask(question, tx) {
-      const { workspaceId, conversationId, userId, agentId, text, localId } = question;
+      const { workspaceId, conversationId, userId, text, localId } = question;
       const id = randomUUIDv7();
       // Taking the seq locks the workspace, so what is looked up and counted below holds under concurrent sends.
       const seq = await events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
@@ -72,7 +72,9 @@ export function createQuestions({ store, events, turns, runtimes, attachments }:
         tx,
       );
       await attachments.attach(id, question.attachments ?? [], tx);
-      await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
+      for (const agentId of question.agentIds) {
+        await turns.enqueue({ workspaceId, conversationId, agentId, userMessageId: id, ordinal: seq }, tx);
+      }
       return message;
     },
   };

@@ -26,12 +26,12 @@ const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m
 
 /**
  * What was said up to the question, newest first. What a turn said stands behind its own question, also where the
- * next question came before it; what answers this question is left out. Reads only what is near, however long the
+ * next question came before it; what the same agent said to this question is left out, what others said is not. Reads only what is near, however long the
  * conversation is.
  */
 export async function readHistory(
   database: Database,
-  question: { conversationId: string; messageId: string },
+  question: { conversationId: string; messageId: string; agentId: string },
   limit: number,
 ): Promise<HistoryRow[]> {
   const asked = sql`(SELECT seq FROM messages WHERE id = ${question.messageId})`;
@@ -57,6 +57,7 @@ export async function readHistory(
     LEFT JOIN turns writing ON writing.id = said.turn_id
     LEFT JOIN messages question ON question.id = coalesce(replying.user_message_id, writing.user_message_id)
     WHERE question.id IS DISTINCT FROM ${question.messageId}::uuid
+      OR coalesce(replying.agent_id, writing.agent_id) <> ${question.agentId}::uuid
     ORDER BY coalesce(question.seq, said.seq) DESC, said.seq DESC
     LIMIT ${limit}`.execute(database);
   return rows.map(({ id, role, agent_id, ...said }) => ({ id, role, agent_id, text: saidText(said) }));

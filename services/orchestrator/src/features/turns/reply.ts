@@ -1,3 +1,4 @@
+import { MESSAGE_ERRORS } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
@@ -159,7 +160,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   return reply;
 }
 
-export const STOPPED_SENTENCE = 'The reply was stopped.';
+export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
 /** How a reply ends that somebody stopped: what it says already stays. Pure. */
 export function stoppedReply(text: string): FinishedReply {

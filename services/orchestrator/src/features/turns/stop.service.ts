@@ -23,8 +23,8 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 
 export interface StopService {
   /**
-   * Ends a reply, named by itself or by the question that it answers. One that is being written ends soon, with
-   * what it says by then; one that waits ends at once.
+   * Ends a reply, named by itself; or all replies to a question, named by the question. One that is being written
+   * ends soon, with what it says by then; one that waits ends immediately.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
@@ -37,12 +37,14 @@ const LEASE_MS = 10_000;
 export function createStopService(deps: StopServiceDeps): StopService {
   const { transaction, messages, turns, work, access } = deps;
 
-  async function requireTurn(workspaceId: string, messageId: string): Promise<TurnRow> {
+  /** @returns what is to be stopped, the last one first: none of them begins because the one before it ended */
+  async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
     const [message] = await messages.find([messageId]);
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-    const turn = await turns.ofMessage(workspaceId, messageId);
-    if (turn === undefined) throw new ApiError('turn_not_running');
-    return turn;
+    const found = await turns.ofMessage(workspaceId, messageId);
+    const unfinished = found.filter(({ status }) => status === 'queued' || status === 'running');
+    if (unfinished.length === 0) throw new ApiError('turn_not_running');
+    return unfinished.toReversed();
   }
 
   /** @returns the lease of one that waits, which is ours now; undefined where it runs and was told to end */
@@ -63,20 +65,34 @@ export function createStopService(deps: StopServiceDeps): StopService {
     deps.live({ workspaceId, conversationId, agentId }).status(ended.activity, ended.seq);
   }
 
+  /** @throws ApiError `turn_not_running` */
+  async function stopTurn(turn: TurnRow): Promise<void> {
+    const lease = await transaction((tx) => decide(turn, tx));
+    if (lease !== undefined) {
+      await endWaiting(turn, lease).catch((error: unknown) => {
+        // Somebody else stops it too, and took it from us for that.
+        if (!(error instanceof LeaseLost)) throw error;
+      });
+      return;
+    }
+    deps.stopInRuntime(turn.workspace_id, turn);
+    await deps.hurryTurns(turn.workspace_id);
+  }
+
   return {
     async stop(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
-      const turn = await requireTurn(workspaceId, messageId);
-      const lease = await transaction((tx) => decide(turn, tx));
-      if (lease !== undefined) {
-        await endWaiting(turn, lease).catch((error: unknown) => {
-          // Somebody else stops it too, and took it from us for that.
-          if (!(error instanceof LeaseLost)) throw error;
-        });
-        return;
+      let stopped = 0;
+      for (const turn of await requireTurns(workspaceId, messageId)) {
+        try {
+          await stopTurn(turn);
+          stopped += 1;
+        } catch (error) {
+          // It ended meanwhile.
+          if (!(error instanceof ApiError) || error.code !== 'turn_not_running') throw error;
+        }
       }
-      deps.stopInRuntime(workspaceId, turn);
-      await deps.hurryTurns(workspaceId);
+      if (stopped === 0) throw new ApiError('turn_not_running');
     },
   };
 }

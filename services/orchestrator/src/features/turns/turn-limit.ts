@@ -1,3 +1,4 @@
+import { MESSAGE_ERRORS } from '@uswarm/contract';
 import type { LimitReached } from '../usage/usage-limits.js';
 import type { FinishedReply } from './turn-writer.js';
 
@@ -9,7 +10,7 @@ export function limitNote({ scope, resets_at }: LimitReached): string {
   return `The token limit of ${whose} for this month is reached. It begins anew on ${resets_at.slice(0, 10)} (UTC).`;
 }
 
-export const LIMIT_SENTENCE = 'This could not be answered: the token limit of this month is reached.';
+export const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 
 /** How a reply ends that was stopped because of the limit: what it says already stays. Pure. */
 export function limitedReply(text: string): FinishedReply {

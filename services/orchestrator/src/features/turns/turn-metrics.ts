@@ -1,3 +1,4 @@
+import { MESSAGE_ERROR_CODES } from '@uswarm/contract';
 import { type Clock, knownCounter, knownLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
@@ -21,19 +22,7 @@ export interface TurnMetricsDeps {
 
 const OTHER = 'other';
 const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
-/** Codes of ours, and those that our runtime has. */
-const REASONS = [
-  'internal_error',
-  'model_rate_limited',
-  'model_rejected',
-  'model_timeout',
-  'model_unavailable',
-  'runtime_lost',
-  'runtime_not_ready',
-  'runtime_unreachable',
-  'step_limit_reached',
-  'token_limit_reached',
-];
+const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
 const PROVIDERS = ['anthropic', 'demo', 'openai'];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 

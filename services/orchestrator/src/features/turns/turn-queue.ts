@@ -10,10 +10,14 @@ export const TURN_WORK = 'turn';
 /** About as long as a reply takes, after which one less waits. */
 const QUEUE_RETRY_MS = 5_000;
 
+/** Of a UUID of version 7, its first 48 bits. */
+const TIMESTAMP_LENGTH = 13;
+
 /** Replies that wait to be written. */
 export interface TurnQueue {
   /**
-   * `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time.
+   * `ordinal` is the seq of the user's message: turns of a conversation run in this order, one at a time; those of one
+   * message in the order in which they are enqueued.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
@@ -25,11 +29,20 @@ export function createTurnQueue(
   work: Pick<WorkStore, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireRoom'>,
 ): TurnQueue {
+  let last = '';
+  /** Ids order the turns of one message; two of the same millisecond have no order of their own. */
+  function nextId(): string {
+    let id = randomUUIDv7();
+    while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();
+    last = id;
+    return id;
+  }
+
   return {
     async enqueue({ ordinal, ...turn }, db) {
       // Here, so that whatever asks the agents for something is refused before anything is stored.
       await limits.requireRoom(turn.workspaceId, db);
-      const id = randomUUIDv7();
+      const id = nextId();
       if (!(await store.insert({ id, ...turn }, LIMITS.queuedTurns, db))) {
         throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
       }

@@ -22,14 +22,17 @@ const HISTORY_BYTES = 512 * 1024;
 
 /** The newest messages that fit, oldest first; the message to be answered always does. Pure. */
 export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
-  const kept: HistoryRow[] = [];
+  const rows = newestFirst.slice(0, HISTORY_MESSAGES);
+  // Other agents may have answered the question already.
+  const question = rows.find(({ role }) => role === 'user');
+  const kept = new Set<HistoryRow>();
   let bytes = 0;
-  for (const row of newestFirst.slice(0, HISTORY_MESSAGES)) {
+  for (const row of new Set([...(question === undefined ? [] : [question]), ...rows])) {
     bytes += Buffer.byteLength(row.text);
-    if (bytes > maxBytes && kept.length > 0) break;
-    kept.push(row);
+    if (bytes > maxBytes && kept.size > 0) break;
+    kept.add(row);
   }
-  return kept.toReversed();
+  return rows.filter((row) => kept.has(row)).toReversed();
 }
 
 export interface TurnRequestInput {

@@ -84,7 +84,7 @@ describe('a turn', () => {
       play([failure(code)]);
       expect(await scene.run()).toEqual({ done: true });
       expect(scene.asked()).toEqual([[1, 0]]);
-      expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'internal_error' });
+      expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_refused' });
     },
   );
 

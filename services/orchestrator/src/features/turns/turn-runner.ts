@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
 import type { LeasedWork } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
@@ -11,7 +12,7 @@ import type { Reader, UserStore } from '../users/users.store.js';
 import { createLiveEvents } from './live-events.js';
 import { createReply, type Reply, stoppedReply } from './reply.js';
 import { watchForStop } from './stop-watch.js';
-import { LIMIT_SENTENCE, limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
+import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import { createTurnWriter, LeaseLost, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
@@ -183,12 +184,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  async function fail({ reply }: Run, errorCode: string, sentence: string): Promise<void> {
+  async function fail({ reply }: Run, errorCode: MessageErrorCode): Promise<void> {
     const incomplete = reply.text !== '';
     await reply.finish({
       turnStatus: 'failed',
       messageStatus: incomplete ? 'incomplete' : 'failed',
-      text: incomplete ? reply.text : sentence,
+      text: incomplete ? reply.text : MESSAGE_ERRORS[errorCode].message,
       errorCode,
     });
   }
@@ -204,12 +205,12 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const to = await target(turn.workspace_id);
       const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
       if (outcome === 'done') return;
-      if (outcome === 'refused') return fail(run, 'internal_error', 'The agents refused this question.');
+      if (outcome === 'refused') return fail(run, 'runtime_refused');
       if (outcome === 'lost') {
         if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.text));
         if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
         if (await startAnew(run)) continue;
-        return fail(run, 'runtime_lost', 'The answer was lost twice. Please ask again.');
+        return fail(run, 'runtime_lost');
       }
       const now = clock.now().getTime();
       if (reply.events > outage.events) {
@@ -217,7 +218,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         interruptions = 0;
       }
       if (now - outage.since > REACHABLE_WITHIN_MS) {
-        return fail(run, 'runtime_unreachable', 'The agents cannot be reached. Please ask again.');
+        return fail(run, 'runtime_unreachable');
       }
       // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
       if (interruptions === 0) await deps.hurryRuntime(turn.workspace_id);
@@ -246,13 +247,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       runtime?.wanted_at.getTime() ?? 0,
     );
     if (clock.now().getTime() - wellAt > READY_WITHIN_MS) {
-      return giveUp(turn, writer, 'runtime_not_ready', 'The agents did not start. Please ask again.');
+      return giveUp(turn, writer, 'runtime_not_ready');
     }
     return { againInMs: NOT_READY_MS };
   }
 
-  async function giveUp(turn: TurnRow, writer: TurnWriter, errorCode: string, sentence: string): Promise<WorkResult> {
-    const { seq, activity } = await writer.abandon(errorCode, sentence);
+  async function giveUp(turn: TurnRow, writer: TurnWriter, errorCode: MessageErrorCode): Promise<WorkResult> {
+    const { seq, activity } = await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message);
     if (activity !== undefined) liveEvents(turn).status(activity, seq);
     return { done: true };
   }
@@ -269,13 +270,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
     const writer = createTurnWriter(deps, turn, work);
     if (work.failures >= FAILURES) {
-      return giveUp(turn, writer, 'internal_error', 'Something went wrong on our side. Please ask again.');
+      return giveUp(turn, writer, 'internal_error');
     }
     try {
       const later = await notYet(turn, writer);
       if (later !== undefined) return later;
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
-        return giveUp(turn, writer, TOKEN_LIMIT_REACHED, LIMIT_SENTENCE);
+        return giveUp(turn, writer, TOKEN_LIMIT_REACHED);
       }
       const live = liveEvents(turn);
       const begun = await writer.begin();

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { DurableEventName, MessageContent, MessageStatus } from '@uswarm/contract';
+import { type DurableEventName, type MessageContent, messageError, type MessageStatus } from '@uswarm/contract';
 import type { Database, Transact } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
@@ -29,6 +29,7 @@ export interface TurnWriterDeps {
     | 'openCards'
     | 'recordUsage'
     | 'isBusyElsewhere'
+    | 'answeredElsewhere'
   >;
   agents: Pick<AgentStore, 'setActivity'>;
   messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
@@ -83,6 +84,13 @@ export interface TurnWriter {
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
 
+/** The status of a question moves on from these. */
+const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatus>> = {
+  delivered: new Set(['sent', 'failed']),
+  read: new Set(['sent', 'delivered', 'failed']),
+  failed: new Set(['sent', 'delivered', 'read']),
+};
+
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
   const { transaction, turns, messages, events, agents, metrics, committed } = deps;
   const workspaceId = turn.workspace_id;
@@ -100,8 +108,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   const append = (type: DurableEventName, subjectId: string, tx: Database): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
 
-  async function setUserMessage(status: MessageStatus, tx: Database): Promise<void> {
-    await messages.update(turn.user_message_id, { status }, tx);
+  /** Moves the question on; another agent that answers it too may have done so before. */
+  async function setUserMessage(
+    status: 'delivered' | 'read' | 'failed',
+    tx: Database,
+    errorCode: string | null = null,
+  ): Promise<void> {
+    const [question] = await messages.find([turn.user_message_id], tx);
+    if (question !== undefined && !REPLACED[status].has(question.status)) return;
+    await messages.update(turn.user_message_id, { status, errorCode }, tx);
     await append('message.updated', turn.user_message_id, tx);
   }
 
@@ -128,7 +143,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   /** What a lost answer asked is not asked any more. */
   async function withdrawCards(tx: Database): Promise<void> {
     for (const id of await turns.openCards(turn.id, tx)) {
-      await messages.update(id, { status: 'failed' }, tx);
+      await messages.update(id, { status: 'failed', errorCode: 'withdrawn' }, tx);
       await append('message.updated', id, tx);
     }
   }
@@ -155,7 +170,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     await turns.finish(turn.id, turnStatus, errorCode, tx);
     await deps.work.complete(work, tx);
     const shownSeq = await append('message.updated', replyId, tx);
-    await messages.update(replyId, { content: { type: 'text', text }, status: messageStatus, shownSeq }, tx);
+    const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
+    const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
+    const change = { status: messageStatus, errorCode: failed ? messageError(why).code : null, shownSeq };
+    await messages.update(replyId, { content: { type: 'text', text }, ...change }, tx);
     return append('message.done', replyId, tx);
   }
 
@@ -267,7 +285,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
       const ended = await fenced(async (tx) => {
         const activity = await settleAgent(turnStatus, tx);
         if (turn.reply_message_id === null) await insertReply(tx);
-        await setUserMessage('failed', tx);
+        if (!(await turns.answeredElsewhere(turn, tx)))
+          await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
         return { activity, seq: await endReply(reply, tx) };
       });

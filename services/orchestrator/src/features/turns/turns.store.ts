@@ -56,15 +56,20 @@ export interface TurnStore {
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Whether another reply of the agent is being written. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
+  /** Whether another turn answers the same message, did so, or is still to do so. */
+  answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
   /** What was said up to the message that is answered, newest first. */
-  history(turn: Pick<TurnRow, 'conversation_id' | 'user_message_id'>, limit: number): Promise<HistoryRow[]>;
+  history(
+    turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
+    limit: number,
+  ): Promise<HistoryRow[]>;
   /** Those of a conversation whose reply is being written. */
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
   /** Agents that wait for a card which their last turn left in this conversation. */
   waitingAgents(conversationId: string, db: Database): Promise<string[]>;
-  /** The latest turn that answers this message, or whose reply it is. */
-  ofMessage(workspaceId: string, messageId: string): Promise<TurnRow | undefined>;
+  /** The turns that answer this message, or whose reply it is, in their order. */
+  ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   /** Has the turn end soon, whoever holds it. */
   requestStop(id: string, db: Database): Promise<void>;
@@ -155,6 +160,16 @@ export function createTurnStore(database: Database): TurnStore {
       return row !== undefined;
     },
 
+    async answeredElsewhere({ id, user_message_id: messageId }, db) {
+      const answered = await sql<{ found: boolean }>`
+        SELECT EXISTS (
+          SELECT FROM turns t LEFT JOIN messages reply ON reply.id = t.reply_message_id
+          WHERE t.user_message_id = ${messageId} AND t.id <> ${id}
+            AND (t.status IN ('queued', 'running', 'done') OR reply.status = 'incomplete')
+        ) AS found`.execute(db);
+      return answered.rows[0]?.found ?? false;
+    },
+
     async finish(id, status, errorCode, db) {
       await db
         .updateTable('turns')
@@ -163,8 +178,8 @@ export function createTurnStore(database: Database): TurnStore {
         .execute();
     },
 
-    history: ({ conversation_id: conversationId, user_message_id: messageId }, limit) =>
-      readHistory(database, { conversationId, messageId }, limit),
+    history: ({ conversation_id: conversationId, user_message_id: messageId, agent_id: agentId }, limit) =>
+      readHistory(database, { conversationId, messageId, agentId }, limit),
 
     runningTools: (turnId, db) =>
       written(turnId, db)
@@ -195,9 +210,8 @@ export function createTurnStore(database: Database): TurnStore {
       rows()
         .where('t.workspace_id', '=', workspaceId)
         .where(({ or, eb }) => or([eb('t.user_message_id', '=', messageId), eb('t.reply_message_id', '=', messageId)]))
-        .orderBy('t.created_at', 'desc')
-        .limit(1)
-        .executeTakeFirst(),
+        .orderBy('t.id')
+        .execute(),
 
     async status(id, db) {
       const row = await db.selectFrom('turns').select('status').where('id', '=', id).executeTakeFirst();
