@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { missingGo } from './go/go.js';
+import { missingJava } from './java/java.js';
 import type { MissingPart } from './missing-part.js';
 import { missingPrometheus } from './prometheus.js';
 import { missingPython } from './python.js';
@@ -9,7 +10,7 @@ import { missingValkey } from './servers/valkey-binary.js';
 export type { MissingPart } from './missing-part.js';
 
 /** What some machines cannot run; Postgres and the issuer come with the packages and always can. */
-export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'go' | 'prometheus';
+export type Part = 'valkey' | 'searxng' | 'schemathesis' | 's3' | 'go' | 'java' | 'prometheus';
 
 const checks: Record<Part, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
@@ -17,6 +18,7 @@ const checks: Record<Part, () => MissingPart | undefined> = {
   schemathesis: () => missingPython([3, 11]),
   s3: missingS3,
   go: () => missingGo('build the programs that check charts'),
+  java: missingJava,
   prometheus: missingPrometheus,
 };
 

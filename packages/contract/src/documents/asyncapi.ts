@@ -4,7 +4,7 @@ import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
 import { SESSION_ENDINGS } from '../events/sessions.js';
 import { LIMITS } from '../limits.js';
-import { hoistedSchema } from './json-schema.js';
+import { hoistedSchema, withPlainNullables } from './json-schema.js';
 import { headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
 
@@ -56,7 +56,7 @@ export function buildAsyncApi(): AsyncApiDocument {
     ...mapEntries(CLIENT_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'input'))),
     ...mapEntries(SERVER_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'output'))),
   };
-  return {
+  return withPlainNullables<AsyncApiDocument>({
     asyncapi: '3.0.0',
     info: {
       title: 'uswarm realtime',
@@ -80,7 +80,7 @@ export function buildAsyncApi(): AsyncApiDocument {
       ...mapEntries(SERVER_EVENTS, (name, event) => sendOperation(name, event)),
     },
     components: { messages, schemas: schemas.sorted(), securitySchemes: handshakeSchemes() },
-  };
+  });
 }
 
 interface EventDefinition {

@@ -46,6 +46,47 @@ describe('the checked-in documents', () => {
   });
 });
 
+/** Every union of a document that is not just "a reference or null", with its place. */
+function unionsIn(document: JsonObject): [JsonObject, JsonObject[], string][] {
+  return [...objectsIn(document)].flatMap(([node, path]) => {
+    const variants = (node['oneOf'] ?? node['anyOf']) as JsonObject[] | undefined;
+    if (!Array.isArray(variants)) return [];
+    const some = variants.filter(({ type }) => type !== 'null');
+    return some.length === 1 && typeof some[0]!['$ref'] === 'string'
+      ? []
+      : [[node, variants, path.join('.')] as [JsonObject, JsonObject[], string]];
+  });
+}
+
+const sortedValues = (mapping: unknown): string[] => Object.values(mapping as Record<string, string>).toSorted();
+const sortedRefs = (variants: JsonObject[]): unknown[] => variants.map(({ $ref }) => $ref).toSorted();
+
+describe('the unions of openapi.json', () => {
+  it('are the contents of messages, and no other', () => {
+    expect(unionsIn(openApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
+  });
+
+  it('have named variants and a discriminator that maps a value to each of them', () => {
+    for (const [{ discriminator }, variants] of unionsIn(openApi)) {
+      const { propertyName, mapping } = discriminator as JsonObject;
+      expect(propertyName).toBe('type');
+      expect(sortedValues(mapping)).toEqual(sortedRefs(variants));
+      for (const [value, ref] of Object.entries(mapping as Record<string, string>))
+        expect(resolve(openApi, `${ref}/properties/type/const`)).toBe(value);
+    }
+  });
+});
+
+describe('the unions of asyncapi.json', () => {
+  it('have named variants, the field that tells them apart, and the class of each value', () => {
+    expect(unionsIn(asyncApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
+    for (const [union, variants] of unionsIn(asyncApi)) {
+      expect(union['discriminator']).toBe('type');
+      expect(sortedValues(union['x-discriminator-mapping'])).toEqual(sortedRefs(variants));
+    }
+  });
+});
+
 describe('openapi.json', () => {
   it('is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
@@ -102,9 +143,10 @@ describe('openapi.json', () => {
       '500',
       '503',
     ]);
-    expect(JSON.stringify(responses['400'])).toContain(
-      '"enum":["agent_id_not_allowed","agent_id_required","malformed_json","validation_failed"]',
-    );
+    expect(responses['400']).toMatchObject({
+      'x-error-codes': ['agent_id_not_allowed', 'agent_id_required', 'malformed_json', 'validation_failed'],
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    });
   });
 
   it('has no default response', () => {
@@ -129,7 +171,8 @@ describe('openapi.json', () => {
     const times = propertiesIn(openApi).filter(([name]) => /_at$|^timestamp$|^date_of_birth$/.test(name));
     expect(times.length).toBeGreaterThan(10);
     for (const [name, schema, where] of times) {
-      expect([where, name, JSON.stringify(schema)]).toEqual([where, name, expect.stringContaining('"date-time"')]);
+      const format = where.endsWith('UserPatch') ? '"date"' : '"date-time"';
+      expect([where, name, JSON.stringify(schema)]).toEqual([where, name, expect.stringContaining(format)]);
     }
   });
 

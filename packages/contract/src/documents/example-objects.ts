@@ -1,7 +1,7 @@
 import type { AgentData, AgentSummary } from '../resources/agent.js';
 import type { Conversation } from '../resources/conversation.js';
 import type { Attachment, LegalStatus } from '../resources/core.js';
-import type { ListedMessage, MessageData } from '../resources/message.js';
+import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
 import type { UserProfile } from '../resources/user.js';
 import type { Workspace } from '../resources/workspace.js';
 
@@ -94,6 +94,65 @@ export const chosenCard: MessageData = {
   attachments: [],
   mentions: [],
 };
+
+/** One content of each type. */
+export const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { type: Type }> } = {
+  text: { type: 'text', text: 'Tea, bread and marmalade.' },
+  action_card: {
+    type: 'action_card',
+    title: 'Book the table?',
+    description: 'Tonight at eight, for two.',
+    actions: [{ id: 'yes', label: 'Yes', style: 'primary' }],
+    selected_action_id: null,
+  },
+  tool_status: { type: 'tool_status', tool: 'web_search_tool', description: 'Green tea', state: 'completed' },
+  system: { type: 'system', text: 'The monthly limit is reached.' },
+  loading: { type: 'loading' },
+  delegation: {
+    type: 'delegation',
+    from: { ...agentData, name: 'Manager', role: 'manager', slug: 'manager' },
+    to: agentData,
+    status: 'running',
+    task_preview: 'Find three sources on green tea.',
+  },
+  artifact: {
+    type: 'artifact',
+    artifact_id: 'a1',
+    title: 'Shopping list',
+    version: 2,
+    status: 'final',
+    agent_slug: 'writer',
+    content_preview: '- tea',
+  },
+  workflow: {
+    type: 'workflow',
+    workflow_id: 'w1',
+    workflow_name: 'Plan a trip',
+    execution_id: 'e1',
+    status: 'running',
+    steps: [
+      {
+        step_id: 's1',
+        name: 'Find trains',
+        status: 'running',
+        agent_slug: 'researcher',
+        started_at: LATER,
+        finished_at: null,
+      },
+    ],
+  },
+};
+
+/** A message of each type of content, as an agent wrote it. */
+export const listedKinds: ListedMessage[] = Object.values(CONTENTS).map((content) => ({
+  ...listedMessage,
+  role: 'agent',
+  content,
+  local_id: null,
+  agent: agentData,
+  attachments: [],
+  mentions: [],
+}));
 
 export const conversation: Conversation = {
   id: EXAMPLE.conversationId,

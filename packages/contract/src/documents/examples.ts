@@ -8,6 +8,7 @@ import {
   EXAMPLE,
   lastPage,
   legalStatus,
+  listedKinds,
   listedMessage,
   memory,
   profile,
@@ -173,7 +174,7 @@ export const EXAMPLES: Record<OperationId, Example> = {
   listMessages: {
     params: inConversation,
     query: { limit: 20, direction: 'backward' },
-    answer: { data: [listedMessage], pagination: lastPage },
+    answer: { data: [listedMessage, ...listedKinds], pagination: lastPage },
   },
   searchMessages: {
     params: inConversation,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { hoistedSchema, relax } from './json-schema.js';
+import { hoistedSchema, relax, withPlainNullables } from './json-schema.js';
 
 const Inner = z.strictObject({ at: z.iso.datetime() }).meta({ id: 'HoistedInner' });
 const Outer = z.strictObject({ inner: Inner, all: z.array(Inner) }).meta({ id: 'HoistedOuter' });
@@ -46,9 +46,38 @@ describe('relax', () => {
     expect(node).toEqual({ format: 'uuid', minimum: 1 });
   });
 
+  it('drops that an object may have any other field, which is so without saying', () => {
+    const node = { properties: {}, additionalProperties: {} };
+    relax(node);
+    expect(node).toEqual({ properties: {} });
+  });
+
+  it('keeps the type of the values of a map', () => {
+    const node = { additionalProperties: {} };
+    relax(node);
+    expect(node).toEqual({ additionalProperties: {} });
+  });
+
   it('keeps the pattern of a string that has no format', () => {
     const node = { pattern: '^[A-Z]{2}$' };
     relax(node);
     expect(node).toEqual({ pattern: '^[A-Z]{2}$' });
+  });
+});
+
+describe('withPlainNullables', () => {
+  it('puts null into the type of a value that may be null', () => {
+    const anyOf = [{ type: 'string', format: 'date-time' }, { type: 'null' }];
+    expect(withPlainNullables({ at: { anyOf, description: 'When.' } })).toEqual({
+      at: { type: ['string', 'null'], format: 'date-time', description: 'When.' },
+    });
+  });
+
+  it.each([
+    ['a reference or null', [{ $ref: '#/x' }, { type: 'null' }]],
+    ['a union of two types', [{ type: 'string' }, { type: 'integer' }]],
+    ['one of some values or null, since null is not one of them', [{ type: 'string', enum: ['a'] }, { type: 'null' }]],
+  ])('leaves %s as it is', (_what, anyOf) => {
+    expect(withPlainNullables({ anyOf })).toEqual({ anyOf });
   });
 });

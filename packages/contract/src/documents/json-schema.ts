@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 interface SchemaNode {
+  properties?: unknown;
   additionalProperties?: unknown;
   format?: string | undefined;
   pattern?: string | undefined;
@@ -17,12 +18,37 @@ const NAMED_FORMATS = ['uuid', 'date', 'date-time'];
  */
 export function relax(node: SchemaNode): void {
   if (node.additionalProperties === false) delete node.additionalProperties;
+  // Anything may be added, which is what its absence says; client generators make a broken map of it.
+  if (node.properties !== undefined && isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   if (node.format !== undefined && NAMED_FORMATS.includes(node.format)) delete node.pattern;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
 }
 
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
 type JsonObject = { [key: string]: unknown };
+
+/**
+ * A copy of a document in which a value that may be null has the type `["string", "null"]` instead of a union
+ * with null: client generators make an optional field of the first, and some make a class of the second.
+ * References and unions keep theirs, because a `type` cannot stand in for them.
+ */
+export function withPlainNullables<Document>(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (_, node: unknown) => plainNullable(node)) as Document;
+}
+
+function plainNullable(node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node;
+  const { anyOf, ...rest } = node as JsonObject;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return node;
+  const value = (anyOf as JsonObject[]).find(({ type }) => typeof type === 'string' && type !== 'null');
+  const nothing = (anyOf as JsonObject[]).find(({ type }) => type === 'null');
+  if (value === undefined || nothing === undefined || 'enum' in value || 'const' in value) return node;
+  return { ...rest, ...value, type: [value['type'], 'null'] };
+}
 
 export interface HoistedSchema {
   schema: JsonObject;
@@ -45,7 +71,10 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
   } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io,
-    override: ({ jsonSchema }) => relax(jsonSchema as SchemaNode),
+    override: ({ jsonSchema, zodSchema }) => {
+      relax(jsonSchema as SchemaNode);
+      discriminate(jsonSchema as JsonObject, zodSchema);
+    },
   }) as JsonObject;
   const components: Record<string, JsonObject> = {};
   for (const [name, definition] of Object.entries((definitions ?? {}) as Record<string, JsonObject>)) {
@@ -54,6 +83,25 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
   if (typeof id !== 'string') return { schema: pointAtComponents(root), components };
   components[id] = pointAtComponents(root);
   return { schema: { $ref: `#/components/schemas/${id}` }, components };
+}
+
+/**
+ * Tells readers by which field the variants of a union differ. AsyncAPI's `discriminator` is only the name of that
+ * field, so the classes are in an extension, in the form of OpenAPI's `mapping`.
+ */
+function discriminate(node: JsonObject, schema: z.core.$ZodTypes): void {
+  const { def } = schema._zod;
+  if (def.type !== 'union' || !('discriminator' in def)) return;
+  const field = def.discriminator as string;
+  node['discriminator'] = field;
+  node['x-discriminator-mapping'] = Object.fromEntries(
+    def.options.flatMap((option) =>
+      [...(option._zod.propValues?.[field] ?? [])].map((value) => [
+        String(value),
+        `#/components/schemas/${z.globalRegistry.get(option)?.id}`,
+      ]),
+    ),
+  );
 }
 
 function withoutId({ id: _, ...rest }: JsonObject): JsonObject {

@@ -3,7 +3,7 @@ import { ERRORS, ErrorBody } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { ROUTES, type RouteDefinition } from '../routes/index.js';
 import { sharedErrorResponses } from './error-responses.js';
-import { relax } from './json-schema.js';
+import { relax, withPlainNullables } from './json-schema.js';
 import { operationOf } from './operation.js';
 import { headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
@@ -77,7 +77,7 @@ export function buildOpenApi(): OpenApiDocument {
     { override: ({ jsonSchema }) => relax(jsonSchema) },
   );
   const { schemas = {} } = document.components ?? {};
-  return { ...document, components: { ...document.components, schemas: sortedByKey(schemas) } };
+  return withPlainNullables({ ...document, components: { ...document.components, schemas: sortedByKey(schemas) } });
 }
 
 function pathsOf(routes: readonly RouteDefinition[]): ZodOpenApiPathsObject {

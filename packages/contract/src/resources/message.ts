@@ -16,7 +16,12 @@ import { Attachment } from './core.js';
 import { MessageError } from './message-error.js';
 import { Id, Timestamp } from './primitives.js';
 
-const text = z.strictObject({
+/** A kind of content. Its id names the class that client generators make of it. */
+function kind<Fields extends z.ZodRawShape>(id: string, fields: Fields) {
+  return z.strictObject(fields).meta({ id });
+}
+
+const text = kind('TextContent', {
   type: z.literal('text'),
   text: z.string().meta({
     description:
@@ -24,22 +29,26 @@ const text = z.strictObject({
   }),
 });
 
-const actionCard = z.strictObject({
+const actionCard = kind('ActionCardContent', {
   type: z.literal('action_card'),
   title: z.string(),
   description: z.string(),
-  actions: z.array(z.strictObject({ id: z.string(), label: z.string(), style: ActionStyle })),
+  actions: z.array(kind('CardAction', { id: z.string(), label: z.string(), style: ActionStyle })),
   selected_action_id: z.string().nullish(),
 });
 
-const toolStatus = z.strictObject({
+const toolStatus = kind('ToolStatusContent', {
   type: z.literal('tool_status'),
   tool: z.string(),
   description: z.string(),
   state: ToolState,
 });
 
-const delegation = z.strictObject({
+const system = kind('SystemContent', { type: z.literal('system'), text: z.string() });
+
+const loading = kind('LoadingContent', { type: z.literal('loading') });
+
+const delegation = kind('DelegationContent', {
   type: z.literal('delegation'),
   from: AgentData.nullish(),
   to: AgentData.nullish(),
@@ -47,7 +56,7 @@ const delegation = z.strictObject({
   task_preview: z.string(),
 });
 
-const artifact = z.strictObject({
+const artifact = kind('ArtifactContent', {
   type: z.literal('artifact'),
   artifact_id: z.string(),
   title: z.string(),
@@ -69,7 +78,7 @@ export const WorkflowStepSummary = z
   })
   .meta({ id: 'WorkflowStepSummary' });
 
-const workflow = z.strictObject({
+const workflow = kind('WorkflowContent', {
   type: z.literal('workflow'),
   workflow_id: z.string(),
   workflow_name: z.string(),
@@ -80,16 +89,7 @@ const workflow = z.strictObject({
 
 /** spec: orchestrator §2.11 */
 export const MessageContent = z
-  .discriminatedUnion('type', [
-    text,
-    actionCard,
-    toolStatus,
-    z.strictObject({ type: z.literal('system'), text: z.string() }),
-    z.strictObject({ type: z.literal('loading') }),
-    delegation,
-    artifact,
-    workflow,
-  ])
+  .discriminatedUnion('type', [text, actionCard, toolStatus, system, loading, delegation, artifact, workflow])
   .meta({ id: 'MessageContent' });
 export type MessageContent = z.output<typeof MessageContent>;
 

@@ -52,6 +52,14 @@ export type UserUsageSummary = z.output<typeof UserUsageSummary>;
 export const WorkspaceUsage = z.strictObject({ period: Period, ...usageCounters }).meta({ id: 'WorkspaceUsage' });
 export type WorkspaceUsage = z.output<typeof WorkspaceUsage>;
 
+const CalendarDate = z.union([z.iso.date(), Timestamp]);
+
+/** Documented with one format, so that client generators make a date of it and not a class for a union. */
+const DateOfBirth = z
+  .string()
+  .refine((value) => CalendarDate.safeParse(value).success, 'must be a date or a date-time')
+  .meta({ format: 'date' });
+
 /** Body of `PATCH /v1/users`: absent leaves a field as it is; null clears `date_of_birth` only. */
 export const UserPatch = z
   .object({
@@ -59,7 +67,9 @@ export const UserPatch = z
     name: z.string().max(100),
     surname: z.string().max(100),
     country_code: CountryCode,
-    date_of_birth: z.union([z.iso.date(), Timestamp]).nullable().meta({ description: 'In the past; null clears it.' }),
+    date_of_birth: DateOfBirth.nullable().meta({
+      description: 'In the past; null clears it. A date-time is accepted as well.',
+    }),
     preferences: z
       .object({
         platform_theme: z.string().max(40),

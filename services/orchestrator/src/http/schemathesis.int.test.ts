@@ -64,11 +64,21 @@ describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
 
   /** The document as it is served, with what belongs to the user in the place of what its examples name. */
   async function seededDocument({ values }: Belongings): Promise<string> {
-    let text = JSON.stringify(await readDocument(uswarm.url));
+    let text = JSON.stringify(await readDocument(uswarm.url), withErrorCodes);
     for (const [example, real] of Object.entries(values)) text = text.replaceAll(example, real);
     const file = join(folder, 'openapi.json');
     await writeFile(file, text);
     return file;
+  }
+
+  /** States the codes of a response as a schema, which the document does not do for the sake of client generators. */
+  function withErrorCodes(_key: string, node: unknown): unknown {
+    const codes = (node as { 'x-error-codes'?: string[] } | null)?.['x-error-codes'];
+    if (codes === undefined) return node;
+    const schema = {
+      allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code: { enum: codes } } }],
+    };
+    return { ...(node as object), content: { 'application/json': { schema } } };
   }
 
   /** @returns the operations that answered with success */

@@ -100,7 +100,7 @@ describe('integrations', () => {
   });
 
   it.each(['asana', 'zoom'] as const)(
-    'REST-038 POST /v1/integrations/callback connects %s and answers 204',
+    'POST /v1/integrations/callback connects %s and answers 204',
     async (provider) => {
       const person = await uswarm.user();
       const answer = await person.post(CALLBACK, await authorized(person, server, provider), 204);

@@ -117,8 +117,8 @@ describe('what a turn writes', () => {
   };
 
   it.each<[string, OfferedContent, OfferedContent]>([
-    ['RES-072 an artifact', ARTIFACT, { ...ARTIFACT, version: 3, status: 'final' }],
-    ['RES-073 a workflow', WORKFLOW, { ...WORKFLOW, status: 'completed' }],
+    ['an artifact', ARTIFACT, { ...ARTIFACT, version: 3, status: 'final' }],
+    ['a workflow', WORKFLOW, { ...WORKFLOW, status: 'completed' }],
   ])(
     '%s is a message of the agent’s own with the fields of its type, which changes in place',
     async (_what, first, then) => {

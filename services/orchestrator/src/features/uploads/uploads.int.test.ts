@@ -42,7 +42,7 @@ describe('uploads', () => {
     });
   });
 
-  it('RES-060 an attachment has its seven fields, and no other', async () => {
+  it('an attachment has its seven fields, and no other', async () => {
     const attachment = await upload(user, { content: 'text', name: 'a.txt' });
     expect(Attachment.parse(attachment)).toEqual(attachment);
     expect(Object.keys(attachment).toSorted()).toEqual(Object.keys(Attachment.shape).toSorted());

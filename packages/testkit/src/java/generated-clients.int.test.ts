@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { buildOpenApi } from '@uswarm/contract/documents';
+import { describeWith } from '../parts.js';
+import { compileKotlin, generateClient, runKotlin } from './client-generator.js';
+
+type JsonObject = Record<string, unknown>;
+
+const configuration = (name: string): string =>
+  join(import.meta.dirname, '../../../contract/client-generators', `${name}.json`);
+const program = join(import.meta.dirname, '../../kotlin/DecodeMessages.kt');
+
+const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as {
+  paths: JsonObject;
+  components: { schemas: JsonObject };
+};
+
+/** The page that the document shows as the answer of `listMessages`: a message of each type of content. */
+const shownPage = (() => {
+  const path = openApi.paths['/v1/workspaces/{workspaceId}/conversations/{id}/messages'] as {
+    get: { responses: { 200: { content: { 'application/json': { example: { data: { content: JsonObject }[] } } } } } };
+  };
+  return path.get.responses[200].content['application/json'].example;
+})();
+const shownContents = shownPage.data.map(({ content }) => content);
+
+/** The types of content and the classes that the document names for them. */
+const mapping = (openApi.components.schemas['MessageContent'] as { discriminator: { mapping: Record<string, string> } })
+  .discriminator.mapping;
+
+let folder: string;
+let document: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'uswarm-clients-'));
+  document = join(folder, 'openapi.json');
+  await writeFile(document, JSON.stringify(openApi));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describeWith('java', 'a Kotlin client generated from openapi.json', () => {
+  let decoded: { own: string; again: JsonObject }[];
+  beforeAll(async () => {
+    const target = join(folder, 'kotlin');
+    await generateClient({ document, configuration: configuration('kotlin'), target });
+    const classes = join(folder, 'classes');
+    await compileKotlin({ sources: [join(target, 'src/main/kotlin'), program], target: classes });
+    const page = join(folder, 'page.json');
+    await writeFile(page, JSON.stringify(shownPage));
+    decoded = JSON.parse(await runKotlin(classes, 'DecodeMessagesKt', [page])) as typeof decoded;
+  });
+
+  it('compiles, and decodes a message of each type of content into the class of that type', () => {
+    expect(new Set(shownContents.map(({ type }) => type))).toEqual(new Set(Object.keys(mapping)));
+    expect(decoded.map(({ own }) => own)).toEqual(shownContents.map(ownField));
+  });
+
+  it('encodes each content as the document shows it', () => {
+    expect(decoded.map(({ again }) => again)).toEqual(shownContents);
+  });
+});
+
+/** The field that only this type has, or its type; the program takes the same one. */
+function ownField(content: JsonObject): unknown {
+  const { type, text, actions, tool, task_preview, artifact_id, steps } = content;
+  const first = (list: unknown): JsonObject | undefined => (list as JsonObject[] | undefined)?.[0];
+  return text ?? first(actions)?.['label'] ?? tool ?? task_preview ?? artifact_id ?? first(steps)?.['name'] ?? type;
+}
+
+describeWith('java', 'a Swift client generated from openapi.json', () => {
+  const sources = new Map<string, string>();
+  beforeAll(async () => {
+    const target = join(folder, 'swift');
+    await generateClient({ document, configuration: configuration('swift6'), target });
+    const models = join(target, 'Sources/Uswarm/Models');
+    for (const file of await readdir(models)) sources.set(file, await readFile(join(models, file), 'utf8'));
+  });
+
+  it('has an enum for the content of a message, with one case per type, chosen by the type', () => {
+    const content = sources.get('MessageContent.swift') ?? '';
+    expect(content).toContain('public enum MessageContent');
+    const classes = Object.entries(mapping).map(([type, ref]) => [type, ref.split('/').at(-1)]);
+    const cases = [...content.matchAll(/case "(\w+)":\s+self = \.\w+\(try (\w+)\(from: decoder\)\)/g)];
+    expect(Object.fromEntries(cases.map(([, type, name]) => [type, name]))).toEqual(Object.fromEntries(classes));
+  });
+
+  it.each(Object.values(mapping).map((ref) => ref.split('/').at(-1)!))('has the fields of %s in a struct', (name) => {
+    const { properties } = openApi.components.schemas[name] as { properties: JsonObject };
+    const source = sources.get(`${name}.swift`) ?? '';
+    const fields = [...source.matchAll(/public var (\w+):/g)].map(([, field]) => field);
+    expect(fields).toEqual(Object.keys(properties).map(camelCase));
+  });
+
+  it('has no class for a union that the document could avoid', () => {
+    expect([...sources.keys()].filter((file) => /OneOf|AnyOf|InlineObject/.test(file))).toEqual([]);
+  });
+});
+
+function camelCase(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

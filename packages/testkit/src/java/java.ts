@@ -1,0 +1,48 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { LocalError } from '../local-error.js';
+import type { MissingPart } from '../missing-part.js';
+
+/** What openapi-generator and the Kotlin compiler both run on. */
+const OLDEST_JAVA = 17;
+const OLDEST_MAVEN = [3, 6] as const;
+
+/** Enough for the Kotlin compiler, and little enough for a machine that runs other tests beside it. */
+const HEAP = '-Xmx768m';
+const DEADLINE_MS = 10 * 60_000;
+
+/** `undefined` when this machine can run programs from Maven Central; else what is missing. */
+export function missingJava(): MissingPart | undefined {
+  const java = Number(/version "(\d+)/.exec(printed('java', ['-version']))?.[1] ?? 0);
+  const maven = /Apache Maven (\d+)\.(\d+)/.exec(printed('mvn', ['--batch-mode', '--version']));
+  const [major, minor] = [Number(maven?.[1] ?? 0), Number(maven?.[2] ?? 0)];
+  const newMaven = major > OLDEST_MAVEN[0] || (major === OLDEST_MAVEN[0] && minor >= OLDEST_MAVEN[1]);
+  if (java >= OLDEST_JAVA && newMaven) return undefined;
+  const versions = `Java ${OLDEST_JAVA} and Maven ${OLDEST_MAVEN.join('.')}, or newer`;
+  return {
+    reason: `This machine lacks ${versions}, to generate and compile clients with.`,
+    install: `Install ${versions}.`,
+  };
+}
+
+function printed(program: string, args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+  return status === 0 ? `${stdout}${stderr}` : '';
+}
+
+/**
+ * Runs a Java program with a bounded heap and returns its standard output.
+ * @throws LocalError with the end of its error output
+ */
+export async function runJava(args: readonly string[]): Promise<string> {
+  // One collector thread and the quick compiler: these programs run for seconds.
+  const options = [HEAP, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+  try {
+    const run = promisify(execFile);
+    const { stdout } = await run('java', [...options, ...args], { timeout: DEADLINE_MS, maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  } catch (cause) {
+    const { stderr = '', message } = cause as Error & { stderr?: string };
+    throw new LocalError(`java failed: ${stderr === '' ? message : stderr.slice(-4_000)}`);
+  }
+}
