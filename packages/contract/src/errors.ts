@@ -45,6 +45,7 @@ export const ERRORS = {
   message_not_found: entry(404, 'There is no such message.'),
   memory_not_found: entry(404, 'There is no such memory.'),
   tool_not_found: entry(404, 'There is no such tool.'),
+  asset_not_found: entry(404, 'Image not found.'),
   upload_not_found: entry(404, 'There is no such upload.'),
   integration_not_found: entry(404, 'There is no such integration.'),
 

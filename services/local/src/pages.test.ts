@@ -36,14 +36,13 @@ describe('the pages of local mode', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it.each(['/openapi.json', '/asyncapi.json'])('hold %s', async (path) => {
-    const { headers, body } = await page(path);
-    expect(headers.get('content-type')).toBe('application/json');
-    expect(JSON.parse(body)).toHaveProperty('info.title');
+  it('link to the documents, which the API serves', async () => {
+    const { body } = await page('/');
+    for (const path of ['/v1/openapi.json', '/v1/asyncapi.json']) expect(body).toContain(`href="${path}"`);
   });
 
   it('leave every other path to the API', async () => {
     expect(await page('/v1/health')).toMatchObject({ status: 404, body: 'of somebody else' });
-    expect((await page('/openapi.json/x')).status).toBe(404);
+    expect((await page('/v1/openapi.json')).status).toBe(404);
   });
 });

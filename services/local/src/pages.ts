@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { fileURLToPath } from 'node:url';
 
 export interface PageFacts {
   url: string;
@@ -19,21 +17,13 @@ const HEADERS = {
 };
 
 export function createPages(facts: PageFacts): ServePage {
-  const documents = new Map([
-    ['/', { type: 'text/html; charset=utf-8', body: welcomePage(facts) }],
-    ['/openapi.json', { type: 'application/json', body: contractFile('openapi.json') }],
-    ['/asyncapi.json', { type: 'application/json', body: contractFile('asyncapi.json') }],
-  ]);
+  const documents = new Map([['/', { type: 'text/html; charset=utf-8', body: welcomePage(facts) }]]);
   return (path, response) => {
     const document = documents.get(path);
     if (document === undefined) return false;
     response.writeHead(200, { ...HEADERS, 'content-type': document.type }).end(document.body);
     return true;
   };
-}
-
-function contractFile(name: string): string {
-  return readFileSync(fileURLToPath(import.meta.resolve(`@uswarm/contract/${name}`)), 'utf8');
 }
 
 function escapeHtml(text: string): string {
@@ -57,8 +47,8 @@ function welcomePage({ url, issuer, model, search }: PageFacts): string {
 <p>Ask the swarm something, in a second terminal:</p>
 <pre>npm run chat -- "Search the web for green tea and answer with sources"</pre>
 <dl>
-  <dt>REST</dt><dd><code>${shownUrl}/v1</code>, described by <a href="/openapi.json">openapi.json</a></dd>
-  <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, described by <a href="/asyncapi.json">asyncapi.json</a></dd>
+  <dt>REST</dt><dd><code>${shownUrl}/v1</code>, described by <a href="/v1/openapi.json">openapi.json</a></dd>
+  <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, described by <a href="/v1/asyncapi.json">asyncapi.json</a></dd>
   <dt>Identity</dt><dd><code>${shownIssuer}</code>, <a href="/dev/issuer/.well-known/openid-configuration">discovery</a></dd>
   <dt>Model</dt><dd>${shownModel}</dd>
   <dt>Search</dt><dd>${shownSearch}</dd>

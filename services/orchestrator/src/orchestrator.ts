@@ -15,10 +15,11 @@ import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features
 import { createAgentService } from './features/agents/agents.service.js';
 import { defaultModel } from './features/agents/default-model.js';
 import { createMemoryService } from './features/agents/memories.service.js';
+import { loadAssets } from './features/core/assets.js';
 import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
 import { sharedHealth } from './features/core/health.js';
 import { coreHandlers } from './features/core/core.routes.js';
-import { openApiSource } from './features/core/openapi.js';
+import { asyncApiSource, openApiSource } from './features/core/openapi.js';
 import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { createConversationCursors } from './features/conversations/conversation-cursor.js';
@@ -73,7 +74,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
   const idempotency = createIdempotency(stores.idempotency);
   const uploads = createUploads({ config, stores, transaction, idempotency, metrics, clock, logger });
-  const show: Show = () => ({ now: clock.now(), attachment: uploads.attachments.render });
+  const assets = loadAssets(config.PUBLIC_URL);
+  const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: uploads.attachments.render });
   const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
   const backgroundStores = createStores(databases.background);
   const background = await createBackground({
@@ -88,7 +90,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
   });
   const { committed } = background;
-  const integrations = await createIntegrations({ config, stores, transaction, metrics, clock, logger });
+  const integrations = await createIntegrations({ config, stores, assets, transaction, metrics, clock, logger });
 
   const runtimes = createRuntimeWishes({
     store: stores.runtimes,
@@ -106,12 +108,11 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     access: agentAccess,
     cursors,
     memoryLimit: config.MEMORIES_PER_AGENT,
-    clock,
     show,
   });
   const agentSettings = createAgentSettingsService({
     store: stores.agentSettings,
-    tools: loadTools(),
+    tools: loadTools(assets.url),
     defaultModel: defaultModel(config, options.environment),
   });
   const memories = createMemoryService({
@@ -197,6 +198,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       models: loadModels(config.MODEL_PROVIDER),
       online: sharedHealth(online, clock),
       openApi: openApiSource(config.PUBLIC_URL),
+      asyncApi: asyncApiSource(config.PUBLIC_URL),
+      assets,
     }),
     ...people.handlers,
     ...agentHandlers(agents),

@@ -13,6 +13,7 @@ type JsonObject = { [key: string]: unknown };
 /** The parts of an AsyncAPI 3.0 document that ours has. */
 export interface AsyncApiDocument extends JsonObject {
   asyncapi: '3.0.0';
+  servers: Record<string, JsonObject>;
   channels: Record<string, JsonObject>;
   operations: Record<string, JsonObject>;
   components: {

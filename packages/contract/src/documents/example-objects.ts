@@ -29,7 +29,7 @@ export const agentSummary: AgentSummary = {
   name: 'Researcher',
   role: 'Researcher',
   slug: 'researcher',
-  avatar: '',
+  avatar: '/v1/assets/agent-researcher.svg',
   status: 'online',
 };
 
@@ -38,7 +38,7 @@ const agentData: AgentData = {
   name: 'Researcher',
   role: 'sub-agent',
   slug: 'researcher',
-  avatar: '',
+  avatar: '/v1/assets/agent-researcher.svg',
   status: 'online',
 };
 
@@ -136,7 +136,7 @@ export const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageConten
         name: 'Find trains',
         status: 'running',
         agent_slug: 'researcher',
-        started_at: LATER,
+        started_at: '2026-11-20T08:30:02.125Z',
         finished_at: null,
       },
     ],
@@ -202,7 +202,7 @@ export const profile: UserProfile = {
   nickname: 'ada',
   name: 'Ada',
   surname: 'Lovelace',
-  avatar_url: '',
+  avatar_url: 'https://example.com/ada.png',
   country_code: 'GB',
   date_of_birth: '1990-12-10T00:00:00.000Z',
   created_at: MORNING,

@@ -39,7 +39,7 @@ const settings = {
 const tool = {
   name: 'memories',
   description: 'Takes what it remembers into account.',
-  icon_url: '',
+  icon_url: '/v1/assets/icon-memories.svg',
   category_id: 'knowledge',
   enabled: false,
 };
@@ -48,12 +48,14 @@ const tool = {
 export const EXAMPLES: Record<OperationId, Example> = {
   getHealth: { answer: { data: { online: true, version: '0.1.0' } } },
   getOpenApi: {},
+  getAsyncApi: {},
   listModels: {
     answer: { data: [{ id: 'flash', name: 'Flash', provider: 'demo', description: 'Fast, for everyday questions.' }] },
   },
   getLegal: { answer: { data: legalStatus } },
   setPushToken: { body: { token: { push_token: 'fcm:dVf3-example' } }, answer: { success: true } },
   createUpload: { multipart: { file: 'tea, bread, marmalade\n' }, answer: { data: attachment } },
+  getAsset: { params: { name: 'agent-researcher.svg' } },
   getUpload: { params: { id: EXAMPLE.uploadId }, query: { sig: EXAMPLE.linkSignature } },
 
   signIn: {},

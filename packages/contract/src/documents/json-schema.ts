@@ -89,19 +89,15 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
  * Tells readers by which field the variants of a union differ. AsyncAPI's `discriminator` is only the name of that
  * field, so the classes are in an extension, in the form of OpenAPI's `mapping`.
  */
-function discriminate(node: JsonObject, schema: z.core.$ZodTypes): void {
-  const { def } = schema._zod;
-  if (def.type !== 'union' || !('discriminator' in def)) return;
-  const field = def.discriminator as string;
+function discriminate(node: JsonObject, schema: unknown): void {
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return;
+  const field = schema.def.discriminator;
+  const variants = schema.options.map((option) => {
+    const value = (option as z.ZodObject).shape[field] as z.ZodLiteral;
+    return [String(value.value), `#/components/schemas/${z.globalRegistry.get(option)?.id}`] as const;
+  });
   node['discriminator'] = field;
-  node['x-discriminator-mapping'] = Object.fromEntries(
-    def.options.flatMap((option) =>
-      [...(option._zod.propValues?.[field] ?? [])].map((value) => [
-        String(value),
-        `#/components/schemas/${z.globalRegistry.get(option)?.id}`,
-      ]),
-    ),
-  );
+  node['x-discriminator-mapping'] = Object.fromEntries(variants);
 }
 
 function withoutId({ id: _, ...rest }: JsonObject): JsonObject {

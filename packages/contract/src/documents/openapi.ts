@@ -10,7 +10,8 @@ import { sortedByKey } from './stable.js';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-const DESCRIPTION = `The REST interface of uswarm. The realtime interface is described by asyncapi.json.
+const DESCRIPTION = `The REST interface of uswarm. The realtime interface is described by
+\`GET /v1/asyncapi.json\`.
 
 - JSON names are snake_case; timestamps are ISO 8601.
 - Answers may gain fields: ignore those that you do not know. Unknown fields of a body are ignored.

@@ -14,6 +14,7 @@ export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
     security: securityOf(route.auth),
     requestParams: {
       ...(route.params === undefined ? {} : { path: pathParameters(route.params, example) }),
@@ -73,9 +74,11 @@ function contentOf(schema: z.ZodType, answer: unknown): { schema: z.ZodType; exa
   return answer === undefined ? { schema } : { schema, example: answer };
 }
 
-/** A file has the type that it is of. */
+/** A file has the type that it is of, which only some routes know beforehand. */
 function mediaTypeOf(schema: z.ZodType): string {
-  return schema.meta()?.['format'] === 'binary' ? '*/*' : 'application/json';
+  const { format, contentMediaType } = schema.meta() ?? {};
+  if (format !== 'binary') return 'application/json';
+  return typeof contentMediaType === 'string' ? contentMediaType : '*/*';
 }
 
 function errorResponses(route: RouteDefinition): ZodOpenApiResponsesObject {

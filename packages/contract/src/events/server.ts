@@ -31,7 +31,7 @@ export const SERVER_EVENTS = {
       .meta({ id: 'WorkspaceSubscribed' }),
   },
   'message.new': {
-    summary: 'A message was created.',
+    summary: 'A message was created. Choosing an action of a card creates a message of the user, too.',
     payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageNew' }),
   },
   'message.updated': {

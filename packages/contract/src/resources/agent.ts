@@ -85,7 +85,11 @@ export const AgentTool = z
     description: z.string(),
     icon_url: z.string(),
     category_id: z.string(),
-    enabled: z.boolean(),
+    enabled: z.boolean().meta({
+      description:
+        'Whether the agent may use it. A tool without a backend, such as a web search that is not configured, ' +
+        'stays enabled, and its use fails with the reason.',
+    }),
   })
   .meta({ id: 'AgentTool' });
 export type AgentTool = z.output<typeof AgentTool>;

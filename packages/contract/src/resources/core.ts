@@ -16,6 +16,9 @@ export type ModelCatalogItem = z.output<typeof ModelCatalogItem>;
 export const OpenApiBody = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApiBody' });
 export type OpenApiBody = z.output<typeof OpenApiBody>;
 
+/** A document as its own standard has it. */
+export const AsyncApiBody = z.looseObject({ asyncapi: z.string() }).meta({ id: 'AsyncApiBody' });
+
 export const LegalDocumentName = z.enum(['terms_of_service', 'privacy_policy']);
 export type LegalDocumentName = z.output<typeof LegalDocumentName>;
 

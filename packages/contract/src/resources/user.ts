@@ -38,7 +38,10 @@ const usageCounters = {
   tokens_used: z.int().nonnegative(),
   prompt_tokens_used: z.int().nonnegative(),
   completion_tokens_used: z.int().nonnegative(),
-  request_count: z.int().nonnegative(),
+  request_count: z
+    .int()
+    .nonnegative()
+    .meta({ description: 'Calls to a model. A question takes one call, and one more after each round of tool calls.' }),
   token_limit: z.int().nonnegative(),
 };
 

@@ -160,6 +160,9 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Chooses an action of a card, once',
+    description:
+      'The choice is also a message of the user, with the label of the action as its text, and the agent replies to it. ' +
+      'Clients receive it as `message.new`, like any other message.',
     spec: 'orchestrator §4.4',
     params: message,
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Attachment, Health, LegalStatus, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
+import { AsyncApiBody, Attachment, Health, LegalStatus, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
-import { created, defineRoute, id, idempotencyKey, ok } from './define.js';
+import { created, defineRoute, id, idempotencyKey, ok, text } from './define.js';
 
 /** spec: orchestrator §4.1 */
 export const coreRoutes = [
@@ -32,6 +32,16 @@ export const coreRoutes = [
     },
   }),
   defineRoute({
+    operationId: 'getAsyncApi',
+    method: 'get',
+    path: '/v1/asyncapi.json',
+    auth: 'public',
+    tag: 'core',
+    summary: 'Get the description of the realtime interface',
+    spec: 'extension',
+    responses: ok(AsyncApiBody, 'AsyncAPI 3.0.'),
+  }),
+  defineRoute({
     operationId: 'listModels',
     method: 'get',
     path: '/v1/models',
@@ -50,6 +60,20 @@ export const coreRoutes = [
     summary: 'The legal documents; the acceptance flags are false here',
     spec: 'orchestrator §4.1',
     responses: ok(data(LegalStatus)),
+  }),
+  defineRoute({
+    operationId: 'getAsset',
+    method: 'get',
+    path: '/v1/assets/{name}',
+    auth: 'public',
+    tag: 'core',
+    summary: 'Get an avatar or icon of the service',
+    description:
+      'The URLs are in `avatar`, `avatar_url`, `icon_url` and `image_url`. Images change with releases only.',
+    spec: 'extension',
+    params: { name: text },
+    responses: ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
+    errors: ['asset_not_found'],
   }),
   defineRoute({
     operationId: 'setPushToken',

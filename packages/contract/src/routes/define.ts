@@ -23,6 +23,8 @@ export interface RouteDefinition {
   auth: RouteAuth;
   tag: string;
   summary: string;
+  /** What an app developer has to know besides the summary; Markdown. */
+  description?: string;
   /** The row of the specification, or `extension`. */
   spec: string;
   params?: Record<string, PathParameter>;

@@ -165,6 +165,9 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'The messages of the agent’s conversations',
+    description:
+      'Only conversations of type `agent` with this agent. What it wrote in a conversation with the swarm is in the ' +
+      'messages of that conversation.',
     spec: 'orchestrator §4.3',
     params: agent,
     query: pageQuery,

@@ -21,7 +21,7 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
 /** A file or a document is answered as one, not as the value that its schema speaks of. */
 type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload'
   ? FileAnswer
-  : Operation extends 'getOpenApi'
+  : Operation extends 'getOpenApi' | 'getAsyncApi' | 'getAsset'
     ? DocumentAnswer
     : RouteAnswer<Operation>;
 

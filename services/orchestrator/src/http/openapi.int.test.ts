@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, ROUTES } from '@uswarm/contract';
-import { buildOpenApi } from '@uswarm/contract/documents';
+import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/testkit';
 import { type ApiDocument, type Operation, operationsOf, readDocument, sendExample } from '../../test/api-document.js';
 import { ownEverything } from '../../test/belongings.js';
@@ -53,6 +53,24 @@ describe('GET /v1/openapi.json', () => {
     const other = await startTestOrchestrator({ environment: { PUBLIC_URL: 'https://api.example.com' } });
     expect((await readDocument(other.url)).servers).toEqual([{ url: 'https://api.example.com' }]);
     await other.close();
+  });
+
+  it('has the realtime interface beside it, as it is checked in, with an ETag', async () => {
+    const response = await fetch(`${uswarm.url}/v1/asyncapi.json`);
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(buildAsyncApi())));
+    const again = await fetch(`${uswarm.url}/v1/asyncapi.json`, {
+      headers: { 'If-None-Match': response.headers.get('etag') ?? 'none' },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  it('names the public URL in the realtime interface, too', async () => {
+    const other = await startTestOrchestrator({ environment: { PUBLIC_URL: 'https://api.example.com' } });
+    const shown = (await (await fetch(`${other.url}/v1/asyncapi.json`)).json()) as { servers: unknown };
+    await other.close();
+    expect(shown.servers).toMatchObject({
+      public: { host: 'api.example.com', protocol: 'wss', pathname: '/socket.io/' },
+    });
   });
 
   it('has no default response, and describes every route', () => {

@@ -18,7 +18,7 @@ import type { DeletedAccountStore } from './deleted-accounts.store.js';
 
 export interface AccountServiceDeps {
   transaction: Transact;
-  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'lockOwned' | 'delete'>;
+  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
   deletedAccounts: DeletedAccountStore;
   work: Pick<WorkStore, 'cancel'>;
   runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
@@ -123,6 +123,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     async signIn(identity) {
       const userId = await requireUser(identity);
       if (identity.email !== '') await users.setEmail(userId, identity.email);
+      if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture);
     },
 
     async signUp(identity) {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PageQuery, pageQuery } from '@uswarm/contract';
-import { systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { fillWorkspaces } from '../../../test/fill.js';
@@ -35,7 +34,6 @@ function services(database: Database) {
       access,
       cursors: createCursorCodec('k'.repeat(32)),
       memoryLimit: 500,
-      clock: systemClock,
       show: showNow,
     }),
     settings: createAgentSettingsService({ store: settings, tools, defaultModel: 'sonnet' }),

@@ -29,14 +29,24 @@ export interface AgentDetailsRow extends AgentRow {
   memories: number;
 }
 
+/** What a view of an agent needs besides the row. */
+export interface AgentShowing {
+  now: Date;
+  /** The URL of the avatar that agents with this slug have by default. */
+  avatar: (slug: string) => string;
+}
+
+const avatarOf = ({ avatar_url: own, slug }: AgentRow, { avatar }: AgentShowing): string =>
+  own === '' ? avatar(slug) : own;
+
 function statusOf(row: AgentRow, now: Date) {
   return agentStatus(row.activity, { phase: row.phase ?? 'Pending', identifiedAt: row.identified_at }, now);
 }
 
 /** spec: orchestrator §2.8 */
-export function agentSummary(row: AgentRow, now: Date): AgentSummary {
+export function agentSummary(row: AgentRow, showing: AgentShowing): AgentSummary {
   const { id, name, role, slug } = row;
-  return { id, name, role, slug, avatar: row.avatar_url, status: agentRouteStatus(statusOf(row, now)) };
+  return { id, name, role, slug, avatar: avatarOf(row, showing), status: agentRouteStatus(statusOf(row, showing.now)) };
 }
 
 /** Whole percent that say 0 only of nothing, and 100 only where nothing more fits. */
@@ -46,8 +56,8 @@ function usedPercent(used: number, limit: number): number {
 }
 
 /** `memoryLimit` is how many memories an agent may have. spec: orchestrator §2.8 */
-export function agentDetails(row: AgentDetailsRow, memoryLimit: number, now: Date): AgentDetails {
-  const { id, workspace_id, name, role, slug, description, avatar_url, sort_order, messages, memories } = row;
+export function agentDetails(row: AgentDetailsRow, memoryLimit: number, showing: AgentShowing): AgentDetails {
+  const { id, workspace_id, name, role, slug, description, sort_order, messages, memories } = row;
   return {
     id,
     workspace_id,
@@ -57,8 +67,8 @@ export function agentDetails(row: AgentDetailsRow, memoryLimit: number, now: Dat
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at?.toISOString() ?? null,
     description,
-    avatar_url,
-    status: agentRouteStatus(statusOf(row, now)),
+    avatar_url: avatarOf(row, showing),
+    status: agentRouteStatus(statusOf(row, showing.now)),
     sort_order,
     // They come from the configuration, which is checked when it is read.
     skills: row.skills as AgentSkill[],
@@ -67,7 +77,14 @@ export function agentDetails(row: AgentDetailsRow, memoryLimit: number, now: Dat
 }
 
 /** spec: orchestrator §2.10 */
-export function agentData(row: AgentRow, now: Date): AgentData {
+export function agentData(row: AgentRow, showing: AgentShowing): AgentData {
   const { id, name, slug } = row;
-  return { id, name, role: row.kind, slug, avatar: row.avatar_url, status: agentDataStatus(statusOf(row, now)) };
+  return {
+    id,
+    name,
+    role: row.kind,
+    slug,
+    avatar: avatarOf(row, showing),
+    status: agentDataStatus(statusOf(row, showing.now)),
+  };
 }

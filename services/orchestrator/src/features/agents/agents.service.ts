@@ -1,5 +1,4 @@
 import { type AgentDetails, type AgentSummary, ApiError, type MessagePage, type PageQuery } from '@uswarm/contract';
-import type { Clock } from '@uswarm/service-kit';
 import type { CursorCodec } from '../messages/cursor.js';
 import type { Show } from '../messages/message-view.js';
 import { readPage } from '../messages/page.js';
@@ -17,7 +16,6 @@ export interface AgentServiceDeps {
   cursors: CursorCodec;
   /** How many memories an agent may have. */
   memoryLimit: number;
-  clock: Clock;
   show: Show;
 }
 
@@ -38,23 +36,24 @@ function found<T>(row: T | undefined): T {
 }
 
 export function createAgentService(deps: AgentServiceDeps): AgentService {
-  const { store, history, workspaces, access, cursors, memoryLimit, clock } = deps;
+  const { store, history, workspaces, access, cursors, memoryLimit, show } = deps;
   return {
     async list(userId, workspaceId) {
       await workspaces.require(userId, workspaceId);
       const rows = await store.list(workspaceId);
-      return rows.map((row) => agentSummary(row, clock.now()));
+      const showing = show();
+      return rows.map((row) => agentSummary(row, showing));
     },
 
-    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), clock.now()),
+    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), show()),
 
     details: async (userId, agentId) =>
-      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, clock.now()),
+      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, show()),
 
     async history(userId, agentId, query) {
       await access.require(userId, agentId);
       // An id of an agent is none of a conversation, so no cursor of one list is one of the other.
-      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, deps.show());
+      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, show());
     },
   };
 }

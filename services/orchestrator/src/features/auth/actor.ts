@@ -7,6 +7,10 @@ export interface Identity {
   subject: string;
   email: string;
   name: string;
+  /** Parts of the name and the picture's https URL, if the provider tells them. */
+  givenName?: string;
+  familyName?: string;
+  picture?: string;
   /** When the credential expires; null where it does not. */
   expiresAt: Date | null;
   /** When the token was issued, in whole seconds; null if it does not say. */

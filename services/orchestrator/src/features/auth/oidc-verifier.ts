@@ -50,6 +50,7 @@ export const TOKEN_ALGORITHMS = [
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
 /** JWTs that issuers sign for other purposes, with the same audience. */
+const PICTURE_URL_CHARACTERS = 2_048;
 const OTHER_TYPES: ReadonlySet<string> = new Set(['at+jwt', 'logout+jwt']);
 
 const DISCOVERY_RETRY_MS = 1_000;
@@ -161,6 +162,9 @@ function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
     subject: payload.sub,
     email: text('email'),
     name: text('name'),
+    ...optional('givenName', text('given_name')),
+    ...optional('familyName', text('family_name')),
+    ...optional('picture', pictureOf(text('picture'))),
     expiresAt: new Date(payload.exp * 1000),
     issuedAt: timeOf(payload.iat),
     authenticatedAt: timeOf(payload['auth_time']),
@@ -171,6 +175,15 @@ function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
 function timeOf(claim: unknown): Date | null {
   const date = new Date(typeof claim === 'number' ? claim * 1000 : NaN);
   return Number.isNaN(date.getTime()) ? null : date;
+}
+
+function optional<Key extends string>(key: Key, value: string): { [Name in Key]?: string } {
+  return value === '' ? {} : ({ [key]: value } as { [Name in Key]?: string });
+}
+
+/** Apps load it: no other scheme, and nothing longer than what is stored for other URLs. */
+function pictureOf(url: string): string {
+  return url.length <= PICTURE_URL_CHARACTERS && URL.parse(url)?.protocol === 'https:' ? url : '';
 }
 
 function verificationError(error: unknown): ApiError {

@@ -20,7 +20,7 @@ export function conversationView(row: ConversationRow, showing: Showing): Conver
             phase: row.partner_phase,
             identified_at: row.partner_identified_at,
           },
-          showing.now,
+          showing,
         );
   return {
     id: row.own_id,

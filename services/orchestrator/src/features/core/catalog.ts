@@ -64,9 +64,9 @@ const Tool = z.object({
 });
 export type Tool = z.output<typeof Tool>;
 
-/** What agents can be given or denied; the runtime knows these names. */
-export function loadTools(): Tool[] {
-  return readConfig('tools.json', z.array(Tool));
+/** What agents can be given or denied; the runtime knows these names. `assetUrl` makes URLs of icons absolute. */
+export function loadTools(assetUrl = (url: string): string => url): Tool[] {
+  return readConfig('tools.json', z.array(Tool)).map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
 }
 
 const Model = z.object({ id: z.string(), name: z.string(), description: z.string() });

@@ -1,3 +1,4 @@
+import type { AsyncApiDocument } from '@uswarm/contract/documents';
 import { DocumentAnswer } from '../../http/document-answer.js';
 
 /**
@@ -11,4 +12,27 @@ export function openApiSource(publicUrl: string | undefined): () => Promise<Docu
     return new DocumentAnswer({ ...buildOpenApi(), servers: [{ url: publicUrl ?? '/' }] });
   };
   return () => (document ??= make());
+}
+
+/**
+ * The description of the realtime interface as this server shows it. With a public URL, its server is the one at
+ * that URL; otherwise it is that of local mode.
+ */
+export function asyncApiSource(publicUrl: string | undefined): () => Promise<DocumentAnswer> {
+  let document: Promise<DocumentAnswer> | undefined;
+  const make = async (): Promise<DocumentAnswer> => {
+    const { buildAsyncApi } = await import('@uswarm/contract/documents');
+    const { servers, ...rest } = buildAsyncApi();
+    return new DocumentAnswer({
+      ...rest,
+      servers: publicUrl === undefined ? servers : publicServers(servers, publicUrl),
+    });
+  };
+  return () => (document ??= make());
+}
+
+function publicServers({ local }: AsyncApiDocument['servers'], publicUrl: string): AsyncApiDocument['servers'] {
+  const { host, protocol } = new URL(publicUrl);
+  const { description: _, ...server } = local ?? {};
+  return { public: { ...server, host, protocol: protocol === 'https:' ? 'wss' : 'ws' } };
 }

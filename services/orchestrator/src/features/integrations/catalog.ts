@@ -42,3 +42,11 @@ export function catalogOf(
   const shown = items.map((item) => ({ ...item, enabled: item.provider === null || connected.has(item.provider) }));
   return { categories, items: shown };
 }
+
+/** The catalogue with URLs of images that clients can load. */
+export function withImages({ categories, items }: CatalogFile, assetUrl: (url: string) => string): CatalogFile {
+  return {
+    categories: categories.map((category) => ({ ...category, image_url: assetUrl(category.image_url) })),
+    items: items.map((item) => ({ ...item, icon_url: assetUrl(item.icon_url) })),
+  };
+}

@@ -4,7 +4,8 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Transact } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
-import { loadIntegrationCatalog } from './catalog.js';
+import type { Assets } from '../core/assets.js';
+import { loadIntegrationCatalog, withImages } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService, type IntegrationService } from './integrations.service.js';
@@ -18,6 +19,7 @@ import { createTokenRevocation, REVOCATION_WORK } from './token-revocation.js';
 
 export interface IntegrationsDeps {
   config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
+  assets: Pick<Assets, 'url'>;
   stores: { integrations: IntegrationStore; work: WorkStore };
   transaction: Transact;
   metrics: Registry;
@@ -43,7 +45,7 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   const shared = { transaction, store, work, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
-    catalog: loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE),
+    catalog: withImages(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), deps.assets.url),
   });
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
     // This start may be the one after a new key was put in front.

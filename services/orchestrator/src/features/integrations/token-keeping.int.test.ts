@@ -59,6 +59,7 @@ describe('tokens that are kept', () => {
     });
     const config = loadConfig(Settings, { ...environment, ...change });
     const integrations = await createIntegrations({
+      assets: { url: (url) => url },
       config,
       stores,
       transaction: db.transaction,

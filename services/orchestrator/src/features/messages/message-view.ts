@@ -10,7 +10,7 @@ import {
   type MessageStatus,
 } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
-import { agentData } from '../agents/agent-view.js';
+import { agentData, type AgentShowing } from '../agents/agent-view.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import { type Place, positionOf } from './place.js';
 
@@ -45,16 +45,15 @@ export interface PageRow extends MessageRow {
   found?: number;
 }
 
-/** What a view needs besides the row: the time, and links that work from now on. */
-export interface Showing {
-  now: Date;
+/** What a view needs besides the row: the time, avatars, and links that work from now on. */
+export interface Showing extends AgentShowing {
   attachment: Attachments['render'];
 }
 
 /** Called once for each answer. */
 export type Show = () => Showing;
 
-function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
+function agentOf(row: MessageRow, showing: Showing): MessageData['agent'] {
   if (row.agent_id === null || row.agent_kind === null) return null;
   return agentData(
     {
@@ -68,7 +67,7 @@ function agentOf(row: MessageRow, now: Date): MessageData['agent'] {
       phase: row.runtime_phase,
       identified_at: row.runtime_identified_at,
     },
-    now,
+    showing,
   );
 }
 
@@ -78,7 +77,7 @@ export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'err
 }
 
 /** spec: orchestrator §2.10 */
-export function messageView(row: MessageRow, { now, attachment }: Showing): MessageData {
+export function messageView(row: MessageRow, showing: Showing): MessageData {
   const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
   return {
     id,
@@ -91,8 +90,8 @@ export function messageView(row: MessageRow, { now, attachment }: Showing): Mess
     position: positionOf(row),
     error: errorOf(row),
     local_id,
-    agent: agentOf(row, now),
-    attachments: attachments.map(attachment),
+    agent: agentOf(row, showing),
+    attachments: attachments.map(showing.attachment),
     mentions,
   };
 }

@@ -10,7 +10,7 @@ import { type Place, positionOf } from './place.js';
 const cursors = createCursorCodec('a key of the tests, long enough for one');
 const where = { userId: 'u', conversationId: 'c' };
 const now = new Date('2026-11-21T10:00:00Z');
-const showing = { now, attachment: () => ({}) as never };
+const showing = { now, avatar: () => '', attachment: () => ({}) as never };
 
 const row = ({ seq, before_seq }: Place): MessageRow => ({
   id: String(seq),

@@ -39,13 +39,56 @@ describe('users', () => {
     it.each([
       ['RES-016', 'nickname', 'ada'],
       ['RES-018', 'surname', 'Lovelace'],
-      ['RES-019', 'avatar_url', 'https://example.com/ada.png'],
       ['RES-020', 'country_code', 'GB'],
     ] as const)('%s %s is a text, empty until it is set', async (_row, field, value) => {
       const user = await uswarm.user();
       const before = (await profile(user))[field];
       await set(user, { [field]: value });
       expect([before, (await profile(user))[field]]).toEqual(['', value]);
+    });
+
+    it('RES-019 avatar_url is the picture of the token, and follows it at a sign-in', async () => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const avatarAfter = async (route: string, claims: Record<string, unknown>): Promise<string> => {
+        const token = await uswarm.issuer.issueToken({ email, name: 'Ada', claims });
+        const person = uswarm.anonymous.with({ 'x-token': token });
+        await person.post(`/v1/auth/${route}`, undefined, 204);
+        return (await person.get<{ data: UserProfile }>(PROFILE)).body.data.avatar_url;
+      };
+      const seen = [
+        await avatarAfter('sign-up', { picture: 'https://example.com/ada.png' }),
+        await avatarAfter('sign-in', { picture: 'https://example.com/lovelace.png' }),
+        await avatarAfter('sign-in', {}),
+      ];
+      expect(seen).toEqual([
+        'https://example.com/ada.png',
+        'https://example.com/lovelace.png',
+        'https://example.com/lovelace.png',
+      ]);
+    });
+
+    it.each([
+      ['is not https', 'http://example.com/ada.png'],
+      ['is a script', 'javascript:alert(1)'],
+      ['is not a URL', 'ada.png'],
+      ['is longer than 2048 characters', `https://example.com/${'a'.repeat(2_029)}`],
+      ['is not a text', 7],
+    ])('takes no picture that %s', async (_what, picture) => {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const token = await uswarm.issuer.issueToken({ email, name: 'Ada', claims: { picture } });
+      const person = uswarm.anonymous.with({ 'x-token': token });
+      await person.post('/v1/auth/sign-up', undefined, 204);
+      expect((await person.get<{ data: UserProfile }>(PROFILE)).body.data.avatar_url).toBe('');
+    });
+
+    it('takes name and surname apart if the token does', async () => {
+      const claims = { given_name: 'Ada', family_name: 'Lovelace' };
+      const email = `${crypto.randomUUID()}@example.com`;
+      const token = await uswarm.issuer.issueToken({ email, name: 'Ada Lovelace', claims });
+      const person = uswarm.anonymous.with({ 'x-token': token });
+      await person.post('/v1/auth/sign-up', undefined, 204);
+      const { data } = (await person.get<{ data: UserProfile }>(PROFILE)).body;
+      expect([data.name, data.surname]).toEqual(['Ada', 'Lovelace']);
     });
 
     it('RES-021 date_of_birth is a timestamp or null', async () => {

@@ -49,6 +49,8 @@ export interface UserStore {
   reader(userId: string): Promise<Reader | undefined>;
   /** Follows a change of the e-mail address at the identity provider. */
   setEmail(userId: string, email: string): Promise<void>;
+  /** Follows a change of the picture at the identity provider. */
+  setAvatar(userId: string, url: string): Promise<void>;
   /** Locks the user, so that no workspace is added. @returns its workspaces */
   lockOwned(userId: string, db: Database): Promise<string[]>;
   /** Removes the user with everything that hangs on it. */
@@ -89,10 +91,11 @@ export function createUserStore(database: Database): UserStore {
       return row === undefined ? undefined : { id: row.id, isBanned: row.is_banned };
     },
 
-    async insert({ id, issuer, subject, email, name }, db) {
+    async insert({ id, issuer, subject, email, name, givenName, familyName = '', picture = '' }, db) {
+      const profile = { name: givenName ?? name, surname: familyName, avatar_url: picture };
       const result = await db
         .insertInto('users')
-        .values({ id, issuer, subject, email, name })
+        .values({ id, issuer, subject, email, ...profile })
         .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
         .executeTakeFirst();
       return result.numInsertedOrUpdatedRows === 1n;
@@ -130,6 +133,11 @@ export function createUserStore(database: Database): UserStore {
 
     async setEmail(userId, email) {
       await database.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
+    },
+
+    async setAvatar(userId, url) {
+      const changed = database.updateTable('users').set({ avatar_url: url }).where('avatar_url', '!=', url);
+      await changed.where('id', '=', userId).execute();
     },
 
     async lockOwned(userId, db) {
