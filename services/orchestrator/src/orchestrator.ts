@@ -90,7 +90,16 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
   });
   const { committed } = background;
-  const integrations = await createIntegrations({ config, stores, assets, transaction, metrics, clock, logger });
+  const integrations = await createIntegrations({
+    config,
+    stores,
+    assets,
+    stateSecret: config.CURSOR_KEY,
+    transaction,
+    metrics,
+    clock,
+    logger,
+  });
 
   const runtimes = createRuntimeWishes({
     store: stores.runtimes,

@@ -17,8 +17,9 @@ const CLIENTS = {
 } as const;
 
 /** An authorization server that stands for those of some providers. */
-export function startProviderServer(): Promise<OAuthServer> {
+export function startProviderServer({ pkce = true } = {}): Promise<OAuthServer> {
   return startOAuthServer({
+    pkce,
     clients: Object.entries(CLIENTS)
       .map(([provider, method]) => ({
         // The two of Google are one client, as they are with Google.
@@ -84,7 +85,10 @@ export async function authorized(
     clientId: config.client_id,
     redirectUrl: config.redirect_url,
     scopes: config.scopes,
-    parameters: { ...config.additional_parameters, code_challenge: challenge },
+    parameters: {
+      ...config.additional_parameters,
+      ...('code_challenge_method' in config.additional_parameters ? { code_challenge: challenge } : {}),
+    },
   });
   return { provider, authorization_code: code, code_verifier: verifier, redirect_url: config.redirect_url };
 }

@@ -42,6 +42,13 @@ export const integrationRoutes = [
         authorization_code: z.string().min(1).max(4_096),
         code_verifier: z.string().max(256),
         redirect_url: z.string().max(2_048),
+        state: z.string().max(1_024).optional().meta({
+          description:
+            'As the provider returned it. Needed for providers without `code_challenge_method`, checked whenever it is sent.',
+        }),
+        iss: z.string().max(2_048).optional().meta({
+          description: 'As the provider returned it (RFC 9207); checked if the issuer of the provider is configured.',
+        }),
       })
       .meta({ id: 'CompleteIntegrationBody' }),
     responses: noContent,

@@ -9,6 +9,8 @@ export interface OAuthServerOptions {
   clients: ClientMetadata[];
   /** Seconds that an access token is good for. */
   accessTokenSeconds?: number;
+  /** Whether codes need a code challenge. Default: true. */
+  pkce?: boolean;
 }
 
 /** What somebody who connects an app is sent to the server with. */
@@ -77,7 +79,7 @@ export async function startOAuthServer(options: OAuthServerOptions): Promise<OAu
   };
 }
 
-function configuration({ clients, accessTokenSeconds = 3_600 }: OAuthServerOptions): Configuration {
+function configuration({ clients, accessTokenSeconds = 3_600, pkce = true }: OAuthServerOptions): Configuration {
   const day = 24 * 60 * 60;
   return {
     adapter: createOidcStore(),
@@ -86,7 +88,7 @@ function configuration({ clients, accessTokenSeconds = 3_600 }: OAuthServerOptio
     features: { devInteractions: { enabled: false }, revocation: { enabled: true, allowedPolicy: async () => true } },
     findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     interactions: { url: (_context, { uid }) => `${INTERACTION}${uid}` },
-    pkce: { required: () => true },
+    pkce: { required: () => pkce },
     rotateRefreshToken: true,
     ttl: {
       AccessToken: accessTokenSeconds,

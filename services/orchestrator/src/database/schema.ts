@@ -309,6 +309,12 @@ export interface IntegrationsTable {
   updated_at: UpdatedAt;
 }
 
+interface IntegrationStatesTable {
+  nonce: string;
+  code_hash: Buffer;
+  expires_at: Date;
+}
+
 export interface IntegrationRevocationsTable {
   id: string;
   user_id: string;
@@ -376,6 +382,7 @@ export interface Schema {
   message_attachments: MessageAttachmentsTable;
   integrations: IntegrationsTable;
   integration_revocations: IntegrationRevocationsTable;
+  integration_states: IntegrationStatesTable;
   workspace_events: WorkspaceEventsTable;
   work: WorkTable;
 }

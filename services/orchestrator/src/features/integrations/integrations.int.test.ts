@@ -87,7 +87,7 @@ describe('integrations', () => {
         authorization_endpoint: server.authorizationEndpoint,
         token_endpoint: server.tokenEndpoint,
         scopes: ['openid', 'offline_access'],
-        additional_parameters: { prompt: 'consent', code_challenge_method: 'S256' },
+        additional_parameters: { prompt: 'consent', code_challenge_method: 'S256', state: expect.any(String) },
       },
     ]);
   });

@@ -7,13 +7,20 @@ export function integrationHandlers(service: IntegrationService) {
     status: 200,
     body: { data: await service.list(actor.userId) },
   });
-  const connectIntegration: Handler<'connectIntegration'> = async ({ body }) => ({
+  const connectIntegration: Handler<'connectIntegration'> = async ({ actor, body }) => ({
     status: 200,
-    body: service.connect(body.provider),
+    body: service.connect(actor.userId, body.provider),
   });
   const completeIntegration: Handler<'completeIntegration'> = async ({ actor, body }) => {
-    const { provider, authorization_code: code, code_verifier: codeVerifier, redirect_url: redirectUrl } = body;
-    await service.complete(actor.userId, { provider, code, codeVerifier, redirectUrl });
+    const {
+      provider,
+      authorization_code: code,
+      code_verifier: codeVerifier,
+      redirect_url: redirectUrl,
+      state,
+      iss: issuer,
+    } = body;
+    await service.complete(actor.userId, { provider, code, codeVerifier, redirectUrl, state, issuer });
     return { status: 204 };
   };
   const disconnectIntegration: Handler<'disconnectIntegration'> = async ({ actor, params }) => {

@@ -6,6 +6,7 @@ import type { WorkStore } from '../../work/work.store.js';
 import { type CatalogFile, catalogOf } from './catalog.js';
 import type { IntegrationStore, SealedRow } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
+import type { OAuthStates } from './oauth-states.js';
 import type { OAuthClient } from './oauth-client.js';
 import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
 import type { TokenCipher } from './token-cipher.js';
@@ -17,12 +18,13 @@ export interface IntegrationServiceDeps {
   transaction: Transact;
   store: Pick<
     IntegrationStore,
-    'connected' | 'lockUser' | 'hasCode' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
+    'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
   >;
   work: Pick<WorkStore, 'enqueue' | 'cancel'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'exchange'>;
   cipher: TokenCipher;
+  states: OAuthStates;
   catalog: CatalogFile;
   clock: Clock;
   logger: Logger;
@@ -34,12 +36,15 @@ export interface Callback {
   code: string;
   codeVerifier: string;
   redirectUrl: string;
+  state: string | undefined;
+  /** RFC 9207 */
+  issuer: string | undefined;
 }
 
 export interface IntegrationService {
   list(userId: string): Promise<IntegrationCatalog>;
   /** @throws ApiError `integration_not_configured` */
-  connect(provider: IntegrationProvider): OAuthConfiguration;
+  connect(userId: string, provider: IntegrationProvider): OAuthConfiguration;
   /**
    * Exchanges the code and stores the tokens. The same callback again changes nothing.
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
@@ -61,7 +66,7 @@ export interface IntegrationService {
 const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
 
 export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
-  const { transaction, store, work, clients, oauth, cipher, catalog, clock, logger } = deps;
+  const { transaction, store, work, clients, oauth, cipher, states, catalog, clock, logger } = deps;
 
   function requireClient(provider: IntegrationProvider): ProviderClient {
     const client = clients.get(provider);
@@ -80,6 +85,22 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       logger.error({ provider: client.provider, reason }, 'a provider refuses to exchange codes; look at its settings');
       throw new ApiError('integration_exchange_failed', { cause: error });
     }
+  }
+
+  /** Before the provider is asked: a code from somebody else's flow must not be redeemed here. */
+  async function requireOwnFlow(
+    userId: string,
+    { provider, pkce, issuer }: ProviderClient,
+    callback: Callback,
+    codeHash: Buffer,
+  ): Promise<void> {
+    const { state, issuer: returned } = callback;
+    const mixedUp = returned !== undefined && issuer !== undefined && returned !== issuer;
+    if (mixedUp || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
+    if (state === undefined) return;
+    const known = states.verify(state, userId, provider);
+    if (known === undefined || !(await store.claimState(known, codeHash)))
+      throw new ApiError('integration_code_invalid');
   }
 
   async function forget(userId: string, provider: IntegrationProvider | undefined, tx: Database): Promise<SealedRow[]> {
@@ -120,7 +141,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   return {
     list: async (userId) => catalogOf(catalog, new Set(await store.connected(userId))),
 
-    connect: (provider) => oauthConfiguration(requireClient(provider)),
+    connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
 
     async complete(userId, callback) {
       const { provider, code, codeVerifier, redirectUrl } = callback;
@@ -133,6 +154,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       const codeHash = createHash('sha256').update(code).digest();
       // A code works once: sent a second time, it would make the provider take back what it gave.
       if (await store.hasCode(userId, provider, codeHash)) return;
+      await requireOwnFlow(userId, client, callback, codeHash);
       const grant = await exchange(client, callback);
       if (!(await keep(userId, callback, grant, codeHash))) throw new ApiError('user_deleted');
     },

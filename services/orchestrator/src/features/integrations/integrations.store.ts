@@ -1,6 +1,7 @@
 import type { IntegrationProvider } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+import type { KnownState } from './oauth-states.js';
 import type { SealedTokens } from './token-cipher.js';
 
 /** Tokens as they are stored, and whose they are. */
@@ -30,6 +31,8 @@ export interface IntegrationStore {
   /** Locks the user, so that two callbacks follow each other. @returns false where it is gone */
   lockUser(userId: string, db: Database): Promise<boolean>;
   hasCode(userId: string, provider: IntegrationProvider, codeHash: Buffer): Promise<boolean>;
+  /** Marks a state as used for this code. @returns false if it was used for another one */
+  claimState(state: KnownState, codeHash: Buffer): Promise<boolean>;
   insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
   find(id: string): Promise<ConnectionRow | undefined>;
   findOf(userId: string, provider: IntegrationProvider): Promise<ConnectionRow | undefined>;
@@ -77,6 +80,26 @@ export function createIntegrationStore(database: Database): IntegrationStore {
         .where('user_id', '=', userId)
         .where('provider', '=', provider)
         .where('code_hash', '=', codeHash)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async claimState({ nonce, expiresAt }, codeHash) {
+      await database
+        .deleteFrom('integration_states')
+        .where('expires_at', '<', sql<Date>`now()`)
+        .execute();
+      const row = await database
+        .insertInto('integration_states')
+        .values({ nonce, code_hash: codeHash, expires_at: expiresAt })
+        // The same code again is a retry, which the provider judges.
+        .onConflict((conflict) =>
+          conflict
+            .column('nonce')
+            .doUpdateSet({ expires_at: expiresAt })
+            .where('integration_states.code_hash', '=', codeHash),
+        )
+        .returning('nonce')
         .executeTakeFirst();
       return row !== undefined;
     },

@@ -11,6 +11,7 @@ import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService, type IntegrationService } from './integrations.service.js';
 import type { IntegrationStore } from './integrations.store.js';
 import { createOAuthClient } from './oauth-client.js';
+import { createOAuthStates } from './oauth-states.js';
 import { createProviderClients } from './provider-clients.js';
 import { createRekeying, REKEYING_ID, REKEYING_WORK } from './rekeying.js';
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
@@ -20,6 +21,8 @@ import { createTokenRevocation, REVOCATION_WORK } from './token-revocation.js';
 export interface IntegrationsDeps {
   config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
   assets: Pick<Assets, 'url'>;
+  /** The same in all replicas; signs the states of OAuth flows. */
+  stateSecret: string;
   stores: { integrations: IntegrationStore; work: WorkStore };
   transaction: Transact;
   metrics: Registry;
@@ -45,6 +48,7 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   const shared = { transaction, store, work, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
+    states: createOAuthStates({ secret: deps.stateSecret, clock }),
     catalog: withImages(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), deps.assets.url),
   });
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {

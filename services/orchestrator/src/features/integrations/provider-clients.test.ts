@@ -5,13 +5,13 @@ import { createProviderClients, IntegrationProviders, oauthConfiguration } from 
 const own = {
   client_id: 'id',
   client_secret: 'secret',
-  redirect_urls: ['uswarm.app:/callback', 'https://app.example.com/callback'],
+  redirect_urls: ['https://app.example.com/callback', 'https://app.example.com/other'],
 };
 
 function configurationOf(provider: IntegrationProvider, change: object = {}): OAuthConfiguration {
   const client = createProviderClients(IntegrationProviders.parse({ [provider]: { ...own, ...change } })).get(provider);
   if (client === undefined) throw new Error('the provider is not configured');
-  return oauthConfiguration(client);
+  return oauthConfiguration(client, 'a-state');
 }
 
 const GOOGLE = ['https://accounts.google.com/o/oauth2/v2/auth', 'https://oauth2.googleapis.com/token'] as const;
@@ -42,7 +42,7 @@ describe('what an app is told of', () => {
     expect(OAuthConfiguration.parse(configuration)).toEqual(configuration);
     expect(configuration).toMatchObject({
       client_id: 'id',
-      redirect_url: 'uswarm.app:/callback',
+      redirect_url: 'https://app.example.com/callback',
       authorization_endpoint: authorization,
       token_endpoint: token,
       additional_parameters: parameters,
@@ -110,5 +110,42 @@ describe('settings of providers', () => {
     expect(
       IntegrationProviders.safeParse({ zoom: { ...own, token_endpoint: 'http://127.0.0.1:1/token' } }).success,
     ).toBe(true);
+  });
+});
+
+describe('a provider whose code anyone could redeem', () => {
+  const problemsOf = (provider: IntegrationProvider, change: object): string[] =>
+    IntegrationProviders.safeParse({ [provider]: { ...own, ...change } }).error?.issues.map(
+      ({ path, message }) => `${path.join('.')} ${message.split(',')[0]}`,
+    ) ?? [];
+  const custom = { redirect_urls: ['https://app.example.com/callback', 'uswarm.app:/callback'] };
+  const open = { client_secret: undefined };
+
+  it.each<[string, IntegrationProvider, object, string[]]>([
+    ['by default, with a scheme of an app', 'jira', custom, ['jira needs https in redirect_urls']],
+    [
+      'by default, with plain http',
+      'notion',
+      { redirect_urls: ['http://127.0.0.1/cb'] },
+      ['notion needs https in redirect_urls'],
+    ],
+    ['by default, without a secret', 'notion', open, ['notion needs a client_secret']],
+    [
+      'by its settings, with a scheme of an app',
+      'github',
+      { ...custom, pkce: false },
+      ['github needs https in redirect_urls'],
+    ],
+    ['by its settings, without a secret', 'github', { ...open, pkce: false }, ['github needs a client_secret']],
+  ])('%s, is refused at the start', (_what, provider, change, problems) => {
+    expect(problemsOf(provider, change)).toEqual(problems);
+  });
+
+  it.each<[string, IntegrationProvider, object]>([
+    ['without a code challenge, with https and a secret', 'jira', {}],
+    ['with a code challenge, with a scheme of an app and without a secret', 'github', { ...custom, ...open }],
+    ['with a code challenge by its settings', 'jira', { ...custom, ...open, pkce: true }],
+  ])('%s is accepted', (_what, provider, change) => {
+    expect(problemsOf(provider, change)).toEqual([]);
   });
 });

@@ -16,6 +16,8 @@ const ProviderSettings = z.strictObject({
   scopes: z.array(z.string()).optional(),
   additional_parameters: z.record(z.string(), z.string()).optional(),
   pkce: z.boolean().optional(),
+  /** What `iss` of a callback must be, if the app sends one. */
+  issuer: z.url().optional(),
   authorization_endpoint: Endpoint.optional(),
   token_endpoint: Endpoint.optional(),
   /** Null: the provider is not told of tokens that are not used any more. */
@@ -23,8 +25,26 @@ const ProviderSettings = z.strictObject({
 });
 
 /** By provider; those that are not named cannot be connected. */
-export const IntegrationProviders = z.partialRecord(IntegrationProvider, ProviderSettings);
+export const IntegrationProviders = z
+  .partialRecord(IntegrationProvider, ProviderSettings)
+  .superRefine((providers, context) => {
+    for (const [name, settings] of Object.entries(providers)) {
+      for (const message of unsafe(name as IntegrationProvider, settings)) {
+        context.addIssue({ code: 'custom', path: [name], message });
+      }
+    }
+  });
 export type IntegrationProviders = z.output<typeof IntegrationProviders>;
+
+/** Without a code challenge, whoever gets hold of a code can redeem it. RFC 9700 §2.1 */
+function unsafe(provider: IntegrationProvider, settings: z.output<typeof ProviderSettings>): string[] {
+  if (settings.pkce ?? PROVIDERS[provider].pkce) return [];
+  const problems = [];
+  if (settings.client_secret === undefined) problems.push('needs a client_secret, because it takes no code challenge');
+  if (!settings.redirect_urls.every((url) => url.startsWith('https:')))
+    problems.push('needs https in redirect_urls, because it takes no code challenge: any app can claim another scheme');
+  return problems;
+}
 
 /** A provider as it is here. */
 export interface ProviderClient extends ProviderDefinition {
@@ -50,6 +70,7 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
   const style = revocation ?? { style: 'standard', token: 'refresh', wholeGrant: false };
   return {
     ...definition,
+    ...(own.issuer === undefined ? {} : { issuer: own.issuer }),
     provider,
     clientId: own.client_id,
     clientSecret: own.client_secret,
@@ -64,7 +85,7 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
 }
 
 /** What an app needs to send its user to the provider. spec: orchestrator §2.12 */
-export function oauthConfiguration(client: ProviderClient): OAuthConfiguration {
+export function oauthConfiguration(client: ProviderClient, state: string): OAuthConfiguration {
   return {
     client_id: client.clientId,
     redirect_url: client.redirectUrls[0],
@@ -75,6 +96,7 @@ export function oauthConfiguration(client: ProviderClient): OAuthConfiguration {
     additional_parameters: {
       ...client.additionalParameters,
       ...(client.pkce ? { code_challenge_method: 'S256' } : {}),
+      state,
     },
   };
 }

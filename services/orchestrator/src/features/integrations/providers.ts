@@ -16,6 +16,8 @@ export interface Revocation {
 /** What is the same about a provider wherever uswarm runs; settings may replace any of it. */
 export interface ProviderDefinition {
   authorizationEndpoint: string;
+  /** Its identifier, as it is in `iss` of its callbacks (RFC 9207). */
+  issuer?: string;
   tokenEndpoint: string;
   revocation?: Revocation;
   scopes: readonly string[];
@@ -33,6 +35,7 @@ export interface ProviderDefinition {
 
 const google = {
   authorizationEndpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
+  issuer: 'https://accounts.google.com',
   tokenEndpoint: 'https://oauth2.googleapis.com/token',
   revocation: {
     endpoint: 'https://oauth2.googleapis.com/revoke',

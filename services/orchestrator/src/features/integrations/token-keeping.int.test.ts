@@ -60,6 +60,7 @@ describe('tokens that are kept', () => {
     const config = loadConfig(Settings, { ...environment, ...change });
     const integrations = await createIntegrations({
       assets: { url: (url) => url },
+      stateSecret: 'k'.repeat(32),
       config,
       stores,
       transaction: db.transaction,

@@ -1,0 +1,13 @@
+-- Up Migration
+
+-- States of OAuth flows that came back, until they expire: each is good for one code.
+CREATE TABLE integration_states (
+  nonce text PRIMARY KEY,
+  code_hash bytea NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX integration_states_expiry ON integration_states (expires_at);
+
+-- Down Migration
+
+DROP TABLE integration_states;

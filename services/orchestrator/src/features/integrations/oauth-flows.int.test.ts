@@ -1,0 +1,117 @@
+import type { IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
+import type { OAuthServer } from '@uswarm/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  authorized,
+  CALLBACK,
+  connect,
+  enabledOf,
+  integrationEnvironment,
+  startProviderServer,
+} from '../../../test/integrations.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
+
+const ISSUER = 'https://provider.example.com';
+
+let server: OAuthServer;
+let plainServer: OAuthServer;
+let uswarm: TestOrchestrator;
+/** Its providers take no code challenge. */
+let plain: TestOrchestrator;
+beforeAll(async () => {
+  server = await startProviderServer();
+  plainServer = await startProviderServer({ pkce: false });
+  uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server, { issuer: ISSUER }) });
+  plain = await startTestOrchestrator({ environment: integrationEnvironment(plainServer, { pkce: false }) });
+});
+afterAll(async () => {
+  await plain.close();
+  await uswarm.close();
+  await plainServer.close();
+  await server.close();
+});
+
+async function stateOf(user: TestUser, provider: IntegrationProvider): Promise<string> {
+  const { body } = await user.post<OAuthConfiguration>('/v1/integrations/connect', { provider }, 200);
+  return body.additional_parameters['state']!;
+}
+
+/** Sends a callback that must be refused, and reports whether the provider was asked. */
+async function refused(user: TestUser, provider: OAuthServer, body: object): Promise<{ code: string; asked: boolean }> {
+  const { exchanges } = provider.counts;
+  const code = await user.refusal('POST', CALLBACK, body);
+  return { code, asked: provider.counts.exchanges !== exchanges };
+}
+
+const invalid = { code: 'integration_code_invalid', asked: false };
+
+describe('a provider without a code challenge', () => {
+  it('connects with the state of this flow', async () => {
+    const user = await plain.user();
+    const body = await authorized(user, plainServer, 'asana');
+    await user.post(CALLBACK, { ...body, state: await stateOf(user, 'asana') }, 204);
+    expect(await enabledOf(user)).toEqual(['asana']);
+  });
+
+  it.each<[string, (user: TestUser) => Promise<string | undefined>]>([
+    ['without a state', () => Promise.resolve(undefined)],
+    ['with a state that is made up', () => Promise.resolve('made-up')],
+    ['with a state of another user', async () => stateOf(await plain.user(), 'asana')],
+    ['with a state for another provider', (user) => stateOf(user, 'zoom')],
+  ])('refuses a callback %s, and is not asked', async (_what, state) => {
+    const user = await plain.user();
+    const body = await authorized(user, plainServer, 'asana');
+    expect(await refused(user, plainServer, { ...body, state: await state(user) })).toEqual(invalid);
+    expect(await enabledOf(user)).toEqual([]);
+  });
+
+  it('refuses a state that was used for another code, and is not asked', async () => {
+    const user = await plain.user();
+    const state = await stateOf(user, 'asana');
+    await user.post(CALLBACK, { ...(await authorized(user, plainServer, 'asana')), state }, 204);
+    expect(await refused(user, plainServer, { ...(await authorized(user, plainServer, 'asana')), state })).toEqual(
+      invalid,
+    );
+  });
+
+  it('takes the same state and code again after it was unavailable', async () => {
+    const user = await plain.user();
+    const body = { ...(await authorized(user, plainServer, 'asana')), state: await stateOf(user, 'asana') };
+    plainServer.away(true);
+    expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
+    plainServer.away(false);
+    await user.post(CALLBACK, body, 204);
+  });
+});
+
+describe('a provider with a code challenge', () => {
+  it('connects without a state, as an app of the specification does', async () => {
+    const user = await uswarm.user();
+    const { provider, authorization_code, code_verifier, redirect_url } = await authorized(user, server, 'asana');
+    await user.post(CALLBACK, { provider, authorization_code, code_verifier, redirect_url }, 204);
+    expect(await enabledOf(user)).toEqual(['asana']);
+  });
+
+  it('refuses a state of another user, and is not asked', async () => {
+    const user = await uswarm.user();
+    const body = await authorized(user, server, 'asana');
+    const state = await stateOf(await uswarm.user(), 'asana');
+    expect(await refused(user, server, { ...body, state })).toEqual(invalid);
+  });
+
+  it('refuses a callback of another issuer, and is not asked', async () => {
+    const user = await uswarm.user();
+    const body = await authorized(user, server, 'asana');
+    expect(await refused(user, server, { ...body, iss: 'https://evil.example.com' })).toEqual(invalid);
+    await user.post(CALLBACK, { ...body, iss: ISSUER }, 204);
+  });
+
+  it('keeps its connection when a callback with a used state is refused', async () => {
+    const user = await uswarm.user();
+    const state = await stateOf(user, 'asana');
+    await user.post(CALLBACK, { ...(await authorized(user, server, 'asana')), state }, 204);
+    await connect(user, server, 'zoom');
+    expect(await refused(user, server, { ...(await authorized(user, server, 'zoom')), state })).toEqual(invalid);
+    expect((await enabledOf(user)).toSorted()).toEqual(['asana', 'zoom']);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { createOAuthStates } from './oauth-states.js';
+
+let now = new Date('2026-11-22T10:00:00Z');
+const clock = { now: () => now };
+const states = createOAuthStates({ secret: 'k'.repeat(32), clock });
+
+describe('the state of an OAuth flow', () => {
+  it('is known to every replica, for the user and the provider that it was issued for', () => {
+    const replica = createOAuthStates({ secret: 'k'.repeat(32), clock });
+    const state = states.issue('ada', 'jira');
+    expect(replica.verify(state, 'ada', 'jira')).toMatchObject({ nonce: state.split('.')[0] });
+  });
+
+  it('differs each time', () => {
+    expect(states.issue('ada', 'jira')).not.toBe(states.issue('ada', 'jira'));
+  });
+
+  it('is unknown for another user, for another provider, and to who has another secret', () => {
+    const state = states.issue('ada', 'jira');
+    const other = createOAuthStates({ secret: 'o'.repeat(32), clock });
+    const seen = [
+      states.verify(state, 'eve', 'jira'),
+      states.verify(state, 'ada', 'notion'),
+      other.verify(state, 'ada', 'jira'),
+    ];
+    expect(seen).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is unknown with another expiry, cut, or made up', () => {
+    const state = states.issue('ada', 'jira');
+    const [nonce, expiry, signature] = state.split('.');
+    const later = `${nonce}.${Number(expiry) + 1}.${signature}`;
+    for (const wrong of [later, state.slice(0, -1), '', 'made-up', `${nonce}.${expiry}.${'A'.repeat(43)}`]) {
+      expect(states.verify(wrong, 'ada', 'jira')).toBeUndefined();
+    }
+  });
+
+  it('expires after half an hour', () => {
+    const state = states.issue('ada', 'jira');
+    now = new Date(now.getTime() + 30 * 60_000 - 1);
+    expect(states.verify(state, 'ada', 'jira')).toBeDefined();
+    now = new Date(now.getTime() + 1);
+    expect(states.verify(state, 'ada', 'jira')).toBeUndefined();
+  });
+});
