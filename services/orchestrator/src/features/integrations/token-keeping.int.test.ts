@@ -57,11 +57,10 @@ describe('tokens that are kept', () => {
       INTEGRATION_TOKEN_KEYS: true,
       INTEGRATION_CATALOG_FILE: true,
     });
-    const config = loadConfig(Settings, { ...environment, ...change });
     const integrations = await createIntegrations({
       assets: { url: (url) => url },
       stateSecret: 'k'.repeat(32),
-      config,
+      config: loadConfig(Settings, { ...environment, ...change }),
       stores,
       transaction: db.transaction,
       metrics,
