@@ -31,6 +31,9 @@ export const LIMITS = {
   pageMaximum: 100,
   /** Turns that may wait in one conversation. */
   queuedTurns: 20,
+  /** Bytes of a reply as UTF-8, and the tools that it uses and messages that it sends besides. */
+  replyBytes: 1024 ** 2,
+  replyParts: 200,
   subscriptionsPerSocket: 50,
   /** Sockets of one user over all gateways; the oldest is closed for one more. */
   socketsPerUser: 10,

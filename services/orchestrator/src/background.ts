@@ -104,7 +104,10 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   });
   const turns: WorkQueue = createWorkQueue({
     kind: TURN_WORK,
-    store: stores.work,
+    store: {
+      ...stores.work,
+      claim: (kind, limit, leaseMs) => stores.work.claimFairly(kind, limit, leaseMs, config.TURNS_PER_USER),
+    },
     leases: deps.leases,
     leaseMs: config.WORK_LEASE_MS,
     metrics: deps.workMetrics,
@@ -119,6 +122,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       publish,
       committed: relay.wake,
       hurryRuntime,
+      deadlineMs: config.TURN_DEADLINE_S * 1_000,
       metrics: deps.turnMetrics,
       clock,
       logger,

@@ -227,6 +227,10 @@ export const OrchestratorConfig = z.object({
 
   /** Milliseconds after which another replica takes over the replies and runtimes of one that died. */
   WORK_LEASE_MS: z.coerce.number().int().min(1_000).max(600_000).default(10_000),
+  /** Replies of one user that are written at the same time; the others wait, and other users go first. */
+  TURNS_PER_USER: z.coerce.number().int().min(1).max(1_000).default(4),
+  /** Seconds after which a reply that is still being written is given up. */
+  TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
   /** The version of both documents, where one has none of its own. */

@@ -71,6 +71,9 @@ export function createScene(
     runtime?: Partial<RuntimeRow>;
     clock?: Clock;
     limited?: () => boolean;
+    /** Other replies have reserved the tokens that are left. */
+    reserved?: () => boolean;
+    deadlineMs?: number;
     /** The runtime has no turn that it could stop. */
     unstoppable?: boolean;
   },
@@ -86,7 +89,9 @@ export function createScene(
     generation: 1,
     runtime_instance: null,
     created_at: NOW,
+    started_at: null,
     user_id: 'u',
+    user_banned: false,
     stop_requested: false,
     ...more.turn,
   };
@@ -151,6 +156,7 @@ export function createScene(
     },
     events: { append: async () => (seq += 1) },
     limits: {
+      reserve: async () => more.reserved?.() !== true,
       reached: async () =>
         more.limited?.() === true
           ? { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' }
@@ -171,6 +177,7 @@ export function createScene(
     publish: async () => true,
     hurryRuntime: async () => void (seen.hurried += 1),
     committed: () => undefined,
+    ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
     clock: more.clock ?? systemClock,
     logger: silentLogger,
   };

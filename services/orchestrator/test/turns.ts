@@ -34,7 +34,7 @@ export function createTurnTaker(database: Database): TurnTaker {
     async writerOf(work) {
       const transaction: Parameters<typeof createTurnWriter>[0]['transaction'] = (run) =>
         database.transaction().execute(run);
-      const limits = { reached: async () => undefined };
+      const limits = { reached: async () => undefined, reserve: async () => true };
       const deps = { ...stores, transaction, limits, committed: () => undefined };
       return createTurnWriter(deps, await turnOf(work), work);
     },

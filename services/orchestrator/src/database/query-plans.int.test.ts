@@ -182,6 +182,11 @@ describe('hot statements read no large table from end to end', () => {
           database,
         ),
     ],
+    ['work claimed fairly', (database) => createWorkStore(database).claimFairly('turn', 32, 1, 4)],
+    [
+      'replies that are being written',
+      (database) => createUsageStore(database).lockRunning(place.workspaceId, database),
+    ],
     ['work claimed', (database) => createWorkStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
     ['whether work waits', (database) => createWorkStore(database).waits('turn', place.workspaceId)],

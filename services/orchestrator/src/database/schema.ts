@@ -346,6 +346,8 @@ export interface WorkTable {
   subject_id: string;
   workspace_id: string;
   serial_key: string;
+  /** Whose share of the workers it uses up; null is the workspace. */
+  fair_key: ColumnType<string | null, string | null | undefined, never>;
   ordinal: Generated<number>;
   run_at: UpdatedAt;
   lease_id: string | null;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
+import { claimFairly } from './fair-claim.js';
 
 /** A row of background work that this process holds until its lease runs out. */
 export interface LeasedWork {
@@ -27,6 +28,8 @@ export interface NewWork {
   /** Rows with the same key run one at a time, lowest ordinal and then lowest id first. Default: the subject alone. */
   serialKey?: string;
   ordinal?: number;
+  /** Whose share of the workers it uses up, for kinds that are claimed fairly. Default: the workspace. */
+  fairKey?: string;
   /** Milliseconds until it is due. Default: now. */
   dueInMs?: number;
 }
@@ -35,6 +38,8 @@ export interface WorkStore {
   /** Adds the work, or sets when it is due where it is there. Call it in the transaction that wants it done. */
   enqueue(work: NewWork, db: Database): Promise<void>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
+  /** As `claim`, but shared fairly between fair keys, with at most `perKey` leases of one key at a time. */
+  claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedWork[]>;
   /**
    * Extends leases, in one statement. A row that a transaction has locked is not waited for: it is not extended, and
    * counts as held. @returns the lease ids that are still held
@@ -70,8 +75,9 @@ export function createWorkStore(database: Database): WorkStore {
       .where('lease_id', '=', work.leaseId);
 
   return {
-    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, dueInMs = 0 }, db) {
-      const row = { kind, subject_id: subjectId, workspace_id: workspaceId, serial_key: serialKey, ordinal };
+    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, fairKey, dueInMs = 0 }, db) {
+      const place = { workspace_id: workspaceId, serial_key: serialKey, ordinal, fair_key: fairKey ?? null };
+      const row = { kind, subject_id: subjectId, ...place };
       await db
         .insertInto('work')
         .values({ ...row, run_at: inMs(dueInMs) })
@@ -106,6 +112,8 @@ export function createWorkStore(database: Database): WorkStore {
           w.lease_id AS "leaseId", w.attempts, w.failures, due.lease_id IS NOT NULL AS "takenOver"`.execute(database);
       return rows;
     },
+
+    claimFairly: (kind, limit, leaseMs, perKey) => claimFairly(database, { kind, limit, leaseMs, perKey }),
 
     async extend(leases) {
       const { rows } = await sql<{ leaseId: string }>`

@@ -42,9 +42,10 @@ export function createRequeueStore(): RequeueStore {
           WHERE id = ${turnId} AND status = 'failed'
           RETURNING id, workspace_id, conversation_id, user_message_id
         )
-        INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal)
-        SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq
+        INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key)
+        SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq, w.owner_id
         FROM reopened r JOIN messages m ON m.id = r.user_message_id
+        JOIN workspaces w ON w.id = r.workspace_id
         RETURNING subject_id`.execute(db);
       return rows.length === 1;
     },

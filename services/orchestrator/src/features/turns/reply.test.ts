@@ -75,7 +75,9 @@ const TURN: TurnRow = {
   generation: 1,
   runtime_instance: 'i',
   created_at: new Date(0),
+  started_at: null,
   user_id: 'u',
+  user_banned: false,
   stop_requested: false,
 };
 

@@ -1,4 +1,4 @@
-import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { LIMITS, MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import {
   AgentActivity,
   Outcome,
@@ -15,6 +15,27 @@ import { offeredContent, storable } from './offered-content.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';
+
+/** A runtime, which is not trusted, streamed more than a reply may have. */
+export class ReplyLimitExceeded extends Error {
+  override name = 'ReplyLimitExceeded';
+  readonly code: MessageErrorCode;
+  constructor(code: MessageErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** UTF-16 code units of keys, ids and names of tools, and of what is shown of a tool or an error. */
+const NAME_LENGTH = 256;
+const NOTE_LENGTH = 4_000;
+/** Events that are stored: a part may change a few times. */
+const STORED_EVENTS = 10 * LIMITS.replyParts;
+
+/** @throws ReplyLimitExceeded */
+function checkNames(...names: string[]): void {
+  if (names.some((name) => name.length > NAME_LENGTH)) throw new ReplyLimitExceeded('runtime_output_invalid');
+}
 
 export interface ReplyDeps {
   turn: TurnRow;
@@ -34,7 +55,7 @@ export interface Reply {
   overLimit: LimitReached | undefined;
   /** Forgets what an earlier generation said. */
   restart(generation: number): void;
-  /** Applies the next event. @returns true once the turn is finished. */
+  /** Applies the next event. @returns true once the turn is finished. @throws ReplyLimitExceeded */
   apply(event: TurnEvent): Promise<boolean>;
   finish(reply: FinishedReply): Promise<void>;
 }
@@ -49,6 +70,9 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
 export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: number }): Reply {
   const { turn, writer, live } = deps;
   let chunkSeq = 0;
+  let bytes = 0;
+  let stored = 0;
+  const parts = new Set<string>();
   let read = false;
   // Taking the turn showed this already.
   let shown: StoredActivity = 'reading';
@@ -64,10 +88,14 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     restart(generation) {
       Object.assign(reply, { generation, events: 0, text: '' });
       chunkSeq = 0;
+      bytes = 0;
+      stored = 0;
+      parts.clear();
     },
 
     async apply({ number, event }) {
       if (Number(number) <= reply.events) return false;
+      if (event.case !== 'chunk' && event.case !== 'done') countStored();
       if (!read) {
         read = true;
         await writer.markRead();
@@ -94,8 +122,8 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
             userId: turn.user_id,
             workspaceId: turn.workspace_id,
             step: event.value.step,
-            provider: storable(event.value.provider),
-            model: storable(event.value.model),
+            provider: storable(event.value.provider.slice(0, NAME_LENGTH)),
+            model: storable(event.value.model.slice(0, NAME_LENGTH)),
             promptTokens: Number(event.value.promptTokens),
             completionTokens: Number(event.value.completionTokens),
           });
@@ -116,7 +144,20 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
     },
   };
 
+  function countStored(): void {
+    stored += 1;
+    if (stored > STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts');
+  }
+
+  function countPart(part: string): void {
+    parts.add(part);
+    if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts');
+  }
+
   async function end(done: Done): Promise<void> {
+    if (Buffer.byteLength(done.text) > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
+    checkNames(done.errorCode);
+    done.errorMessage = done.errorMessage.slice(0, NOTE_LENGTH);
     const finished = finishedReply(done, reply.text);
     if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
     await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
@@ -124,6 +165,9 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
   }
 
   function showChunk(text: string): void {
+    if (text === '') return;
+    bytes += Buffer.byteLength(text);
+    if (bytes > LIMITS.replyBytes) throw new ReplyLimitExceeded('reply_too_long');
     reply.text += text;
     chunkSeq += 1;
     live.chunk({ messageId: begun.replyId, text, chunkSeq, generation: reply.generation }, reply.seq);
@@ -139,20 +183,34 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
   /** What cannot be shown is left out: a runtime that sends it is newer than we, or not ours. */
   async function offer({ key, content }: Message): Promise<void> {
+    checkNames(key);
+    countPart(`message:${key}`);
     const offered = offeredContent(content);
     if (offered !== undefined) reply.seq = await writer.offer(storable(key), offered);
   }
 
   async function showTool({ callId, tool, state, description, query }: Tool): Promise<void> {
+    checkNames(callId, tool);
+    countPart(`tool:${callId}`);
     const running = state === ProtoToolState.RUNNING;
     const failed = state === ProtoToolState.FAILED;
     const toolState = running ? 'running' : failed ? 'failed' : 'completed';
     reply.seq = await writer.tool(reply.generation, {
       callId: storable(callId),
-      content: { type: 'tool_status', tool: storable(tool), description: storable(description), state: toolState },
+      content: {
+        type: 'tool_status',
+        tool: storable(tool),
+        description: storable(description.slice(0, NOTE_LENGTH)),
+        state: toolState,
+      },
     });
     live.tool(
-      { tool: storable(tool), running, failed, ...(query === '' ? {} : { query: storable(query) }) },
+      {
+        tool: storable(tool),
+        running,
+        failed,
+        ...(query === '' ? {} : { query: storable(query.slice(0, NOTE_LENGTH)) }),
+      },
       reply.seq,
     );
   }

@@ -43,11 +43,19 @@ export function createTurnQueue(
       // Here, so that whatever asks the agents for something is refused before anything is stored.
       await limits.requireRoom(turn.workspaceId, db);
       const id = nextId();
-      if (!(await store.insert({ id, ...turn }, LIMITS.queuedTurns, db))) {
+      const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, db);
+      if (inserted === undefined) {
         throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
       }
       await work.enqueue(
-        { kind: TURN_WORK, subjectId: id, workspaceId: turn.workspaceId, serialKey: turn.conversationId, ordinal },
+        {
+          kind: TURN_WORK,
+          subjectId: id,
+          workspaceId: turn.workspaceId,
+          serialKey: turn.conversationId,
+          ordinal,
+          fairKey: inserted.userId,
+        },
         db,
       );
     },

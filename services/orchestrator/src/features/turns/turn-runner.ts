@@ -10,11 +10,11 @@ import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import type { Reader, UserStore } from '../users/users.store.js';
 import { createLiveEvents } from './live-events.js';
-import { createReply, type Reply, stoppedReply } from './reply.js';
+import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
 import { watchForStop } from './stop-watch.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
-import { createTurnWriter, LeaseLost, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
+import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRunnerDeps extends TurnWriterDeps {
@@ -28,6 +28,8 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   publish: Parameters<typeof createLiveEvents>[0];
   /** Has the lifecycle look at the runtime now. */
   hurryRuntime: (workspaceId: string) => Promise<void>;
+  /** Milliseconds that a reply may take from its begin. Default: half an hour. */
+  deadlineMs?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -47,6 +49,9 @@ const NOT_READY_MS = 2_000;
 /** A runtime that somebody suspended tells when it is ready again; this is for a word that got lost. */
 const HELD_MS = 10_000;
 const STOP_LOOK_MS = 1_000;
+const DEADLINE_MS = 30 * 60_000;
+/** Until then a reply that is being written may have used less than it reserved. */
+const RESERVED_MS = 1_000;
 /** The user was deleted while the turn ran. */
 const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
@@ -72,11 +77,13 @@ interface Run {
   signal: AbortSignal;
   /** The runtime was asked to stop. */
   stopped: boolean;
+  /** When it is given up, in milliseconds of the clock. */
+  deadlineAt: number;
 }
 
 /** Takes a turn through to its end, whatever dies on the way. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
-  const { turns, agents, runtimes, client, clock, logger } = deps;
+  const { turns, agents, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
 
   /** @throws RuntimeHeld */
   async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
@@ -89,7 +96,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   /** What is to become of the turn where it cannot begin yet; undefined where it can. */
   async function notYet(turn: TurnRow, writer: TurnWriter): Promise<WorkResult | undefined> {
     // What is to end needs no runtime for it.
-    if (turn.status === 'running' && turn.stop_requested) return undefined;
+    if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
     const to = await target(turn.workspace_id);
     return turn.status === 'queued' && to === undefined ? waitForRuntime(turn, writer) : undefined;
   }
@@ -163,6 +170,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     // Leaving the loop does not end the stream, and a silent one would never be left.
     const leave = new AbortController();
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
+    const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
     const endWatch = watchForStop({
       requested: () => turns.stopRequested(turn.id),
       stop: () => client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal),
@@ -174,14 +182,24 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
+        if (overdue(run)) return 'interrupted';
         await stopOverLimit(run, to);
       }
       return 'interrupted';
     } finally {
       clearTimeout(silence);
+      clearTimeout(deadline);
       endWatch();
       leave.abort();
     }
+  }
+
+  const overdue = ({ deadlineAt }: Run): boolean => clock.now().getTime() >= deadlineAt;
+
+  /** Ends a reply that broke a limit; the runtime is told, if it can be. */
+  async function cutOff(run: Run, errorCode: MessageErrorCode): Promise<void> {
+    await stopInRuntime(run);
+    await fail(run, errorCode);
   }
 
   async function fail({ reply }: Run, errorCode: MessageErrorCode): Promise<void> {
@@ -202,6 +220,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if ((await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
         return reply.finish(stoppedReply(reply.text));
       }
+      if (overdue(run)) return cutOff(run, 'turn_deadline_exceeded');
       const to = await target(turn.workspace_id);
       const outcome = to === undefined ? 'interrupted' : await attempt(run, to);
       if (outcome === 'done') return;
@@ -252,8 +271,13 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return { againInMs: NOT_READY_MS };
   }
 
-  async function giveUp(turn: TurnRow, writer: TurnWriter, errorCode: MessageErrorCode): Promise<WorkResult> {
-    const { seq, activity } = await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message);
+  async function giveUp(
+    turn: TurnRow,
+    writer: TurnWriter,
+    errorCode: MessageErrorCode,
+    status: 'failed' | 'stopped' = 'failed',
+  ): Promise<WorkResult> {
+    const { seq, activity } = await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message, status);
     if (activity !== undefined) liveEvents(turn).status(activity, seq);
     return { done: true };
   }
@@ -275,6 +299,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     try {
       const later = await notYet(turn, writer);
       if (later !== undefined) return later;
+      if (turn.status === 'queued' && turn.user_banned) return giveUp(turn, writer, 'user_banned', 'stopped');
       if (turn.status === 'queued' && (await limitReached({ turn, writer }))) {
         return giveUp(turn, writer, TOKEN_LIMIT_REACHED);
       }
@@ -282,13 +307,20 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const begun = await writer.begin();
       live.status('reading', begun.seq);
       const reply = createReply({ turn, writer, live }, begun);
-      const run = { turn, writer, reply, signal, stopped: false };
-      await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () => runToEnd(run));
+      const deadlineAt = (turn.started_at ?? clock.now()).getTime() + deadlineMs;
+      const run = { turn, writer, reply, signal, stopped: false, deadlineAt };
+      await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, () =>
+        runToEnd(run).catch((error: unknown) => {
+          if (!(error instanceof ReplyLimitExceeded)) throw error;
+          return cutOff(run, error.code);
+        }),
+      );
       return { done: true };
     } catch (error) {
       // This process stops: the next holder goes on from here.
       if (signal.aborted) return { againInMs: 0 };
       if (error instanceof RuntimeHeld) return { againInMs: HELD_MS };
+      if (error instanceof TokensReserved) return { againInMs: RESERVED_MS };
       // The turn is somebody else's, or the runtime has a later generation than we know.
       if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };
       throw error;

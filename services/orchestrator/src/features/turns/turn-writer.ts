@@ -16,6 +16,11 @@ export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
+/** The tokens that are left are reserved by replies that are being written: this one waits for them. */
+export class TokensReserved extends Error {
+  override name = 'TokensReserved';
+}
+
 export interface TurnWriterDeps {
   transaction: Transact;
   work: Pick<WorkStore, 'holds' | 'complete'>;
@@ -35,7 +40,7 @@ export interface TurnWriterDeps {
   messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'find'> & {
     insert(...message: Parameters<MessageStore['insert']>): Promise<unknown>;
   };
-  limits: Pick<UsageLimits, 'reached'>;
+  limits: Pick<UsageLimits, 'reached' | 'reserve'>;
   events: Pick<EventStore, 'append'>;
   metrics?: TurnMetrics;
   committed: () => void;
@@ -62,7 +67,7 @@ export interface FinishedReply {
 
 /** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
 export interface TurnWriter {
-  /** Marks the user's message as delivered, the agent as reading, and stores the reply as loading. @returns its id and seq */
+  /** Marks the user's message as delivered, the agent as reading, and stores the reply as loading. @returns its id and seq @throws TokensReserved */
   begin(): Promise<{ replyId: string; seq: number }>;
   markRead(): Promise<void>;
   /** What the agent does now. */
@@ -181,6 +186,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     async begin() {
       const isFirst = turn.reply_message_id === null;
       const begun = await fenced(async (tx) => {
+        if (turn.status === 'queued' && !(await deps.limits.reserve(workspaceId, tx))) throw new TokensReserved();
         // Agents before events everywhere: the other way round two turns could wait for each other.
         await agents.setActivity(turn.agent_id, 'reading', tx);
         if (turn.reply_message_id !== null) {

@@ -23,7 +23,11 @@ export interface TurnRow {
   generation: number;
   runtime_instance: string | null;
   created_at: Date;
+  /** When its reply was begun. */
+  started_at: Date | null;
   user_id: string;
+  /** The user is banned: the turn is to end, and calls no model. */
+  user_banned: boolean;
   /** Somebody wants it to end. */
   stop_requested: boolean;
 }
@@ -47,8 +51,8 @@ export interface UsageEntry {
 }
 
 export interface TurnStore {
-  /** @returns false where so many replies of the conversation are queued or running already */
-  insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
+  /** @returns whose turn it is; undefined where so many replies of the conversation are queued or running already */
+  insert(turn: NewTurn, most: number, db: Database): Promise<{ userId: string } | undefined>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
@@ -73,6 +77,7 @@ export interface TurnStore {
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   /** Has the turn end soon, whoever holds it. */
   requestStop(id: string, db: Database): Promise<void>;
+  /** Whether it is to end: somebody wants that, or the user was banned. */
   stopRequested(id: string): Promise<boolean>;
   /** Cards of the turn that wait for a choice. */
   openCards(turnId: string, db: Database): Promise<string[]>;
@@ -89,6 +94,7 @@ export function createTurnStore(database: Database): TurnStore {
     database
       .selectFrom('turns as t')
       .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+      .innerJoin('users as u', 'u.id', 'w.owner_id')
       .select([
         't.id',
         't.workspace_id',
@@ -100,6 +106,8 @@ export function createTurnStore(database: Database): TurnStore {
         't.generation',
         't.runtime_instance',
         't.created_at',
+        't.started_at',
+        'u.is_banned as user_banned',
         't.stop_requested',
         'w.owner_id as user_id',
       ]);
@@ -109,13 +117,14 @@ export function createTurnStore(database: Database): TurnStore {
 
   return {
     async insert({ id, workspaceId, conversationId, agentId, userMessageId }, most, db) {
-      const { numAffectedRows = 0n } = await sql`
+      const inserted = await sql<{ userId: string }>`
         INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
         SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}
         WHERE (
           SELECT count(*) FROM turns WHERE conversation_id = ${conversationId} AND status IN ('queued', 'running')
-        ) < ${most}`.execute(db);
-      return numAffectedRows > 0n;
+        ) < ${most}
+        RETURNING (SELECT owner_id FROM workspaces WHERE workspaces.id = workspace_id) AS "userId"`.execute(db);
+      return inserted.rows[0];
     },
 
     get: (id) => rows().where('t.id', '=', id).executeTakeFirst(),
@@ -223,8 +232,8 @@ export function createTurnStore(database: Database): TurnStore {
     },
 
     async stopRequested(id) {
-      const row = await database.selectFrom('turns').select('stop_requested').where('id', '=', id).executeTakeFirst();
-      return row?.stop_requested ?? false;
+      const row = await rows().where('t.id', '=', id).executeTakeFirst();
+      return row !== undefined && (row.stop_requested || row.user_banned);
     },
 
     async openCards(turnId, db) {

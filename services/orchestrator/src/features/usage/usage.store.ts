@@ -16,7 +16,15 @@ export interface WorkspaceUsageRow extends StoredPlan, Used {
   user_tokens: number;
 }
 
+/** How many replies are being written. */
+export interface RunningReplies {
+  user: number;
+  workspace: number;
+}
+
 export interface UsageStore {
+  /** Of the owner of a workspace and of the workspace; no other one of the owner begins until the transaction ends. */
+  lockRunning(workspaceId: string, db: Database): Promise<RunningReplies>;
   ofUser(userId: string, period: string): Promise<UserUsage | undefined>;
   /** With `ownerId`, only where the workspace is that user's. */
   ofWorkspace(
@@ -29,6 +37,20 @@ export interface UsageStore {
 
 export function createUsageStore(database: Database): UsageStore {
   return {
+    async lockRunning(workspaceId, db) {
+      await sql`
+        SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, 4)) FROM workspaces WHERE id = ${workspaceId}`.execute(
+        db,
+      );
+      const { rows } = await sql<RunningReplies>`
+        SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = ${workspaceId}) AS workspace
+        FROM workspaces own
+        JOIN workspaces w ON w.owner_id = own.owner_id
+        JOIN turns t ON t.workspace_id = w.id AND t.status = 'running'
+        WHERE own.id = ${workspaceId}`.execute(db);
+      return rows[0] ?? { user: 0, workspace: 0 };
+    },
+
     async ofUser(userId, period) {
       const { rows } = await sql<UserUsage>`
         SELECT u.plan_code, u.plan_expires_at,

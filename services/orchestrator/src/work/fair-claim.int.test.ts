@@ -1,0 +1,98 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
+import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
+
+const KIND = 'turn';
+const LEASE_MS = 3_600_000;
+const PER_KEY = 4;
+
+describe('work that is claimed fairly', () => {
+  let db: MigratedDatabase;
+  let store: WorkStore;
+  beforeAll(async () => {
+    db = await createMigratedDatabase();
+    store = createWorkStore(db.database);
+  });
+  afterEach(() => db.database.deleteFrom('work').execute());
+  afterAll(() => db.close());
+
+  const workspaceId = crypto.randomUUID();
+  const enqueue = async (fairKey: string, count: number, serialKey?: string) => {
+    for (let ordinal = 0; ordinal < count; ordinal += 1) {
+      const subjectId = crypto.randomUUID();
+      const serial = serialKey === undefined ? {} : { serialKey, ordinal };
+      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey, ...serial }, db.database);
+    }
+  };
+  const claim = (limit: number) => store.claimFairly(KIND, limit, LEASE_MS, PER_KEY);
+  const keysOf = async (claimed: LeasedWork[]) => {
+    const rows = await db.database.selectFrom('work').select(['subject_id', 'fair_key']).execute();
+    return claimed.map(({ subjectId }) => rows.find(({ subject_id }) => subject_id === subjectId)?.fair_key);
+  };
+  const [a, b, c] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()] as const;
+
+  it('takes what another user waits for before the backlog of the first one', async () => {
+    await enqueue(a, 100);
+    const [first] = await claim(1);
+    expect(await keysOf([first!])).toEqual([a]);
+    await enqueue(b, 1);
+    expect(await keysOf(await claim(1))).toEqual([b]);
+  });
+
+  it('gives one user no more than its share, however many workers are free', async () => {
+    await enqueue(a, 100);
+    expect(await claim(32)).toHaveLength(PER_KEY);
+    expect(await claim(32)).toEqual([]);
+    await enqueue(b, 2);
+    expect(await keysOf(await claim(32))).toEqual([b, b]);
+  });
+
+  it('takes the next of a user once one is done, and one whose lease ran out', async () => {
+    await enqueue(a, 10);
+    const [done] = await claim(32);
+    await store.complete(done!);
+    expect(await claim(32)).toHaveLength(1);
+    await sql`UPDATE work SET lease_expires_at = '-infinity' WHERE lease_id IS NOT NULL`.execute(db.database);
+    const again = await claim(32);
+    expect([again.length, again.filter(({ takenOver }) => takenOver).length]).toEqual([PER_KEY, expect.any(Number)]);
+  });
+
+  it('goes round the users when there are fewer workers than users wait', async () => {
+    for (const key of [a, b, c]) await enqueue(key, 5);
+    const keys = [];
+    for (let n = 0; n < 6; n += 1) keys.push(...(await keysOf(await claim(1))));
+    expect(keys.slice(0, 3).toSorted()).toEqual([a, b, c].toSorted());
+    expect(keys.slice(3).toSorted()).toEqual([a, b, c].toSorted());
+  });
+
+  it('keeps the share under claims at the same time', async () => {
+    await enqueue(a, 50);
+    const claimed = await Promise.all(Array.from({ length: 8 }, () => claim(32)));
+    expect(claimed.flat()).toHaveLength(PER_KEY);
+  });
+
+  it('takes rows of one serial key one at a time, the lowest id first among equal ordinals', async () => {
+    const ids = [crypto.randomUUID(), crypto.randomUUID()].toSorted();
+    for (const subjectId of ids.toReversed()) {
+      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey: a, serialKey: b, ordinal: 7 }, db.database);
+    }
+    const first = await claim(32);
+    expect(first.map(({ subjectId }) => subjectId)).toEqual([ids[0]]);
+    expect(await claim(32)).toEqual([]);
+    await store.complete(first[0]!);
+    expect((await claim(32)).map(({ subjectId }) => subjectId)).toEqual([ids[1]]);
+  });
+
+  it('takes rows of the release before, which belong to their workspace', async () => {
+    await store.enqueue({ kind: KIND, subjectId: a, workspaceId }, db.database);
+    expect(await claim(32)).toHaveLength(1);
+  });
+
+  it('is not taken before it is due, or while it is leased', async () => {
+    await store.enqueue({ kind: KIND, subjectId: a, workspaceId, dueInMs: LEASE_MS }, db.database);
+    await store.enqueue({ kind: KIND, subjectId: b, workspaceId }, db.database);
+    expect((await claim(32)).map(({ subjectId }) => subjectId)).toEqual([b]);
+    expect(await claim(32)).toEqual([]);
+  });
+});
