@@ -28,7 +28,7 @@ describe('a reply while requests hold every connection of their pool', () => {
     const line = (await uswarm.metrics.metrics()).split('\n').find((text) => text.startsWith(name));
     return Number(line?.split(' ').at(-1));
   };
-  const waiting = () => metric('uswarm_database_waiting{pool="requests"}');
+  const waiting = () => metric('uswarm_database_waiting{pool="requests",');
 
   /** Requests that do not get past the check of their token, again and again, until the returned function is called. */
   async function holdAllConnections(token: string): Promise<() => Promise<void>> {
@@ -88,7 +88,7 @@ describe('a reply while requests hold every connection of their pool', () => {
     expect(chunks()).toBeGreaterThan(before);
     expect(leases.size).toBe(1);
     expect(Math.max(...expiries) - Math.min(...expiries)).toBeGreaterThan(2 * LEASE_MS);
-    expect(await metric(`uswarm_lease_takeovers_total{kind="${TURN_WORK}"}`)).toBe(0);
+    expect(await metric(`uswarm_lease_takeovers_total{kind="${TURN_WORK}",`)).toBe(0);
     const turns = await uswarm.database.selectFrom('turns').select(['status', 'generation']).execute();
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
   });
