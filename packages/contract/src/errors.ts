@@ -47,6 +47,7 @@ export const ERRORS = {
   tool_not_found: entry(404, 'There is no such tool.'),
   asset_not_found: entry(404, 'Image not found.'),
   upload_not_found: entry(404, 'There is no such upload.'),
+  export_not_found: entry(404, 'Export not found, or its archive has expired.'),
   integration_not_found: entry(404, 'There is no such integration.'),
 
   agent_id_required: entry(400, 'A conversation of type agent needs agent_id.'),
@@ -69,6 +70,7 @@ export const ERRORS = {
   memory_too_large: entry(413, 'The content of the memory is larger than allowed.'),
   upload_too_large: entry(413, 'The file is larger than allowed.'),
   upload_quota_exceeded: entry(409, 'The user has stored as much as allowed.'),
+  export_limit_reached: entry(429, 'The last export of the user is too recent.', true),
   upload_limit_reached: entry(409, 'The user has as many files as allowed.'),
   upload_stalled: entry(408, 'No byte of the file arrived in time.', true),
   malformed_form: entry(400, 'The body is no valid multipart/form-data, or has two parts named file.'),

@@ -46,6 +46,9 @@ export const LIMITS = {
   uploadBytesPerUser: 5 * 1024 ** 3,
   /** Files of a user, whatever their size. */
   uploadsPerUser: 10_000,
+  /** Seconds between two exports of a user, and days for which an archive is kept. */
+  exportIntervalS: 3_600,
+  exportsKeptDays: 7,
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,

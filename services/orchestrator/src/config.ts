@@ -195,6 +195,9 @@ export const OrchestratorConfig = z.object({
   UPLOADS_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadsPerUser),
   /** Milliseconds without a byte after which an upload ends. */
   UPLOAD_STALL_MS: z.coerce.number().int().min(100).max(600_000).default(10_000),
+  /** Seconds between two exports of a user, and days for which an archive is kept. */
+  EXPORT_INTERVAL_S: z.coerce.number().int().min(0).default(LIMITS.exportIntervalS),
+  EXPORTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.exportsKeptDays),
   /** Workspaces of one user. */
   WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),
   /** Sign-ups of one identity within a day after a deletion of its account; 0 is no limit. */

@@ -24,6 +24,7 @@ import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './feature
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { createConversationCursors } from './features/conversations/conversation-cursor.js';
 import { createIdempotency, IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
+import { createExports } from './features/exports/exports.js';
 import { createIntegrations } from './features/integrations/integrations.js';
 import { publishLegalFiles } from './features/legal/legal-files.js';
 import { createCursorCodec } from './features/messages/cursor.js';
@@ -74,6 +75,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
   const idempotency = createIdempotency(stores.idempotency);
   const uploads = createUploads({ config, stores, transaction, idempotency, metrics, clock, logger });
+  const exports = createExports({ config, stores, transaction, objects: uploads.objects, plans, clock });
   const assets = loadAssets(config.PUBLIC_URL);
   const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: uploads.attachments.render });
   const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
@@ -197,6 +199,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       [EVENT_PRUNING_WORK]: pruning,
       [USAGE_PRUNING_WORK]: createUsagePruning({ store: stores.deletedAccounts, clock }),
       [IDEMPOTENCY_PRUNING_WORK]: keyPruning,
+      ...exports.upkeep,
       ...integrations.upkeep,
     },
   });
@@ -216,6 +219,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     ...memoryHandlers(memories),
     ...conversing.handlers,
     ...uploads.handlers,
+    ...exports.handlers,
     ...integrations.handlers,
   };
 

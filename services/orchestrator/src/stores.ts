@@ -12,6 +12,8 @@ import { createConversationStore } from './features/conversations/conversations.
 import { createDeviceStore } from './features/devices/devices.store.js';
 import { createEventStore } from './features/events/events.store.js';
 import { createIdempotencyStore } from './features/idempotency/idempotency.store.js';
+import { createExportDataStore } from './features/exports/export-data.store.js';
+import { createExportStore } from './features/exports/exports.store.js';
 import { createLegalStore } from './features/legal/legal.store.js';
 import { createIntegrationStore } from './features/integrations/integrations.store.js';
 import { createMessageStore } from './features/messages/messages.store.js';
@@ -38,6 +40,8 @@ export function createStores(database: Database) {
     devices: createDeviceStore(database),
     events: createEventStore(database),
     idempotency: createIdempotencyStore(database),
+    exportData: createExportDataStore(database),
+    exports: createExportStore(database),
     legal: createLegalStore(database),
     integrations: createIntegrationStore(database),
     memories: createMemoryStore(database),

@@ -1,6 +1,7 @@
 import { USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
 import { EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
+import { EXPORT_WORK } from './features/exports/export-building.js';
 import { REKEYING_WORK } from './features/integrations/rekeying.js';
 import { REFRESH_WORK } from './features/integrations/token-refresh.js';
 import { REVOCATION_WORK } from './features/integrations/token-revocation.js';
@@ -13,6 +14,7 @@ export const WORK_KINDS = [
   TURN_WORK,
   RUNTIME_WORK,
   UPLOAD_WORK,
+  EXPORT_WORK,
   EVENT_PRUNING_WORK,
   USAGE_PRUNING_WORK,
   IDEMPOTENCY_PRUNING_WORK,

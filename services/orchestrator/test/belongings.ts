@@ -1,7 +1,10 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
-import type { MessageData } from '@uswarm/contract';
+import { Readable } from 'node:stream';
+import type { Export, MessageData } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/testkit';
+import { sql } from 'kysely';
+import { createFileObjects } from '../src/features/uploads/file-objects.js';
 import { createStores } from '../src/stores.js';
 import type { Values } from './api-document.js';
 import { authorized, CALLBACK } from './integrations.js';
@@ -37,6 +40,7 @@ export async function ownEverything(
   );
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
+  const exported = await ownExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
   return {
@@ -51,13 +55,31 @@ export async function ownEverything(
       [EXAMPLE.replyId]: sent.data.id,
       [EXAMPLE.cardId]: cardId,
       [EXAMPLE.uploadId]: file.id,
+      [EXAMPLE.exportId]: exported.id,
+      [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),
-      [EXAMPLE.linkSignature]: new URL(file.url, uswarm.url).searchParams.get('sig') ?? '',
+      [EXAMPLE.linkSignature]: signatureOf(uswarm, file.url),
       [EXAMPLE.authorizationCode]: callback.authorization_code,
       [EXAMPLE.codeVerifier]: callback.code_verifier,
       [EXAMPLE.redirectUrl]: callback.redirect_url,
     },
   };
+}
+
+const signatureOf = (uswarm: TestOrchestrator, url: string | null): string =>
+  new URL(url ?? '', uswarm.url).searchParams.get('sig') ?? '';
+
+/** An export that is ready, and old enough for another one. */
+async function ownExport(uswarm: TestOrchestrator, user: TestUser): Promise<Export> {
+  const { id } = (await user.post<{ data: Export }>('/v1/users/export', undefined, 202)).body.data;
+  const objectId = randomUUID();
+  await createFileObjects(uswarm.objectDirectory).put(objectId, Readable.from([Buffer.from('an archive')]));
+  await sql`
+    WITH built AS (DELETE FROM work WHERE kind = 'export' AND subject_id = ${id})
+    UPDATE exports SET status = 'ready', object_id = ${objectId}, size = 10,
+      created_at = now() - interval '2 hours', expires_at = now() + interval '7 days'
+    WHERE id = ${id}`.execute(uswarm.database);
+  return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
 }
 
 /** A card as an agent offers one, that nobody has chosen from. */

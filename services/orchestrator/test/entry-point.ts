@@ -13,6 +13,8 @@ export interface EntryPoint {
   operations: Promise<string>;
   exitCode: Promise<number | null>;
   stop(): Promise<void>;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
 }
 
 const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int(), opsPort: z.int() });
@@ -55,6 +57,10 @@ export function startEntryPoint(
     listening,
     operations,
     exitCode,
+    async kill() {
+      child.kill('SIGKILL');
+      await exitCode;
+    },
     async stop() {
       child.kill('SIGTERM');
       await exitCode;

@@ -65,6 +65,8 @@ export interface TestOrchestrator {
   bus: EventBus;
   database: Database;
   databaseUrl: string;
+  /** Where files are, unless the test says otherwise. */
+  objectDirectory: string;
   /** Everything that is logged, at level debug. What is planted there must not be in it: else `close` fails. */
   logs: LogWatch;
   metrics: Registry;
@@ -184,6 +186,7 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
     bus,
     database,
     databaseUrl: testDatabase.url,
+    objectDirectory: environment['OBJECT_DIRECTORY'] ?? objects,
     anonymous: createApiClient(http.url, {}, logs.plantBody),
     logs,
     metrics,

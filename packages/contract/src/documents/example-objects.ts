@@ -2,7 +2,7 @@ import type { AgentData, AgentSummary } from '../resources/agent.js';
 import type { Conversation } from '../resources/conversation.js';
 import type { Attachment, LegalStatus } from '../resources/core.js';
 import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
-import type { UserProfile } from '../resources/user.js';
+import type { Export, UserProfile } from '../resources/user.js';
 import type { Workspace } from '../resources/workspace.js';
 
 /** What stands in the examples for things that every user has others of. */
@@ -14,8 +14,10 @@ export const EXAMPLE = {
   replyId: '01931a5e-7c00-7000-8000-000000000005',
   cardId: '01931a5e-7c00-7000-8000-000000000006',
   uploadId: '01931a5e-7c00-7000-8000-000000000007',
+  exportId: '01931a5e-7c00-7000-8000-000000000008',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
+  exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',
   authorizationCode: '4/0AeanS0b-example-code',
   codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
   redirectUrl: 'https://app.example.com/callback',
@@ -232,3 +234,20 @@ export const usage = {
 };
 
 export const lastPage = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
+
+export const pendingExport: Export = {
+  id: EXAMPLE.exportId,
+  status: 'pending',
+  created_at: MORNING,
+  expires_at: null,
+  size: null,
+  url: null,
+};
+
+export const readyExport: Export = {
+  ...pendingExport,
+  status: 'ready',
+  expires_at: '2026-11-27T08:30:04.250Z',
+  size: 48_213,
+  url: `/v1/users/exports/${EXAMPLE.exportId}/archive?sig=${EXAMPLE.exportSignature}`,
+};

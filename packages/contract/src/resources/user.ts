@@ -85,3 +85,19 @@ export const UserPatch = z
   .partial()
   .meta({ id: 'UserPatch' });
 export type UserPatch = z.output<typeof UserPatch>;
+
+export const EXPORT_STATUSES = ['pending', 'running', 'ready', 'failed'] as const;
+export type ExportStatus = (typeof EXPORT_STATUSES)[number];
+
+/** An archive with all data of the caller. An extension. */
+export const Export = z
+  .strictObject({
+    id: z.uuid(),
+    status: z.enum(EXPORT_STATUSES),
+    created_at: Timestamp,
+    expires_at: Timestamp.nullable().meta({ description: 'When the archive is deleted; null until it is ready.' }),
+    size: z.int().nonnegative().nullable().meta({ description: 'Bytes of the archive; null until it is ready.' }),
+    url: z.string().nullable().meta({ description: 'A download link of 15 minutes; null until it is ready.' }),
+  })
+  .meta({ id: 'Export' });
+export type Export = z.output<typeof Export>;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { LegalStatus } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
-import { UserPatch, UserProfile, UserUsageSummary } from '../resources/user.js';
-import { defineRoute, noContent, ok } from './define.js';
+import { Export, UserPatch, UserProfile, UserUsageSummary } from '../resources/user.js';
+import { accepted, defineRoute, id, noContent, ok } from './define.js';
 
 /** spec: orchestrator §4.2 */
 export const accountRoutes = [
@@ -128,5 +128,57 @@ export const accountRoutes = [
     summary: 'What the caller used this month',
     spec: 'orchestrator §4.2',
     responses: ok(data(UserUsageSummary)),
+  }),
+  defineRoute({
+    operationId: 'createExport',
+    method: 'post',
+    path: '/v1/users/export',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Start an export of all data of the caller; while one is not finished, return that one',
+    spec: 'extension',
+    responses: accepted(data(Export)),
+    errors: ['export_limit_reached'],
+  }),
+  defineRoute({
+    operationId: 'listExports',
+    method: 'get',
+    path: '/v1/users/exports',
+    auth: 'user',
+    tag: 'account',
+    summary: 'List the exports of the caller, newest first',
+    spec: 'extension',
+    responses: ok(data(z.array(Export))),
+  }),
+  defineRoute({
+    operationId: 'getExport',
+    method: 'get',
+    path: '/v1/users/exports/{id}',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Get the state of an export, with a download link when it is ready',
+    spec: 'extension',
+    params: { id: id('export_not_found') },
+    responses: ok(data(Export)),
+  }),
+  defineRoute({
+    operationId: 'getExportArchive',
+    method: 'get',
+    path: '/v1/users/exports/{id}/archive',
+    auth: 'public',
+    tag: 'account',
+    summary: 'Download the archive, by a signed link of 15 minutes',
+    spec: 'extension',
+    params: { id: id('export_not_found') },
+    query: z.object({ sig: z.string().max(512) }),
+    headers: z.object({
+      range: z.string().optional().meta({ description: 'One part of the file; anything else gives the whole file.' }),
+      'if-range': z.string().optional().meta({ description: 'The ETag that the part has to be of.' }),
+    }),
+    responses: {
+      200: { description: 'The archive, a ZIP file.', schema: z.string().meta({ format: 'binary' }) },
+      206: { description: 'The part of the file that `Range` names.', schema: z.string().meta({ format: 'binary' }) },
+    },
+    errors: ['upload_link_invalid', 'range_not_satisfiable'],
   }),
 ] as const;

@@ -69,6 +69,13 @@ export function created<Schema extends z.ZodType>(schema: Schema, description = 
   return { 201: { description, schema } } as const;
 }
 
+export function accepted<Schema extends z.ZodType>(
+  schema: Schema,
+  description = 'Accepted; it is done in the background.',
+) {
+  return { 202: { description, schema } } as const;
+}
+
 /** Codes that a route can answer because of what it is, before its own. */
 export function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['rate_limited', 'internal_error', 'service_unavailable'];

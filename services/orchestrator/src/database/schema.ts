@@ -5,6 +5,7 @@ import type {
   Attachment,
   AttachmentType,
   ConversationType,
+  ExportStatus,
   IntegrationProvider,
   LegalDocumentName,
   Mention,
@@ -296,6 +297,16 @@ export interface MessageAttachmentsTable {
   upload_id: string;
 }
 
+export interface ExportsTable {
+  id: string;
+  user_id: string | null;
+  status: Generated<ExportStatus>;
+  object_id: string | null;
+  size: number | null;
+  created_at: CreatedAt;
+  expires_at: Timestamp | null;
+}
+
 export interface IntegrationsTable {
   id: string;
   user_id: string;
@@ -381,6 +392,7 @@ export interface Schema {
   legal_acceptances: LegalAcceptancesTable;
   audit_log: AuditLogTable;
   uploads: UploadsTable;
+  exports: ExportsTable;
   message_attachments: MessageAttachmentsTable;
   integrations: IntegrationsTable;
   integration_revocations: IntegrationRevocationsTable;

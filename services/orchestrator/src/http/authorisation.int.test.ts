@@ -221,11 +221,14 @@ describe('authorisation', () => {
     };
   }
 
-  it('a link opens the one file that it was made for', async () => {
+  it.each([
+    ['getUpload', EXAMPLE.linkSignature],
+    ['getExportArchive', EXAMPLE.exportSignature],
+  ] as const)('a link of %s opens the one file that it was made for', async (operationId, signature) => {
     const [owner, other] = [await own(), await own()];
-    const operation = operations.get('getUpload')!;
+    const operation = operations.get(operationId)!;
     expect(await failures(operation, owner)).toEqual([]);
-    const withOther = { ...owner.values, [EXAMPLE.linkSignature]: other.values[EXAMPLE.linkSignature] ?? '' };
+    const withOther = { ...owner.values, [signature]: other.values[signature] ?? '' };
     const seen = await refusal(operation, other.user, { ...owner, values: withOther });
     expect({ ownersFailures: [], ...seen }).toEqual(refusedAs('upload_link_invalid'));
   });

@@ -19,7 +19,7 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
 }
 
 /** A file or a document is answered as one, not as the value that its schema speaks of. */
-type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload'
+type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | 'getExportArchive'
   ? FileAnswer
   : Operation extends 'getOpenApi' | 'getAsyncApi' | 'getAsset'
     ? DocumentAnswer

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
+import { type Export, type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
 import type { OAuthServer } from '@uswarm/testkit';
 import { z } from 'zod';
 import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
@@ -15,7 +15,7 @@ import { formOf, UPLOADS } from '../../test/uploads.js';
 /** The two that the specification lists as exceptions. */
 const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
 /** A file and a document are what they are. */
-const DOWNLOADS: string[] = ['getUpload', 'getOpenApi'];
+const DOWNLOADS: string[] = ['getUpload', 'getExportArchive', 'getOpenApi'];
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
@@ -66,6 +66,12 @@ describe('the body of a success', () => {
     setPushToken: () => user.post('/v1/push-token', { push_token: 't' }, 200),
     createUpload: async () => user.raw({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) }),
     getProfile: () => user.get('/v1/users/profile'),
+    createExport: () => user.post('/v1/users/export', undefined, 202),
+    listExports: () => user.get('/v1/users/exports'),
+    getExport: async () => {
+      const { body } = await user.post<{ data: Export }>('/v1/users/export', undefined, 202);
+      return user.get(`/v1/users/exports/${body.data.id}`);
+    },
     getUserLegal: () => user.get('/v1/users/legal'),
     getUsageSummary: () => user.get('/v1/users/usage/summary'),
     listWorkspaces: () => user.get('/v1/workspaces'),

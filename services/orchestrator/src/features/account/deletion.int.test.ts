@@ -206,6 +206,10 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO idempotency_keys (user_id, key_hash, request_hash, subject_id) VALUES (${userId}, 'x', 'x', ${home.conversationId})`.execute(
       database,
     );
+    const exportId = crypto.randomUUID();
+    await sql`INSERT INTO exports (id, user_id, status, object_id) VALUES (${exportId}, ${userId}, 'ready', ${exportId})`.execute(
+      database,
+    );
     const revocationId = crypto.randomUUID();
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
@@ -231,7 +235,7 @@ describe('account deletion with a runtime', () => {
       )
       INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
       SELECT 'integration-revocation', id, id, id, now() + interval '1 hour' FROM made`.execute(database);
-    return [...traces, uploadId, `phone of ${user.name}`];
+    return [...traces, uploadId, exportId, `phone of ${user.name}`];
   };
 
   /** What holds nothing of a user, whoever uses the system. */

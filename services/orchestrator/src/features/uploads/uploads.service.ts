@@ -1,9 +1,8 @@
-import type { Readable } from 'node:stream';
 import { ApiError, type Attachment } from '@uswarm/contract';
 import type { KeyOwner } from '../idempotency/idempotency.service.js';
 import { renderAttachment, storedAttachment } from './attachments.js';
-import { requestedRange } from './byte-range.js';
-import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.js';
+import { createFileOpener, type DownloadRequest, type OpenedFile } from './download.js';
+import type { ObjectStore } from './object-store.js';
 import type { UploadLinks } from './upload-links.js';
 import { type IncomingFile, receiveFile, type ReceptionDeps } from './reception.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
@@ -19,20 +18,8 @@ export interface UploadServiceDeps extends Omit<ReceptionDeps, 'store'> {
 }
 
 /** A file, or a part of it, that is ready to be sent. */
-export interface Download {
+export interface Download extends OpenedFile {
   upload: UploadRow;
-  /** Undefined: the whole file. */
-  range: ByteRange | undefined;
-  /** @throws ApiError `upload_not_found`, `service_unavailable` */
-  open: () => Promise<Readable>;
-}
-
-export interface DownloadRequest {
-  id: string;
-  signature: string;
-  /** The headers of these names. */
-  range: string | undefined;
-  ifRange: string | undefined;
 }
 
 export interface UploadService {
@@ -48,22 +35,12 @@ export interface UploadService {
 
 const BUSY_RETRY_MS = 2_000;
 
-/** Names the content: a file is never changed. */
-export const etagOf = ({ id }: Pick<UploadRow, 'id'>): string => `"${id}"`;
-
 export function createUploadService(deps: UploadServiceDeps): UploadService {
   const { store, objects, links, atOnce, atOncePerUser } = deps;
   let receiving = 0;
   const receivingOf = new Map<string, number>();
 
-  async function open(id: string, range: ByteRange | undefined): Promise<Readable> {
-    try {
-      return await objects.open(id, range);
-    } catch (error) {
-      if (error instanceof ObjectMissing) throw new ApiError('upload_not_found', { cause: error });
-      throw new ApiError('service_unavailable', { cause: error });
-    }
-  }
+  const openFile = createFileOpener(objects, 'upload_not_found');
 
   return {
     async receive(owner, file) {
@@ -84,15 +61,11 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
       }
     },
 
-    async download({ id, signature, range: wanted, ifRange }) {
-      if (!links.valid(id, signature)) throw new ApiError('upload_link_invalid');
-      const upload = await store.find(id);
+    async download(request) {
+      if (!links.valid(request.id, request.signature)) throw new ApiError('upload_link_invalid');
+      const upload = await store.find(request.id);
       if (upload === undefined) throw new ApiError('upload_not_found');
-      const same = ifRange === undefined || ifRange === etagOf(upload);
-      const range = requestedRange(same ? wanted : undefined, upload.size);
-      if (range === 'unsatisfiable') throw new ApiError('range_not_satisfiable', { extra: { size: upload.size } });
-      const part = range === 'whole' ? undefined : range;
-      return { upload, range: part, open: () => open(id, part) };
+      return { upload, ...openFile(upload.id, upload.size, request) };
     },
   };
 }

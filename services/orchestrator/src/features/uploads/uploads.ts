@@ -29,6 +29,7 @@ export interface UploadsDeps {
 export interface Uploads {
   handlers: ReturnType<typeof uploadHandlers>;
   attachments: Attachments;
+  objects: ObjectStore;
   /** Handles work of kind `upload`. */
   keep: WorkQueueDeps['handle'];
   close(): void;
@@ -67,6 +68,7 @@ export function createUploads({
       stallMs: config.UPLOAD_STALL_MS,
     }),
     attachments: createAttachments({ store: stores.uploads, links }),
+    objects,
     keep: createUploadKeeping(shared),
     close: objects.close,
   };

@@ -1,0 +1,46 @@
+import type { Readable } from 'node:stream';
+import { ZipFile } from 'yazl';
+
+/** A file of an archive. */
+export interface ArchiveEntry {
+  /** Within the archive, with `/` between folders. */
+  path: string;
+  /** Whether it is worth compressing. */
+  compress: boolean;
+  /** Called when the entry is its turn, so that one is open at a time. */
+  open: () => Promise<Readable>;
+}
+
+/**
+ * A ZIP archive that is made while it is read; what is not read yet is not made. It fails with what an entry fails
+ * with, and when the signal aborts.
+ */
+export function createArchive(entries: readonly ArchiveEntry[], mtime: Date, signal: AbortSignal): Readable {
+  const zip = new ZipFile();
+  const output = zip.outputStream as Readable;
+  let current: Readable | undefined;
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
+  const begin = async (open: ArchiveEntry['open'], give: (content: Readable) => void): Promise<void> => {
+    const content = await open();
+    current = content;
+    content.once('error', fail);
+    // An archive that was given up in the meantime reads nothing more.
+    if (output.destroyed) content.destroy();
+    else give(content);
+  };
+  for (const { path, compress, open } of entries) {
+    zip.addReadStreamLazy(path, { mtime, mode: 0o100600, compress }, (give) => {
+      begin(open, (content) => give(null, content)).catch(fail);
+    });
+  }
+  zip.end();
+  const abort = (): void => fail(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  output.once('close', () => {
+    signal.removeEventListener('abort', abort);
+    current?.destroy();
+  });
+  if (signal.aborted) abort();
+  return output;
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { ApiError } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Database, Transact } from '../../database/database.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { WorkResult } from '../../work/work-queue.js';
+import type { ObjectStore } from '../uploads/object-store.js';
+import { type ArchiveEntry, createArchive } from './archive.js';
+import type { ExportRow, ExportStore } from './exports.store.js';
+
+/** Work on an export: to build its archive, and to remove it when it expires or its user is gone. */
+export const EXPORT_WORK = 'export';
+
+export interface ExportBuildingDeps {
+  transaction: Transact;
+  store: Pick<ExportStore, 'get' | 'lock' | 'begin' | 'finish' | 'fail' | 'delete'>;
+  work: Pick<WorkStore, 'holds' | 'complete'>;
+  objects: Pick<ObjectStore, 'put' | 'remove'>;
+  content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
+  /** Milliseconds for which an archive is kept. */
+  keptMs: number;
+  clock: Clock;
+}
+
+/** An export that ended in an error this often has failed. */
+const FAILURES = 5;
+
+class LeaseLost extends Error {
+  override name = 'LeaseLost';
+}
+
+/**
+ * Handles one row of work for all of an export's life. Each attempt has an object of its own, which the next one
+ * removes; only the holder of the lease can make its object the archive.
+ */
+export function createExportBuilding(deps: ExportBuildingDeps) {
+  const { transaction, store, work, objects, content, keptMs, clock } = deps;
+
+  /** @throws LeaseLost */
+  function fenced(leased: LeasedWork, run: (tx: Database) => Promise<void>): Promise<void> {
+    return transaction(async (tx) => {
+      // The export before the work, as a deletion of the account locks them.
+      if (!(await store.lock(leased.subjectId, tx)) || !(await work.holds(leased, tx))) throw new LeaseLost();
+      await run(tx);
+    });
+  }
+
+  async function remove(leased: LeasedWork, { object_id }: ExportRow): Promise<WorkResult> {
+    if (object_id !== null) await objects.remove(object_id);
+    await fenced(leased, async (tx) => {
+      await store.delete(leased.subjectId, tx);
+      await work.complete(leased, tx);
+    });
+    return { done: true };
+  }
+
+  async function build(leased: LeasedWork, row: ExportRow, userId: string, signal: AbortSignal): Promise<WorkResult> {
+    const objectId = randomUUID();
+    if (row.object_id !== null) await objects.remove(row.object_id);
+    await fenced(leased, (tx) => store.begin(row.id, objectId, tx));
+    try {
+      const now = clock.now();
+      const archive = createArchive(await content(userId, now), now, signal);
+      let size = 0;
+      async function* counted(): AsyncGenerator<Buffer> {
+        for await (const chunk of archive as AsyncIterable<Buffer>) {
+          size += chunk.length;
+          yield chunk;
+        }
+      }
+      await objects.put(objectId, Readable.from(counted(), { objectMode: false }));
+      await fenced(leased, (tx) => store.finish(row.id, size, keptMs, tx));
+      return { againInMs: keptMs };
+    } catch (error) {
+      await objects.remove(objectId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function fail(leased: LeasedWork, { id, object_id }: ExportRow): Promise<WorkResult> {
+    if (object_id !== null) await objects.remove(object_id);
+    await fenced(leased, (tx) => store.fail(id, keptMs, tx));
+    return { againInMs: keptMs };
+  }
+
+  return async (leased: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
+    const row = await store.get(leased.subjectId);
+    if (row === undefined) return { done: true };
+    const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();
+    if (row.user_id === null || leftMs <= 0) return remove(leased, row);
+    if (row.status === 'ready' || row.status === 'failed') return { againInMs: leftMs };
+    if (leased.failures >= FAILURES) return fail(leased, row);
+    try {
+      return await build(leased, row, row.user_id, signal);
+    } catch (error) {
+      // This process stops, or the user is gone: whoever takes the row next sees to it.
+      if (signal.aborted || (error instanceof ApiError && error.code === 'user_not_found')) return { againInMs: 0 };
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import type { UserProfile } from '@uswarm/contract';
+import { cleanName } from '../uploads/file-names.js';
+import { ObjectMissing, type ObjectStore } from '../uploads/object-store.js';
+import type { ArchiveEntry } from './archive.js';
+import type { ExportDataStore } from './export-data.store.js';
+
+export interface ExportContentDeps {
+  data: ExportDataStore;
+  profile: (userId: string) => Promise<UserProfile>;
+  objects: Pick<ObjectStore, 'open'>;
+}
+
+/** Of the layout that README and docs describe; a change that readers would notice raises it. */
+const FORMAT = { format: 'uswarm-export', version: 1 } as const;
+/** Messages that are in memory at a time. */
+const PAGE = 100;
+
+const README = `Your data at uswarm
+===================
+
+manifest.json            format and version of this archive, when and for whom it was made, and all files in it
+profile.json             your account and preferences
+devices.json             devices that you used; without push tokens
+legal.json               legal documents that you accepted, with version and time
+usage.json               tokens and requests by month and workspace
+integrations.json        apps that you connected; without their tokens
+uploads.json             files that you uploaded; "path" is the file in this archive
+files/<id>/<name>        the files themselves
+workspaces.json          your workspaces
+workspaces/<id>/agents/<id>.json              an agent with its settings, tools and memories
+workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages
+workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
+
+All text is UTF-8. Times are ISO 8601 in UTC. Attachments of messages are named by the id of their upload.
+`;
+
+const text = (path: string, content: () => Promise<string>): ArchiveEntry => ({
+  path,
+  compress: true,
+  open: async () => Readable.from([Buffer.from(await content())], { objectMode: false }),
+});
+const json = (path: string, content: () => Promise<unknown>): ArchiveEntry =>
+  text(path, async () => `${JSON.stringify(await content(), undefined, 2)}\n`);
+
+/** All files of the archive of a user. Lists of things are read now, the things themselves when it is their turn. */
+export function createExportContent({ data, profile, objects }: ExportContentDeps) {
+  async function* lines(conversationId: string): AsyncGenerator<Buffer> {
+    for (let seq = 0; ;) {
+      const page = await data.messages(conversationId, seq, PAGE);
+      if (page.length > 0) yield Buffer.from(page.map((message) => `${JSON.stringify(message.data)}\n`).join(''));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      seq = last.seq;
+    }
+  }
+
+  async function workspace(workspaceId: string): Promise<ArchiveEntry[]> {
+    const folder = `workspaces/${workspaceId}`;
+    const conversations = (await data.conversations(workspaceId)).map((conversation) => ({
+      ...conversation,
+      path: `${folder}/conversations/${conversation.id}.ndjson`,
+    }));
+    const agents = await data.agents(workspaceId);
+    return [
+      ...agents.map((agent) =>
+        json(`${folder}/agents/${agent.id}.json`, async () => ({
+          ...agent,
+          tools: await data.tools(agent.id),
+          memories: await data.memories(agent.id),
+        })),
+      ),
+      json(`${folder}/conversations.json`, async () => conversations),
+      ...conversations.map(({ id, path }) => ({
+        path,
+        compress: true,
+        open: async () => Readable.from(lines(id), { objectMode: false }),
+      })),
+    ];
+  }
+
+  async function files(userId: string): Promise<ArchiveEntry[]> {
+    const uploads = (await data.uploads(userId)).map((upload) => ({
+      ...upload,
+      path: `files/${upload.id}/${cleanName(upload.name)}`,
+    }));
+    return [
+      json('uploads.json', async () => uploads),
+      ...uploads.map(({ id, path }) => ({ path, compress: false, open: () => openFile(id) })),
+    ];
+  }
+
+  /** A file that its user removed in the meantime is empty. */
+  async function openFile(id: string): Promise<Readable> {
+    try {
+      return await objects.open(id);
+    } catch (error) {
+      if (error instanceof ObjectMissing) return Readable.from([], { objectMode: false });
+      throw error;
+    }
+  }
+
+  return async (userId: string, now: Date): Promise<ArchiveEntry[]> => {
+    const workspaces = await data.workspaces(userId);
+    const entries = [
+      json('profile.json', async () => ({ id: userId, ...(await profile(userId)) })),
+      json('devices.json', () => data.devices(userId)),
+      json('legal.json', () => data.legalAcceptances(userId)),
+      json('usage.json', () => data.usage(userId)),
+      json('integrations.json', () => data.integrations(userId)),
+      json('workspaces.json', async () => workspaces),
+    ];
+    for (const { id } of workspaces) entries.push(...(await workspace(id)));
+    entries.push(...(await files(userId)));
+    const manifest = {
+      ...FORMAT,
+      created_at: now.toISOString(),
+      user_id: userId,
+      files: ['README.txt', ...entries.map(({ path }) => path)],
+    };
+    return [text('README.txt', async () => README), json('manifest.json', async () => manifest), ...entries];
+  };
+}

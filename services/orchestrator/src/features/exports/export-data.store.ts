@@ -1,0 +1,97 @@
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+
+/** Rows as they are written into the archive. */
+type Rows = Promise<Record<string, unknown>[]>;
+
+/** A row of the archive that names another file of it. */
+export interface Listed {
+  id: string;
+  [field: string]: unknown;
+}
+
+/** A message with the seq by which the next page is read. */
+export interface ExportedMessage {
+  seq: number;
+  data: Record<string, unknown>;
+}
+
+/** What is stored of one user. No credential, token or hash is in any answer. */
+export interface ExportDataStore {
+  devices(userId: string): Rows;
+  legalAcceptances(userId: string): Rows;
+  usage(userId: string): Rows;
+  integrations(userId: string): Rows;
+  uploads(userId: string): Promise<(Listed & { name: string })[]>;
+  workspaces(userId: string): Promise<Listed[]>;
+  agents(workspaceId: string): Promise<Listed[]>;
+  tools(agentId: string): Rows;
+  memories(agentId: string): Rows;
+  conversations(workspaceId: string): Promise<Listed[]>;
+  /** Oldest first, from behind the seq. */
+  messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;
+}
+
+export function createExportDataStore(database: Database): ExportDataStore {
+  const all = async <Row>(query: ReturnType<typeof sql<Row>>): Promise<Row[]> => (await query.execute(database)).rows;
+  return {
+    devices: (userId) =>
+      all(sql`
+        SELECT device_id, info, app_version, timezone, created_at, last_seen_at
+        FROM devices WHERE user_id = ${userId} ORDER BY created_at, device_id`),
+
+    legalAcceptances: (userId) =>
+      all(sql`
+        SELECT document, version, accepted_at
+        FROM legal_acceptances WHERE user_id = ${userId} ORDER BY accepted_at, document`),
+
+    usage: (userId) =>
+      all(sql`
+        SELECT period, workspace_id, prompt_tokens, completion_tokens, requests
+        FROM usage_periods WHERE user_id = ${userId} ORDER BY period, workspace_id`),
+
+    integrations: (userId) =>
+      all(sql`
+        SELECT id, provider, created_at, updated_at
+        FROM integrations WHERE user_id = ${userId} ORDER BY provider`),
+
+    uploads: (userId) =>
+      all(sql`
+        SELECT id, name, type, mime_type, size, created_at
+        FROM uploads WHERE user_id = ${userId} AND state = 'stored' ORDER BY created_at, id`),
+
+    workspaces: (userId) =>
+      all(sql`
+        SELECT id, name, created_at, updated_at
+        FROM workspaces WHERE owner_id = ${userId} ORDER BY created_at, id`),
+
+    agents: (workspaceId) =>
+      all(sql`
+        SELECT id, slug, name, role, kind, description, skills, model, response_length, prompts, created_at, updated_at
+        FROM agents WHERE workspace_id = ${workspaceId} ORDER BY sort_order`),
+
+    tools: (agentId) =>
+      all(sql`SELECT name, enabled, updated_at FROM agent_tools WHERE agent_id = ${agentId} ORDER BY name`),
+
+    memories: (agentId) =>
+      all(sql`
+        SELECT key, content, category, created_at, updated_at
+        FROM agent_memories WHERE agent_id = ${agentId} ORDER BY key`),
+
+    conversations: (workspaceId) =>
+      all(sql`
+        SELECT id, type, agent_id, title, created_at, updated_at
+        FROM conversations WHERE workspace_id = ${workspaceId} ORDER BY created_at, id`),
+
+    async messages(conversationId, afterSeq, limit) {
+      const rows = await all<Record<string, unknown> & { seq: number }>(sql`
+        SELECT m.seq, m.id, m.conversation_id, m.role, m.content, m.status, m.local_id, m.created_at, m.updated_at,
+          m.mentions, m.attachments,
+          CASE WHEN a.id IS NOT NULL THEN jsonb_build_object('id', a.id, 'name', a.name, 'slug', a.slug) END AS agent
+        FROM messages m LEFT JOIN agents a ON a.id = m.agent_id
+        WHERE m.conversation_id = ${conversationId} AND m.seq > ${afterSeq}
+        ORDER BY m.seq LIMIT ${limit}`);
+      return rows.map(({ seq, ...data }) => ({ seq, data }));
+    },
+  };
+}

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Conversation, Export, AgentMemory, MessagePage, UserProfile, Workspace } from '@uswarm/contract';
+import { EXAMPLE } from '@uswarm/contract/documents';
+import { createTestDatabase, eventually, type OAuthServer, startOidcIssuer } from '@uswarm/testkit';
+import { strFromU8, unzipSync } from 'fflate';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { createApiClient } from '../../../test/api-client.js';
+import { type Belongings, ownEverything } from '../../../test/belongings.js';
+import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
+import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
+import {
+  startTestOrchestrator,
+  testEnvironment,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
+import { EXPORT_WORK } from './export-building.js';
+
+const EXPORT = '/v1/users/export';
+const PUSH_TOKEN = `fcm:${randomUUID()}`;
+
+type Client = Pick<TestUser, 'get' | 'post'>;
+const start = async (user: Client): Promise<Export> =>
+  (await user.post<{ data: Export }>(EXPORT, undefined, 202)).body.data;
+const stateOf = async (user: Client, id: string): Promise<Export> =>
+  (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
+const ready = async (user: Client, id: string): Promise<Export> => {
+  const state = await eventually(
+    () => stateOf(user, id),
+    ({ status }) => status === 'ready',
+  );
+  expect(state).toMatchObject({ id, status: 'ready', url: expect.any(String) });
+  return state;
+};
+/** Every file below the folder. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+describe('an export', () => {
+  let server: OAuthServer;
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    server = await startProviderServer();
+    uswarm = await startTestOrchestrator({
+      environment: { ...integrationEnvironment(server), UPKEEP_WORKERS: '2' },
+    });
+  });
+  afterAll(async () => {
+    await uswarm.close();
+    await server.close();
+  });
+
+  const makeDue = () => sql`UPDATE work SET run_at = now() WHERE kind = ${EXPORT_WORK}`.execute(uswarm.database);
+  const objectOf = async (id: string): Promise<string> =>
+    (await uswarm.database.selectFrom('exports').select('object_id').where('id', '=', id).executeTakeFirstOrThrow())
+      .object_id ?? '';
+  const rowsOf = (id: string) => uswarm.database.selectFrom('exports').selectAll().where('id', '=', id).execute();
+
+  describe('of somebody who has one of everything', () => {
+    let owner: Belongings;
+    let other: Belongings;
+    let archive: Record<string, string>;
+    let state: Export;
+    let answer: Downloaded;
+    beforeAll(async () => {
+      [owner, other] = [await ownEverything(uswarm, server), await ownEverything(uswarm, server)];
+      const device = owner.user.with({ 'x-device-id': 'the phone' });
+      await device.post('/v1/push-token', { push_token: PUSH_TOKEN }, 200);
+      for (let n = 0; n < 12; n += 1) {
+        await owner.user.post(owner.home.messages, { content: { type: 'text', text: `message ${n}` } }, 201);
+      }
+      state = await ready(owner.user, (await start(owner.user)).id);
+      answer = await download(uswarm.url, state.url ?? '');
+      archive = Object.fromEntries(
+        Object.entries(unzipSync(new Uint8Array(answer.bytes))).map(([path, data]) => [path, strFromU8(data)]),
+      );
+    });
+    const json = (path: string): unknown => JSON.parse(archive[path] ?? 'null');
+    const list = (path: string) => json(path) as Record<string, unknown>[];
+
+    it('is a ZIP file of the size that its state names', () => {
+      const { status, headers, bytes } = answer;
+      expect([status, headers['content-type'], bytes.length]).toEqual([200, 'application/zip', state.size]);
+    });
+
+    it('lists exactly its files in a manifest that names format and version', () => {
+      const { files, ...manifest } = json('manifest.json') as { files: string[] };
+      expect(manifest).toMatchObject({ format: 'uswarm-export', version: 1, user_id: expect.any(String) });
+      expect(['manifest.json', ...files].toSorted()).toEqual(Object.keys(archive).toSorted());
+      expect(archive['README.txt']).toContain('manifest.json');
+    });
+
+    it('has the profile, devices, legal acceptances and connected apps as the API shows them', async () => {
+      const profile = (await owner.user.get<{ data: UserProfile }>('/v1/users/profile')).body.data;
+      expect(json('profile.json')).toMatchObject(profile);
+      expect(list('devices.json').map(({ device_id }) => device_id)).toEqual(['the phone']);
+      expect(list('legal.json')).toEqual(expect.any(Array));
+      expect(list('usage.json')).toEqual(expect.any(Array));
+      expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['asana']);
+    });
+
+    it('has the workspaces with their agents, settings and memories as the API shows them', async () => {
+      const { data: workspaces } = (await owner.user.get<{ data: Workspace[] }>('/v1/workspaces')).body;
+      expect(list('workspaces.json').map(({ id, name }) => [id, name])).toEqual(
+        workspaces.map(({ id, name }) => [id, name]),
+      );
+      for (const { id, name, slug } of owner.home.agents) {
+        const agent = json(`workspaces/${owner.home.workspaceId}/agents/${id}.json`) as { memories: AgentMemory[] };
+        const memories = (await owner.user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`)).body.data;
+        expect(agent).toMatchObject({ id, name, slug, response_length: expect.any(String), prompts: [], tools: [] });
+        const shown = ({ key, content }: AgentMemory) => [key, content];
+        expect(agent.memories.map(shown).toSorted()).toEqual(memories.map(shown).toSorted());
+      }
+    });
+
+    it('has every conversation with all messages, oldest first, as the API shows them', async () => {
+      const folder = `workspaces/${owner.home.workspaceId}`;
+      const path = `${owner.home.workspace}/conversations`;
+      const { data: conversations } = (await owner.user.get<{ data: Conversation[] }>(path)).body;
+      expect(list(`${folder}/conversations.json`).map(({ id }) => id)).toEqual(conversations.map(({ id }) => id));
+      const { data: newestFirst } = (await owner.user.get<MessagePage>(`${owner.home.messages}?limit=100`)).body;
+      expect(newestFirst.length).toBeGreaterThan(12);
+      const lines = (archive[`${folder}/conversations/${owner.home.conversationId}.ndjson`] ?? '').trim().split('\n');
+      const exported = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(exported.map(({ id, role, content }) => ({ id, role, content }))).toEqual(
+        newestFirst.toReversed().map(({ id, role, content }) => ({ id, role, content })),
+      );
+    });
+
+    it('has the uploaded files', () => {
+      const id = owner.values[EXAMPLE.uploadId];
+      const [upload] = list('uploads.json');
+      expect(upload).toMatchObject({ id, name: 'groceries.txt', path: `files/${id}/groceries.txt` });
+      expect(archive[String(upload?.['path'])]).toBe('tea, bread, marmalade\n');
+    });
+
+    it('has no secret, and nothing of anybody else', async () => {
+      const all = Object.entries(archive).flat().join('\n');
+      const { rows } = await sql<{ secret: string }>`
+        SELECT encode(tokens, 'hex') AS secret FROM integrations UNION SELECT encode(tokens, 'base64') FROM integrations`.execute(
+        uswarm.database,
+      );
+      const secrets = [PUSH_TOKEN, owner.user.token, ...rows.map(({ secret }) => secret)];
+      const foreign = [other.user.email, other.user.name, other.home.workspaceId, other.home.conversationId];
+      const ids = [EXAMPLE.uploadId, EXAMPLE.messageId, EXAMPLE.agentId].map((id) => other.values[id] ?? '');
+      expect([...secrets, ...foreign, ...ids].filter((text) => text !== '' && all.includes(text))).toEqual([]);
+    });
+
+    it('is refused again within the hour, and says how long', async () => {
+      const { status, body, headers } = await owner.user.raw<{ code: string }>({ method: 'POST', path: EXPORT });
+      expect([status, body.code]).toEqual([429, 'export_limit_reached']);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    });
+  });
+
+  it('that is not finished is the answer to every further request', async () => {
+    const user = await uswarm.user();
+    const started = await Promise.all(Array.from({ length: 5 }, () => start(user)));
+    expect(new Set(started.map(({ id }) => id)).size).toBe(1);
+    const listed = (await user.get<{ data: Export[] }>('/v1/users/exports')).body.data;
+    expect(listed.map(({ id }) => id)).toEqual([started[0]?.id]);
+  });
+
+  it('and its archive go when it expires', async () => {
+    const user = await uswarm.user();
+    const { id, url } = await ready(user, (await start(user)).id);
+    const object = await objectOf(id);
+    expect(await filesIn(uswarm.objectDirectory)).toContain(object);
+    await sql`UPDATE exports SET expires_at = now() WHERE id = ${id}`.execute(uswarm.database);
+    expect(await user.refusal('GET', `/v1/users/exports/${id}`)).toBe('export_not_found');
+    expect(await linkRefusal(uswarm.url, url ?? '')).toBe('export_not_found');
+    await makeDue();
+    expect(
+      await eventually(
+        () => rowsOf(id),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
+    expect(await filesIn(uswarm.objectDirectory)).not.toContain(object);
+  });
+
+  it('and its archive go with the account', async () => {
+    const user = await uswarm.user();
+    const { id, url } = await ready(user, (await start(user)).id);
+    const object = await objectOf(id);
+    await user.delete('/v1/auth/delete', {}, 204);
+    expect(await linkRefusal(uswarm.url, url ?? '')).toBe('export_not_found');
+    expect(
+      await eventually(
+        () => rowsOf(id),
+        (rows) => rows.length === 0,
+      ),
+    ).toEqual([]);
+    expect(await filesIn(uswarm.objectDirectory)).not.toContain(object);
+  });
+});
+
+describe('an export whose process is killed', () => {
+  let objects: string;
+  let programs: EntryPoint[];
+  beforeEach(async () => {
+    objects = await mkdtemp(join(tmpdir(), 'uswarm-export-'));
+    programs = [];
+  });
+  afterEach(async () => {
+    await Promise.all(programs.map((program) => program.stop()));
+    await rm(objects, { recursive: true });
+  });
+
+  it('is finished by another replica, and exactly one archive is left', async () => {
+    const [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
+    const environment = {
+      ...testEnvironment(testDatabase.url, issuer),
+      OBJECT_DIRECTORY: objects,
+      UPKEEP_WORKERS: '1',
+    };
+    const run = async (): Promise<[EntryPoint, string]> => {
+      const program = startEntryPoint('main', environment);
+      programs.push(program);
+      return [program, await program.listening];
+    };
+    const locker = new pg.Client({ connectionString: testDatabase.url });
+    await locker.connect();
+    const [killed, url] = await run();
+    const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+    const user = createApiClient(url, { 'x-token': token });
+    await user.post('/v1/auth/sign-up', undefined, 204);
+
+    // The archive stops in its middle, at the memories of the first agent.
+    await locker.query('BEGIN');
+    await locker.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
+    const { id } = await start(user);
+    const partial = await eventually(
+      () => filesIn(objects),
+      (names) => names.some((name) => name.endsWith('.part')),
+    );
+    expect(partial).toHaveLength(1);
+    await killed.kill();
+    await locker.query('ROLLBACK');
+    // The lease of the dead process runs out.
+    await locker.query("UPDATE work SET lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL");
+
+    const [, otherUrl] = await run();
+    const state = await ready(createApiClient(otherUrl, { 'x-token': token }), id);
+    const { bytes } = await download(otherUrl, state.url ?? '');
+    expect(Object.keys(unzipSync(new Uint8Array(bytes)))).toContain('manifest.json');
+    expect(bytes.length).toBe(state.size);
+    const { rows } = await locker.query<{ object_id: string }>('SELECT object_id FROM exports');
+    expect(await filesIn(objects)).toEqual(rows.map(({ object_id }) => object_id));
+    expect(rows).toHaveLength(1);
+
+    await locker.end();
+    await Promise.all(programs.map((program) => program.stop()));
+    await issuer.close();
+    await testDatabase.drop();
+  });
+});

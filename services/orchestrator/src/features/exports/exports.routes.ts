@@ -1,0 +1,28 @@
+import type { Handler, Handlers } from '../../http/handlers.js';
+import { savedFile } from '../uploads/download.js';
+import type { ExportService } from './exports.service.js';
+
+export function exportHandlers(service: ExportService) {
+  const createExport: Handler<'createExport'> = async ({ actor }) => ({
+    status: 202,
+    body: { data: await service.request(actor.userId) },
+  });
+
+  const listExports: Handler<'listExports'> = async ({ actor }) => ({
+    status: 200,
+    body: { data: await service.list(actor.userId) },
+  });
+
+  const getExport: Handler<'getExport'> = async ({ actor, params: { id } }) => ({
+    status: 200,
+    body: { data: await service.get(actor.userId, id) },
+  });
+
+  const getExportArchive: Handler<'getExportArchive'> = async ({ params: { id }, query, headers }) => {
+    const { range, 'if-range': ifRange } = headers;
+    const file = await service.download({ id, signature: query.sig, range, ifRange });
+    return savedFile(file, `uswarm-export-${file.createdAt.toISOString().slice(0, 10)}.zip`, 'application/zip');
+  };
+
+  return { createExport, listExports, getExport, getExportArchive } satisfies Partial<Handlers>;
+}

@@ -1,0 +1,83 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, type Export } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import type { DownloadRequest, OpenedFile } from '../uploads/download.js';
+import type { FileLinks } from '../uploads/upload-links.js';
+import type { UploadStore } from '../uploads/uploads.store.js';
+import { EXPORT_WORK } from './export-building.js';
+import type { ExportRow, ExportStore } from './exports.store.js';
+
+export interface ExportServiceDeps {
+  transaction: Transact;
+  store: Pick<ExportStore, 'insert' | 'list' | 'get'>;
+  users: Pick<UploadStore, 'lockUser'>;
+  work: Pick<WorkStore, 'enqueue'>;
+  links: FileLinks;
+  openFile: (key: string, size: number, request: DownloadRequest) => OpenedFile;
+  /** Milliseconds between two archives of a user. */
+  intervalMs: number;
+  clock: Clock;
+}
+
+export interface ExportService {
+  /** Starts an export, or gives the one that is not finished. @throws ApiError `export_limit_reached` */
+  request(userId: string): Promise<Export>;
+  list(userId: string): Promise<Export[]>;
+  /** @throws ApiError `export_not_found` */
+  get(userId: string, id: string): Promise<Export>;
+  /** @throws ApiError `upload_link_invalid`, `export_not_found`, `range_not_satisfiable` */
+  download(request: DownloadRequest): Promise<OpenedFile & { createdAt: Date }>;
+}
+
+const isUnfinished = ({ status }: ExportRow): boolean => status === 'pending' || status === 'running';
+
+export function createExportService(deps: ExportServiceDeps): ExportService {
+  const { transaction, store, users, work, links, openFile, intervalMs, clock } = deps;
+  const expired = ({ expires_at }: ExportRow): boolean =>
+    expires_at !== null && expires_at.getTime() <= clock.now().getTime();
+
+  const view = (row: ExportRow): Export => ({
+    id: row.id,
+    status: row.status,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    size: row.size,
+    url: row.status === 'ready' ? links.url(row.id) : null,
+  });
+
+  return {
+    request: (userId) =>
+      transaction(async (tx) => {
+        // Requests of one user take turns: the second one sees what the first one started.
+        if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
+        const rows = await store.list(userId, tx);
+        const unfinished = rows.find(isUnfinished);
+        if (unfinished !== undefined) return view(unfinished);
+        const last = rows.find(({ status }) => status === 'ready');
+        const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
+        if (waitMs > 0) throw new ApiError('export_limit_reached', { extra: { retry_after_ms: waitMs } });
+        const row = await store.insert(randomUUIDv7(), userId, tx);
+        await work.enqueue({ kind: EXPORT_WORK, subjectId: row.id, workspaceId: row.id }, tx);
+        return view(row);
+      }),
+
+    list: async (userId) => (await store.list(userId)).filter((row) => !expired(row)).map(view),
+
+    async get(userId, id) {
+      const row = await store.get(id);
+      if (row === undefined || row.user_id !== userId || expired(row)) throw new ApiError('export_not_found');
+      return view(row);
+    },
+
+    async download(request) {
+      if (!links.valid(request.id, request.signature)) throw new ApiError('upload_link_invalid');
+      const row = await store.get(request.id);
+      if (row?.status !== 'ready' || row.user_id === null || row.object_id === null || expired(row)) {
+        throw new ApiError('export_not_found');
+      }
+      return { ...openFile(row.object_id, row.size ?? 0, request), createdAt: row.created_at };
+    },
+  };
+}
