@@ -14,7 +14,10 @@ import { exportHandlers } from './exports.routes.js';
 import { createExportService } from './exports.service.js';
 
 export interface ExportsDeps {
-  config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'>;
+  config: Pick<
+    OrchestratorConfig,
+    'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'
+  >;
   stores: Stores;
   transaction: Transact;
   objects: ObjectStore;
