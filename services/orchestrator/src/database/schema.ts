@@ -5,7 +5,6 @@ import type {
   Attachment,
   AttachmentType,
   ConversationType,
-  ExportStatus,
   IntegrationProvider,
   LegalDocumentName,
   Mention,
@@ -15,6 +14,7 @@ import type {
   ResponseLength,
 } from '@uswarm/contract';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { ExportsTable } from './exports-table.js';
 
 /** Tables as the newest migration leaves them. bigint columns are read as numbers (see database.ts). */
 
@@ -295,16 +295,6 @@ export interface UploadsTable {
 export interface MessageAttachmentsTable {
   message_id: string;
   upload_id: string;
-}
-
-export interface ExportsTable {
-  id: string;
-  user_id: string | null;
-  status: Generated<ExportStatus>;
-  object_id: string | null;
-  size: number | null;
-  created_at: CreatedAt;
-  expires_at: Timestamp | null;
 }
 
 export interface IntegrationsTable {
