@@ -41,6 +41,7 @@ function message({
     updated_at: at,
     position: '0000000000000001b',
     error: null,
+    edited_at: null,
   };
 }
 
@@ -120,6 +121,29 @@ describe('following events', () => {
       created({ id: id(33), content: tool }),
     );
     expect(reply.replyId).toBeUndefined();
+  });
+
+  it.each([
+    ['reply', answer],
+    ['question', question],
+  ])('forgets a reply when the %s is deleted, and later chunks of it change nothing', (_what, message_id) => {
+    const reply = follow(
+      { name: 'message.send.ack', payload: { local_id: 'local-1', message_id: question, status: 'received' } },
+      created({ id: answer, content: loading }),
+      chunk(answer, 'Be', 1),
+      { name: 'message.deleted', payload: { ...place, conversation_id: conversation, message_id } },
+      chunk(answer, 'cause', 2),
+    );
+    expect(reply).toEqual({ ...newReply(conversation, 'local-1'), questionId: question, outcome: 'failed' });
+  });
+
+  it('ignores the deletion of another message', () => {
+    const before = [created({ id: answer, content: loading }), chunk(answer, 'Be', 1)];
+    const deleted: ServerEvent = {
+      name: 'message.deleted',
+      payload: { ...place, conversation_id: conversation, message_id: id(98) },
+    };
+    expect(follow(...before, deleted)).toEqual(follow(...before));
   });
 
   it('knows a refusal by its local_id', () => {

@@ -48,9 +48,19 @@ export function followEvent(reply: Reply, event: ServerEvent): Reply {
       return { ...reply, streamed: foldChunk(reply.streamed, event.payload) };
     case 'message.done':
       return event.payload.message_id === reply.replyId ? { ...reply, outcome: event.payload.status } : reply;
+    case 'message.deleted':
+      return followDeletion(reply, event.payload.message_id);
     default:
       return reply;
   }
+}
+
+/** Without its question, or once its message is deleted, no reply is to be expected. */
+function followDeletion(reply: Reply, messageId: string): Reply {
+  if (messageId !== reply.questionId && messageId !== reply.replyId) return reply;
+  const { conversationId, localId, questionId } = reply;
+  const kept = { ...newReply(conversationId, localId), outcome: 'failed' } as const;
+  return questionId === undefined ? kept : { ...kept, questionId };
 }
 
 type AnyMessage = MessageData | ListedMessage;

@@ -60,6 +60,7 @@ function routesOf({ workspaces, conversations, stored }: RestState): Record<stri
     created_at: at,
     updated_at: at,
     unread_count: 0,
+    last_read_message_id: null,
     agent: null,
     last_message: null,
   };

@@ -13,7 +13,7 @@ export const agent = { id: agentId, name: 'Manager', role: 'manager', slug: 'man
 
 export function workspace(status: Workspace['runtime']['status'], phase: Workspace['runtime']['phase']): Workspace {
   const runtime = { status, phase, verified: true, total_agents: 1, last_message_preview: null };
-  return { id: workspaceId, name: 'Mine', created_at: at, updated_at: at, runtime };
+  return { id: workspaceId, name: 'Mine', created_at: at, updated_at: at, unread_count: 0, runtime };
 }
 export const ready = workspace('ready', 'Ready');
 
@@ -26,6 +26,7 @@ export function message(parts: Partial<ListedMessage>): ListedMessage {
     status: 'pending',
   } as const;
   const rest = {
+    edited_at: null,
     local_id: null,
     attachments: [],
     mentions: [],

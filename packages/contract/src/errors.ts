@@ -61,6 +61,10 @@ export const ERRORS = {
   action_already_chosen: entry(409, 'Another action of this card was chosen already.'),
   legal_version_unknown: entry(400, 'This is not the current version of the document.'),
   turn_not_running: entry(409, 'The reply is neither being written nor waiting.'),
+  turn_running: entry(409, 'The reply is not finished; stop it first.'),
+  message_not_an_answer: entry(409, 'The message is not an answer to a message of the user.'),
+  message_not_editable: entry(409, 'Only messages of the user can be edited.'),
+  message_not_latest: entry(409, 'A newer message was sent to the conversation.'),
   resync_required: entry(410, 'What was missed is too old to be replayed: load the workspace anew.'),
 
   idempotency_key_reused: entry(422, 'This Idempotency-Key was used for another request.'),

@@ -8,17 +8,21 @@ import type { ConversationCursorCodec } from './features/conversations/conversat
 import { createConversationDeletion } from './features/conversations/conversation-deletion.js';
 import { conversationHandlers } from './features/conversations/conversations.routes.js';
 import { createConversationService } from './features/conversations/conversations.service.js';
+import { createMarkRead } from './features/conversations/read-position.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createEventService } from './features/events/events.service.js';
 import type { Idempotency } from './features/idempotency/idempotency.service.js';
 import { createActionService } from './features/messages/actions.service.js';
 import type { CursorCodec } from './features/messages/cursor.js';
 import type { Show } from './features/messages/message-view.js';
+import { createMessageDeletion } from './features/messages/message-deletion.js';
+import { createMessageRevision } from './features/messages/message-revision.js';
 import { messageHandlers } from './features/messages/messages.routes.js';
 import { createMessageService, type MessageService } from './features/messages/messages.service.js';
 import { createMessageSearch } from './features/messages/search.service.js';
 import { createSearchSlots, searchesAtOnce } from './features/messages/search-slots.js';
 import { createQuestions } from './features/messages/questions.js';
+import { createWithdraw } from './features/messages/withdrawal.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
 import { createLiveEvents, type LiveEventsPlace } from './features/turns/live-events.js';
@@ -71,12 +75,14 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
   const live = (place: LiveEventsPlace) => createLiveEvents(deps.bus.publish, place);
   const shared = { ...stores, ...deps, committed, stopInRuntime, live };
   const workspaces = createWorkspaceService({ store: stores.workspaces, clock: deps.clock });
+  const queue = createTurnQueue(stores.turns, stores.work, deps.limits);
   const questions = createQuestions({
     ...shared,
     store: stores.messages,
-    turns: createTurnQueue(stores.turns, stores.work, deps.limits),
+    turns: queue,
   });
   const messages = createMessageService({ ...shared, store: stores.messages, questions });
+  const withdraw = createWithdraw(shared);
   return {
     workspaces,
     messages,
@@ -93,6 +99,7 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
           perWorkspace: deps.config.CONVERSATIONS_PER_WORKSPACE,
         }),
         createConversationDeletion({ ...shared, store: stores.conversations }),
+        createMarkRead({ ...shared, store: stores.readPositions }),
       ),
       ...messageHandlers(
         messages,
@@ -105,6 +112,8 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
         }),
         createActionService({ ...shared, store: stores.messages, questions }),
         createStopService({ ...shared, hurryTurns }),
+        createMessageDeletion({ ...shared, store: stores.messages, withdraw }),
+        createMessageRevision({ ...shared, store: stores.messages, withdraw, questions, queue }),
       ),
     },
   };

@@ -9,6 +9,7 @@ import { createRequeueStore } from './features/admin/requeue.store.js';
 import { createAuditStore } from './features/admin/audit.store.js';
 import { createSessionStore } from './features/auth/sessions.store.js';
 import { createConversationStore } from './features/conversations/conversations.store.js';
+import { createReadPositionStore } from './features/conversations/read-position.store.js';
 import { createDeviceStore } from './features/devices/devices.store.js';
 import { createEventStore } from './features/events/events.store.js';
 import { createIdempotencyStore } from './features/idempotency/idempotency.store.js';
@@ -16,6 +17,7 @@ import { createExportDataStore } from './features/exports/export-data.store.js';
 import { createExportStore } from './features/exports/exports.store.js';
 import { createLegalStore } from './features/legal/legal.store.js';
 import { createIntegrationStore } from './features/integrations/integrations.store.js';
+import { createMessageChangeStore } from './features/messages/message-changes.store.js';
 import { createMessageStore } from './features/messages/messages.store.js';
 import { createMessageSearchStore } from './features/messages/search.store.js';
 import { createRuntimeProcessStore } from './features/runtimes/runtime-processes.store.js';
@@ -30,6 +32,7 @@ import { createWorkStore } from './work/work.store.js';
 /** Everything that is written to Postgres, by feature. */
 export function createStores(database: Database) {
   return {
+    changes: createMessageChangeStore(),
     admin: createAdminStore(database),
     agentHistory: createAgentHistoryStore(database),
     agents: createAgentStore(database),
@@ -47,6 +50,7 @@ export function createStores(database: Database) {
     memories: createMemoryStore(database),
     messages: createMessageStore(database),
     messageSearch: createMessageSearchStore(database),
+    readPositions: createReadPositionStore(database),
     requeue: createRequeueStore(),
     runtimeProcesses: createRuntimeProcessStore(database),
     runtimes: createRuntimeStore(database),

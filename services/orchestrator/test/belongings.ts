@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Export, MessageData } from '@uswarm/contract';
+import type { Conversation, Export, MessageData } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/testkit';
 import { sql } from 'kysely';
@@ -38,6 +38,7 @@ export async function ownEverything(
     { content: { type: 'text', text }, mentions },
     201,
   );
+  const answerId = await storeAnswer(uswarm, user, home);
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
   const exported = await ownExport(uswarm, user);
@@ -54,6 +55,7 @@ export async function ownEverything(
       // It waits for its reply.
       [EXAMPLE.replyId]: sent.data.id,
       [EXAMPLE.cardId]: cardId,
+      [EXAMPLE.answerId]: answerId,
       [EXAMPLE.uploadId]: file.id,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
@@ -80,6 +82,32 @@ async function ownExport(uswarm: TestOrchestrator, user: TestUser): Promise<Expo
       created_at = now() - interval '2 hours', expires_at = now() + interval '7 days'
     WHERE id = ${id}`.execute(uswarm.database);
   return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
+}
+
+/** A finished answer in a conversation of its own. Its question is gone from the queue, as if it had been written. */
+async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home: Home): Promise<string> {
+  const path = `${home.workspace}/conversations`;
+  const { body: made } = await user.post<{ data: Conversation }>(path, { type: 'swarm' }, 201);
+  const conversationId = made.data.id;
+  const content = { type: 'text', text: 'Is there any tea?' };
+  const { body } = await user.post<{ data: MessageData }>(`${path}/${conversationId}/messages`, { content }, 201);
+  const stores = createStores(database);
+  const id = randomUUIDv7();
+  const turn = await database
+    .selectFrom('turns')
+    .selectAll()
+    .where('user_message_id', '=', body.data.id)
+    .executeTakeFirstOrThrow();
+  await database.transaction().execute(async (tx) => {
+    await stores.work.remove('turn', [turn.id], tx);
+    const place = { workspaceId: home.workspaceId, conversationId, agentId: turn.agent_id };
+    const seq = await stores.events.append({ workspaceId: home.workspaceId, type: 'message.new', subjectId: id }, tx);
+    const reply = { type: 'text', text: 'There is.' } as const;
+    await stores.messages.insert({ id, ...place, seq, role: 'agent', content: reply, status: 'delivered' }, tx);
+    await stores.turns.start(turn.id, id, tx);
+    await stores.turns.finish(turn.id, 'done', null, tx);
+  });
+  return id;
 }
 
 /** A card as an agent offers one, that nobody has chosen from. */

@@ -26,6 +26,7 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
         updated_at: '2026-11-21T00:00:00.000Z',
         position: `${String(seq).padStart(16, '0')}b`,
         error: null,
+        edited_at: null,
         local_id: null,
         agent: null,
         attachments: [],
@@ -33,6 +34,11 @@ export function messageNew(seq: number, workspaceId = WORKSPACE): BusEnvelope {
       },
     },
   };
+}
+
+export function messageDeleted(seq: number, messageId = MESSAGE): BusEnvelope {
+  const payload = { message_id: messageId, conversation_id: CONVERSATION, workspace_id: WORKSPACE, seq };
+  return { v: 1, kind: 'durable', workspace_id: WORKSPACE, seq, event: 'message.deleted', payload };
 }
 
 export function messageDone(seq: number, messageId = MESSAGE): BusEnvelope {

@@ -13,6 +13,7 @@ export const EXAMPLE = {
   messageId: '01931a5e-7c00-7000-8000-000000000004',
   replyId: '01931a5e-7c00-7000-8000-000000000005',
   cardId: '01931a5e-7c00-7000-8000-000000000006',
+  answerId: '01931a5e-7c00-7000-8000-000000000008',
   uploadId: '01931a5e-7c00-7000-8000-000000000007',
   exportId: '01931a5e-7c00-7000-8000-000000000008',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
@@ -64,10 +65,18 @@ export const sentMessage: MessageData = {
   updated_at: MORNING,
   position: '0000000000000041b',
   error: null,
+  edited_at: null,
   local_id: EXAMPLE.localId,
   agent: null,
   attachments: [attachment],
   mentions: [{ agent_id: EXAMPLE.agentId, agent_name: 'Researcher', offset: 0, length: 11 }],
+};
+
+export const editedMessage: MessageData = {
+  ...sentMessage,
+  content: { type: 'text', text: '@Researcher what is still on my list?' },
+  updated_at: LATER,
+  edited_at: LATER,
 };
 
 export const listedMessage: ListedMessage = { ...sentMessage, status: 'delivered', extended_status: 'read' };
@@ -91,6 +100,7 @@ export const chosenCard: MessageData = {
   updated_at: LATER,
   position: '0000000000000043b',
   error: null,
+  edited_at: null,
   local_id: null,
   agent: agentData,
   attachments: [],
@@ -163,6 +173,7 @@ export const conversation: Conversation = {
   created_at: MORNING,
   updated_at: LATER,
   unread_count: 0,
+  last_read_message_id: EXAMPLE.messageId,
   agent: null,
   last_message: sentMessage,
 };
@@ -172,6 +183,7 @@ export const agentConversation: Conversation = {
   type: 'agent',
   title: 'Researcher',
   agent: agentSummary,
+  last_read_message_id: null,
   last_message: null,
 };
 
@@ -180,6 +192,7 @@ export const workspace: Workspace = {
   name: 'My workspace',
   created_at: MORNING,
   updated_at: LATER,
+  unread_count: 0,
   runtime: {
     status: 'ready',
     phase: 'Ready',

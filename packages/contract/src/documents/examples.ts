@@ -5,6 +5,7 @@ import {
   attachment,
   chosenCard,
   conversation,
+  editedMessage,
   EXAMPLE,
   lastPage,
   legalStatus,
@@ -178,7 +179,10 @@ export const EXAMPLES: Record<OperationId, Example> = {
   },
   getConversation: { params: inConversation, answer: { data: conversation } },
   deleteConversation: { params: inConversation },
-  markConversationRead: { params: inConversation },
+  markConversationRead: {
+    params: inConversation,
+    body: { everything: {}, up_to_a_message: { message_id: EXAMPLE.messageId } },
+  },
   listMessages: {
     params: inConversation,
     query: { limit: 20, direction: 'backward' },
@@ -202,6 +206,20 @@ export const EXAMPLES: Record<OperationId, Example> = {
     },
     answer: { data: sentMessage },
   },
+  getMessage: { params: { ...inWorkspace, id: EXAMPLE.messageId }, answer: { data: listedMessage } },
+  deleteMessage: { params: { ...inWorkspace, id: EXAMPLE.messageId } },
+  editMessage: {
+    params: { ...inWorkspace, id: EXAMPLE.messageId },
+    body: {
+      text: {
+        content: { type: 'text', text: '@Researcher what is still on my list?' },
+        mentions: [{ agent_id: EXAMPLE.agentId, agent_name: 'Researcher', offset: 0, length: 11 }],
+      },
+      without_attachments: { content: { type: 'text', text: 'Good morning!' }, attachments: [] },
+    },
+    answer: { data: editedMessage },
+  },
+  regenerateMessage: { params: { ...inWorkspace, id: EXAMPLE.answerId }, answer: { data: sentMessage } },
   chooseAction: {
     params: { ...inWorkspace, id: EXAMPLE.cardId },
     body: { yes: { action_id: 'yes' } },

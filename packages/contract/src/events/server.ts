@@ -85,6 +85,11 @@ export const SERVER_EVENTS = {
       })
       .meta({ id: 'MessageDone' }),
   },
+  'message.deleted': {
+    summary: 'A message was deleted permanently. Ignore later events about it, `message.chunk` included.',
+    extension: true,
+    payload: z.strictObject({ ...durable, conversation_id: Id, message_id: Id }).meta({ id: 'MessageDeleted' }),
+  },
   'agent.tool': {
     summary: 'An agent uses a tool.',
     payload: z
@@ -156,6 +161,7 @@ export const DURABLE_EVENTS = [
   'message.new',
   'message.updated',
   'message.done',
+  'message.deleted',
   'workspace.updated',
   'conversation.new',
   'conversation.updated',

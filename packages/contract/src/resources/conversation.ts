@@ -17,6 +17,10 @@ export const Conversation = z
     created_at: Timestamp,
     updated_at: Timestamp,
     unread_count: z.int().nonnegative(),
+    last_read_message_id: Id.nullable().meta({
+      description: 'The last message that was shown by the read position; null if there is none.',
+      'x-extension': true,
+    }),
     agent: AgentSummary.nullable(),
     last_message: MessageData.nullable(),
   })
@@ -50,3 +54,9 @@ export const CreateConversationBody = z
   .object({ type: ConversationType, agent_id: z.string().max(64).nullish(), title: Title.nullish() })
   .meta({ id: 'CreateConversationBody' });
 export type CreateConversationBody = z.output<typeof CreateConversationBody>;
+
+export const MarkReadBody = z
+  .object({
+    message_id: z.uuid().optional().meta({ description: 'The last message that was read.', 'x-extension': true }),
+  })
+  .meta({ id: 'MarkReadBody' });

@@ -120,6 +120,10 @@ const ERROR = {
   description: 'Why the message failed or is incomplete (`stopped` if a reply was stopped); null for all others.',
   'x-extension': true,
 };
+const EditedAt = Timestamp.nullable().meta({
+  description: 'When the user last edited the message; null if never.',
+  'x-extension': true,
+});
 
 const messageFields = {
   id: Id,
@@ -130,6 +134,7 @@ const messageFields = {
   updated_at: Timestamp,
   position: Position,
   error: MessageError.nullable().meta(ERROR),
+  edited_at: EditedAt,
   local_id: z.string().nullable(),
   agent: AgentData.nullable(),
   attachments: z.array(Attachment),
@@ -187,6 +192,12 @@ export const MessageDraft = z
   })
   .meta({ id: 'MessageDraft' });
 export type MessageDraft = z.output<typeof MessageDraft>;
+
+/** Body of the edit route. */
+export const EditMessageBody = MessageDraft.extend({
+  attachments: z.array(ClientAttachment).max(LIMITS.attachmentsPerMessage).optional(),
+}).meta({ id: 'EditMessageBody' });
+export type EditMessageBody = z.output<typeof EditMessageBody>;
 
 /** Body of the send route; `local_id` is optional on REST. */
 export const SendMessageBody = MessageDraft.extend({ local_id: LocalId.optional() }).meta({

@@ -24,6 +24,10 @@ export const Workspace = z
     name: z.string(),
     created_at: Timestamp,
     updated_at: Timestamp,
+    unread_count: z.int().nonnegative().meta({
+      description: 'The unread messages of all conversations of the workspace.',
+      'x-extension': true,
+    }),
     runtime: Runtime,
   })
   .meta({ id: 'Workspace' });

@@ -8,7 +8,7 @@ import { agentRoutes, workspaceRoutes } from './workspaces.js';
 
 export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition } from './define.js';
 export type { ReplayedEvent } from './workspaces.js';
-export { pageQuery, type PageQuery } from './pages.js';
+export { messageListQuery, type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
 /** Every route of `/v1`, in the order of the documents. */
 export const ROUTES = [

@@ -14,3 +14,19 @@ export const optionalPageQuery = z.object({
   scrollId: z.string().max(512).optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).optional(),
 });
+
+const ANCHORS = ['scrollId', 'around', 'after', 'before'] as const;
+const anchor = (description: string) => z.uuid().optional().meta({ description, 'x-extension': true });
+
+/** The query of the messages of a conversation, whose pages can also begin at a message. */
+export const messageListQuery = pageQuery
+  .extend({
+    around: anchor('A page with this message in its middle. Not with `scrollId`, `after` or `before`.'),
+    after: anchor('The messages that are listed next after this one. Not with `scrollId`, `around` or `before`.'),
+    before: anchor('The messages that are listed last before this one. Not with `scrollId`, `around` or `after`.'),
+  })
+  .refine((query) => ANCHORS.filter((name) => query[name] !== undefined).length <= 1, {
+    path: ['scrollId'],
+    message: 'only one of scrollId, around, after and before may be set',
+  });
+export type MessageListQuery = z.output<typeof messageListQuery>;

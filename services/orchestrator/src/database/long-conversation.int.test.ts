@@ -50,9 +50,10 @@ describe('in a conversation of 50,000 messages', () => {
       'the list of conversations',
       ({ conversations }) => conversations.places(place.workspaceId, 'older', undefined, null),
     ],
+    ['the number of unread ones', ({ readPositions }) => readPositions.state(place.workspaceId, place.conversationId)],
     [
-      'the number of unread ones',
-      ({ conversations }) => conversations.countUnread(place.workspaceId, place.conversationId),
+      'the seq by which a message was shown',
+      ({ readPositions }) => readPositions.seqOf(place.conversationId, place.messageId),
     ],
     ['the list of workspaces', ({ workspaces }) => workspaces.listOwned(place.userId)],
     [

@@ -185,6 +185,7 @@ export interface MessagesTable {
   /** Why the message failed. */
   error_code: ColumnType<string | null, string | null | undefined, string | null>;
   search_text: ColumnType<string | null, never, never>;
+  edited_at: Timestamp | null;
   created_at: CreatedAt;
   updated_at: UpdatedAt;
 }
@@ -338,6 +339,8 @@ export interface WorkspaceEventsTable {
   seq: number;
   type: string;
   subject_id: string;
+  /** Of `message.deleted`. */
+  conversation_id: string | null;
   created_at: CreatedAt;
   published_at: Timestamp | null;
 }

@@ -26,6 +26,8 @@ const ONCE = new Set<OperationId>([
   'deleteWorkspace',
   'deleteConversation',
   'deleteAgentMemory',
+  'deleteMessage',
+  'regenerateMessage',
   'stopMessage',
   'disconnectIntegration',
 ]);

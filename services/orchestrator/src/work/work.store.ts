@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import { claimFairly } from './fair-claim.js';
 
@@ -60,9 +60,17 @@ export interface WorkStore {
   cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
   /** Locks the row for the transaction, whoever holds it. @returns whether there is one */
   lock(kind: string, subjectId: string, db: Database): Promise<boolean>;
+  /** As `lock`, for several rows. */
+  lockAll(kind: string, subjectIds: readonly string[], db: Database): Promise<void>;
+  /** Removes rows; a process that holds a lease on one has lost it. */
+  remove(kind: string, subjectIds: readonly string[], db: Database): Promise<void>;
   /** Takes the lease, from whoever holds it. Undefined where there is no such work. */
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedWork | undefined>;
 }
+
+/** Locks rows in one order everywhere: statements that lock several rows would otherwise deadlock. */
+const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;
 
 const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
@@ -73,6 +81,12 @@ export function createWorkStore(database: Database): WorkStore {
       .where('kind', '=', work.kind)
       .where('subject_id', '=', work.subjectId)
       .where('lease_id', '=', work.leaseId);
+
+  const removeWhere = async (condition: RawBuilder<unknown>, db: Database): Promise<void> => {
+    await sql`
+      ${locked(condition)}
+      DELETE FROM work w USING locked l WHERE w.kind = l.kind AND w.subject_id = l.subject_id`.execute(db);
+  };
 
   return {
     async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, fairKey, dueInMs = 0 }, db) {
@@ -172,12 +186,10 @@ export function createWorkStore(database: Database): WorkStore {
     },
 
     async hurry(kind, workspaceId, db = database) {
-      await db
-        .updateTable('work')
-        .set({ run_at: sql`now()`, attempts: 0 })
-        .where('kind', '=', kind)
-        .where('workspace_id', '=', workspaceId)
-        .execute();
+      await sql`
+        ${locked(sql`kind = ${kind} AND workspace_id = ${workspaceId}`)}
+        UPDATE work w SET run_at = now(), attempts = 0
+        FROM locked l WHERE w.kind = l.kind AND w.subject_id = l.subject_id`.execute(db);
     },
 
     async waits(kind, workspaceId, db = database) {
@@ -191,9 +203,7 @@ export function createWorkStore(database: Database): WorkStore {
       return row !== undefined;
     },
 
-    async cancelSerial(kind, serialKey, db) {
-      await db.deleteFrom('work').where('kind', '=', kind).where('serial_key', '=', serialKey).execute();
-    },
+    cancelSerial: (kind, serialKey, db) => removeWhere(sql`kind = ${kind} AND serial_key = ${serialKey}`, db),
 
     async lock(kind, subjectId, db) {
       const row = await db
@@ -215,8 +225,18 @@ export function createWorkStore(database: Database): WorkStore {
       return rows[0];
     },
 
-    async cancel(kind, workspaceId, db) {
-      await db.deleteFrom('work').where('kind', '=', kind).where('workspace_id', '=', workspaceId).execute();
+    cancel: (kind, workspaceId, db) => removeWhere(sql`kind = ${kind} AND workspace_id = ${workspaceId}`, db),
+
+    async lockAll(kind, subjectIds, db) {
+      if (subjectIds.length === 0) return;
+      await sql`
+        SELECT FROM work WHERE kind = ${kind} AND subject_id = ANY(${[...subjectIds]}::uuid[])
+        ORDER BY subject_id FOR UPDATE`.execute(db);
+    },
+
+    async remove(kind, subjectIds, db) {
+      if (subjectIds.length === 0) return;
+      await removeWhere(sql`kind = ${kind} AND subject_id = ANY(${[...subjectIds]}::uuid[])`, db);
     },
   };
 }

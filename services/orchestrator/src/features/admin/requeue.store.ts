@@ -35,6 +35,11 @@ export function createRequeueStore(): RequeueStore {
     },
 
     async reopen(turnId, db) {
+      // Turns begin to wait only under the lock of their workspace: a deletion of messages relies on it.
+      await sql`
+        SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(
+        db,
+      );
       const { rows } = await sql`
         WITH reopened AS (
           UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,

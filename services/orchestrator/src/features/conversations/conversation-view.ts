@@ -29,6 +29,7 @@ export function conversationView(row: ConversationRow, showing: Showing): Conver
     created_at: row.conversation_created_at.toISOString(),
     updated_at: row.conversation_updated_at.toISOString(),
     unread_count: row.unread_count,
+    last_read_message_id: row.last_read_id,
     agent,
     last_message: row.last_message === null ? null : messageView(row.last_message, showing),
   };

@@ -1,9 +1,10 @@
 import type { Handler } from '../../http/handlers.js';
 import type { ConversationDeletion } from './conversation-deletion.js';
 import type { ConversationService } from './conversations.service.js';
+import type { MarkRead } from './read-position.js';
 
 /** spec: orchestrator §4.4 */
-export function conversationHandlers(service: ConversationService, deletion: ConversationDeletion) {
+export function conversationHandlers(service: ConversationService, deletion: ConversationDeletion, markRead: MarkRead) {
   const listConversations: Handler<'listConversations'> = async ({ actor, params, query }) => ({
     status: 200,
     body: await service.list(actor.userId, params.workspaceId, query),
@@ -24,8 +25,9 @@ export function conversationHandlers(service: ConversationService, deletion: Con
     await deletion.delete(actor.userId, params.workspaceId, params.id);
     return { status: 204 };
   };
-  const markConversationRead: Handler<'markConversationRead'> = async ({ actor, params }) => {
-    await service.markRead(actor.userId, params.workspaceId, params.id);
+  const markConversationRead: Handler<'markConversationRead'> = async ({ actor, params, body }) => {
+    const place = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
+    await markRead({ ...place, messageId: body.message_id });
     return { status: 204 };
   };
   return {

@@ -20,10 +20,7 @@ import { checkedTitle, titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
   transaction: Transact;
-  store: Pick<
-    ConversationStore,
-    'insert' | 'count' | 'places' | 'find' | 'findAll' | 'countUnread' | 'markRead' | 'setTitle' | 'firstText'
-  >;
+  store: Pick<ConversationStore, 'insert' | 'count' | 'places' | 'find' | 'findAll' | 'setTitle' | 'firstText'>;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
@@ -53,8 +50,6 @@ export interface ConversationService {
     conversationId: string,
     patch: UpdateConversationBody,
   ): Promise<Conversation>;
-  /** Moves the read position behind everything that there is. @throws ApiError `conversation_not_found` */
-  markRead(userId: string, workspaceId: string, conversationId: string): Promise<void>;
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
@@ -129,19 +124,6 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       });
       deps.committed();
       return read(workspaceId, conversationId);
-    },
-
-    async markRead(userId, workspaceId, conversationId) {
-      await access.require(userId, workspaceId);
-      const unread = await store.countUnread(workspaceId, conversationId);
-      if (unread === undefined) throw new ApiError('conversation_not_found');
-      if (unread === 0) return;
-      await transaction(async (tx) => {
-        // Its seq is the position: what has a lower one is committed, and what comes has a higher one.
-        const seq = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
-        if (!(await store.markRead(conversationId, seq, tx))) throw new ApiError('conversation_not_found');
-      });
-      deps.committed();
     },
   };
 }

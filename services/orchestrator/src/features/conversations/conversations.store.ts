@@ -6,6 +6,7 @@ import { MESSAGE_COLUMNS } from '../messages/messages.store.js';
 import type { MessageRow } from '../messages/message-view.js';
 import { listed } from '../messages/place.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
+import { LAST_READ, UNREAD } from './unread.js';
 
 /** A conversation with its agent and, where there is one, its last message. */
 export interface ConversationRow {
@@ -15,6 +16,7 @@ export interface ConversationRow {
   conversation_created_at: Date;
   conversation_updated_at: Date;
   unread_count: number;
+  last_read_id: string | null;
   partner_id: string | null;
   partner_name: string;
   partner_role: string;
@@ -71,26 +73,11 @@ export interface ConversationStore {
   /** The text of the first message of the user that has any. */
   firstText(conversationId: string, db: Database): Promise<string | undefined>;
   find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
-  /** How many messages are unread; undefined where there is no such conversation. */
-  countUnread(workspaceId: string, conversationId: string): Promise<number | undefined>;
-  /** Moves the read position, never back. @returns false where the conversation is gone */
-  markRead(conversationId: string, seq: number, db: Database): Promise<boolean>;
   /** Removes a conversation with all that is left in it. @returns false where it is gone already */
   remove(conversationId: string, db: Database): Promise<boolean>;
   /** Without asking whose they are: for events. */
   findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
 }
-
-/**
- * How many are unread of conversation `c`: what an agent says to people, where it was shown in full after the read
- * position. A reply has its place long before it has its text. The conditions are those of the index messages_unread.
- */
-const UNREAD = sql`(
-  SELECT count(*) FROM messages m
-  WHERE m.conversation_id = c.id AND coalesce(m.shown_seq, m.seq) > c.read_seq
-    AND m.role = 'agent' AND m.content ->> 'type' IN ('text', 'action_card', 'artifact', 'workflow')
-    AND coalesce(m.content ->> 'text', '-') <> ''
-)`;
 
 type FlatRow = Omit<ConversationRow, 'last_message'> & Omit<MessageRow, 'id'> & { id: string | null };
 
@@ -99,7 +86,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
   const { rows } = await sql<FlatRow>`
     SELECT c.id AS own_id, c.type, coalesce(c.title, p.name, w.name) AS title,
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
-      ${UNREAD} AS unread_count,
+      ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
       p.slug AS partner_slug, p.avatar_url AS partner_avatar, p.activity AS partner_activity,
       r.phase AS partner_phase, r.identified_at AS partner_identified_at,
@@ -182,22 +169,6 @@ export function createConversationStore(database: Database): ConversationStore {
 
     find: async (workspaceId, conversationId) =>
       (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],
-
-    async countUnread(workspaceId, conversationId) {
-      const { rows } = await sql<{ count: number }>`
-        SELECT ${UNREAD} AS count FROM conversations c
-        WHERE c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`.execute(database);
-      return rows[0]?.count;
-    },
-
-    async markRead(conversationId, seq, db) {
-      const result = await db
-        .updateTable('conversations')
-        .set({ read_seq: sql<number>`greatest(read_seq, ${seq})` })
-        .where('id', '=', conversationId)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
-    },
 
     async remove(conversationId, db) {
       const result = await db.deleteFrom('conversations').where('id', '=', conversationId).executeTakeFirst();

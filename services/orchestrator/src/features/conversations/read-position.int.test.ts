@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Conversation, ReplayedEvent } from '@uswarm/contract';
+import type { Conversation, MessagePage, ReplayedEvent, Workspace } from '@uswarm/contract';
 import { eventually } from '../../../test/eventually.js';
 import { type TestUser } from '../../../test/test-orchestrator.js';
 import { useTurnWorld } from '../../../test/turns.js';
@@ -128,6 +128,83 @@ describe('the read position', () => {
     await read();
     expect(await unread()).toBe(0);
     expect(done).toHaveLength(4);
+  });
+
+  describe('up to a message', () => {
+    const readTo = (message_id: string) => world.user.post(`${world.home.conversation}/read`, { message_id }, 204);
+    const conversation = async () => (await world.user.get<{ data: Conversation }>(world.home.conversation)).body.data;
+    const workspaceUnread = async () =>
+      (await world.user.get<{ data: Workspace }>(world.home.workspace)).body.data.unread_count;
+    const ids = async () =>
+      (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data.map(({ id }) => id);
+
+    it('reads up to and including the message and leaves later answers unread', async () => {
+      for (let n = 0; n < 3; n += 1) await replied();
+      const [, first, question, second] = await ids();
+      expect(await conversation()).toMatchObject({ unread_count: 3, last_read_message_id: null });
+      await readTo(first ?? '');
+      expect(await conversation()).toMatchObject({ unread_count: 2, last_read_message_id: first });
+      await readTo(question ?? '');
+      expect(await conversation()).toMatchObject({ unread_count: 2, last_read_message_id: question });
+      await readTo(second ?? '');
+      expect(await conversation()).toMatchObject({ unread_count: 1, last_read_message_id: second });
+    });
+
+    it('never moves back, and announces nothing then', async () => {
+      for (let n = 0; n < 2; n += 1) await replied();
+      const [, first, , second] = await ids();
+      await readTo(second ?? '');
+      const before = await events();
+      await readTo(first ?? '');
+      expect(await conversation()).toMatchObject({ unread_count: 0, last_read_message_id: second });
+      expect(await events()).toEqual(before);
+    });
+
+    it('reads everything without a message, the newest one included', async () => {
+      await replied();
+      await read();
+      expect((await conversation()).last_read_message_id).toBe((await ids()).at(-1));
+    });
+
+    it('does not read a reply that is still loading', async () => {
+      const writer = await begun();
+      await read();
+      const [question] = await ids();
+      expect((await conversation()).last_read_message_id).toBe(question);
+      await writer.finish({ ...DONE, text: 'Because.' });
+      expect(await conversation()).toMatchObject({ unread_count: 1, last_read_message_id: question });
+    });
+
+    it('changes the total of the workspace, with an event for other devices', async () => {
+      for (let n = 0; n < 2; n += 1) await replied();
+      expect(await workspaceUnread()).toBe(2);
+      await readTo((await ids())[1] ?? '');
+      expect(await workspaceUnread()).toBe(1);
+      expect((await events()).slice(-2)).toMatchObject([
+        { event: 'workspace.updated', payload: { workspace: { unread_count: 1 } } },
+        { event: 'conversation.updated', payload: { conversation: { unread_count: 1 } } },
+      ]);
+    });
+
+    it('forgets the last read message when it is deleted', async () => {
+      await replied();
+      await read();
+      const [question, reply] = await ids();
+      await world.user.delete(`${world.home.workspace}/messages/${reply}`, undefined, 204);
+      expect(await conversation()).toMatchObject({ unread_count: 0, last_read_message_id: question });
+    });
+
+    it('refuses a message of another conversation and an unknown one with message_not_found', async () => {
+      await replied();
+      const [first] = await ids();
+      const path = `${world.home.workspace}/conversations`;
+      const made = await world.user.post<{ data: Conversation }>(path, { type: 'swarm' }, 201);
+      const other = `${path}/${made.body.data.id}/read`;
+      for (const message_id of [first, crypto.randomUUID()]) {
+        expect(await world.user.refusal('POST', other, { message_id })).toBe('message_not_found');
+      }
+      expect(await unread()).toBe(1);
+    });
   });
 
   it('is the caller’s own: somebody else’s conversation is not found and stays unread', async () => {

@@ -66,6 +66,12 @@ export function createEventRenderer({ messages, conversations, workspaces, show 
             ? []
             : [{ ...header, event: event.type, payload: { ...place, ...donePayload(row) } }];
         }
+        case 'message.deleted': {
+          const { conversationId, subjectId: message_id } = event;
+          if (conversationId === null || conversationId === undefined) return [];
+          const payload = { ...place, conversation_id: conversationId, message_id };
+          return [{ ...header, event: event.type, payload }];
+        }
         case 'conversation.new':
         case 'conversation.updated': {
           const row = conversationRows.get(event.subjectId);

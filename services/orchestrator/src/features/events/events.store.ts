@@ -9,6 +9,8 @@ export interface StoredEvent {
   seq: number;
   type: DurableEventName;
   subjectId: string;
+  /** Of `message.deleted`: the conversation that the message was in. */
+  conversationId?: string | null;
 }
 
 export interface UnpublishedEvent extends StoredEvent {
@@ -30,6 +32,8 @@ export interface EventStore {
    * @throws ApiError `workspace_not_found` where it was deleted meanwhile
    */
   append(event: Omit<StoredEvent, 'seq'>, db: Database): Promise<number>;
+  /** Locks the workspace as `append` does, without an event. @throws ApiError `workspace_not_found` */
+  lock(workspaceId: string, db: Database): Promise<void>;
   /**
    * Locks up to `workspaces` workspaces that have unpublished events against other relays, and
    * returns their events in seq order. Must run in a transaction.
@@ -44,17 +48,22 @@ export interface EventStore {
 
 export function createEventStore(database: Database): EventStore {
   return {
-    async append({ workspaceId, type, subjectId }, db) {
+    async append({ workspaceId, type, subjectId, conversationId = null }, db) {
       const { rows } = await sql<{ seq: number }>`
         WITH counter AS (
           UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
         )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id)
-        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId} FROM counter
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id)
+        SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid FROM counter
         RETURNING seq`.execute(db);
       const row = rows[0];
       if (row === undefined) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
       return row.seq;
+    },
+
+    async lock(workspaceId, db) {
+      const { rows } = await sql`SELECT id FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`.execute(db);
+      if (rows.length === 0) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
     },
 
     async takeUnpublished(workspaces, events, db) {
@@ -68,7 +77,7 @@ export function createEventStore(database: Database): EventStore {
       // A statement of its own: one that began before the lock was taken would see again what the
       // relay that had it until then published.
       const { rows } = await sql<UnpublishedEvent>`
-        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId",
+        SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId", conversation_id AS "conversationId",
           extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
         FROM workspace_events
         WHERE published_at IS NULL AND workspace_id = ANY(${locked.rows.map(({ id }) => id)}::uuid[])
@@ -79,7 +88,7 @@ export function createEventStore(database: Database): EventStore {
 
     async after(workspaceId, seq, limit, db) {
       const { rows } = await sql<SizedEvent>`
-        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", coalesce(CASE
+        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", e.conversation_id AS "conversationId", coalesce(CASE
           WHEN e.type IN ('message.new', 'message.updated') THEN (
             SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
           WHEN e.type IN ('conversation.new', 'conversation.updated') THEN (

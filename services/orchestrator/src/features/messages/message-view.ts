@@ -28,6 +28,7 @@ export interface MessageRow extends Place {
   attachments: StoredAttachment[];
   created_at: Date;
   updated_at: Date;
+  edited_at: Date | null;
   agent_id: string | null;
   agent_name: string | null;
   agent_role: string | null;
@@ -89,6 +90,7 @@ export function messageView(row: MessageRow, showing: Showing): MessageData {
     updated_at: row.updated_at.toISOString(),
     position: positionOf(row),
     error: errorOf(row),
+    edited_at: row.edited_at?.toISOString() ?? null,
     local_id,
     agent: agentOf(row, showing),
     attachments: attachments.map(showing.attachment),

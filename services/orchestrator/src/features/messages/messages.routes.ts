@@ -1,6 +1,8 @@
 import type { Handler } from '../../http/handlers.js';
 import type { StopService } from '../turns/stop.service.js';
 import type { ActionService } from './actions.service.js';
+import type { MessageDeletion } from './message-deletion.js';
+import type { MessageRevision } from './message-revision.js';
 import type { MessageService } from './messages.service.js';
 import type { MessageSearch } from './search.service.js';
 
@@ -10,6 +12,8 @@ export function messageHandlers(
   search: MessageSearch,
   actions: ActionService,
   stops: StopService,
+  deletion: MessageDeletion,
+  revision: MessageRevision,
 ) {
   const listMessages: Handler<'listMessages'> = async ({ actor, params, query }) => ({
     status: 200,
@@ -24,6 +28,22 @@ export function messageHandlers(
     const place = { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
     return { status: 200, body: await search(place, query, signal) };
   };
+  const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({
+    status: 200,
+    body: { data: await service.get(actor.userId, params.workspaceId, params.id) },
+  });
+  const deleteMessage: Handler<'deleteMessage'> = async ({ actor, params }) => {
+    await deletion.delete(actor.userId, params.workspaceId, params.id);
+    return { status: 204 };
+  };
+  const editMessage: Handler<'editMessage'> = async ({ actor, params, body }) => {
+    const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
+    return { status: 200, body: { data: await revision.edit(target, body) } };
+  };
+  const regenerateMessage: Handler<'regenerateMessage'> = async ({ actor, params }) => {
+    const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
+    return { status: 200, body: { data: await revision.regenerate(target) } };
+  };
   const chooseAction: Handler<'chooseAction'> = async ({ actor, params, body }) => {
     const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
     return { status: 200, body: { data: await actions.choose({ ...target, actionId: body.action_id }) } };
@@ -32,5 +52,15 @@ export function messageHandlers(
     await stops.stop(actor.userId, params.workspaceId, params.id);
     return { status: 204 };
   };
-  return { listMessages, sendMessage, searchMessages, chooseAction, stopMessage };
+  return {
+    listMessages,
+    sendMessage,
+    searchMessages,
+    getMessage,
+    deleteMessage,
+    editMessage,
+    regenerateMessage,
+    chooseAction,
+    stopMessage,
+  };
 }

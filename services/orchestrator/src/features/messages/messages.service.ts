@@ -1,4 +1,11 @@
-import { ApiError, type MessageData, type MessageDraft, type MessagePage, type PageQuery } from '@uswarm/contract';
+import {
+  ApiError,
+  type ListedMessage,
+  type MessageData,
+  type MessageDraft,
+  type MessagePage,
+  type MessageListQuery,
+} from '@uswarm/contract';
 import type { Transact } from '../../database/database.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
@@ -7,9 +14,9 @@ import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { answeringAgents, bodyHash, checkedMentions, checkedText } from './draft.js';
-import { type MessageRow, messageView, type Show } from './message-view.js';
+import { listedMessageView, type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore, SendPlace, SendTarget } from './messages.store.js';
-import { readPage } from './page.js';
+import { type PageOptions, readPage } from './page.js';
 import type { Questions } from './questions.js';
 
 export interface MessageServiceDeps {
@@ -28,8 +35,10 @@ export interface MessageServiceDeps {
 }
 
 export interface MessageService {
-  /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `cursor_invalid` */
-  list(userId: string, workspaceId: string, conversationId: string, query: PageQuery): Promise<MessagePage>;
+  /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `message_not_found`, `cursor_invalid` */
+  list(userId: string, workspaceId: string, conversationId: string, query: MessageListQuery): Promise<MessagePage>;
+  /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
+  get(userId: string, workspaceId: string, messageId: string): Promise<ListedMessage>;
   /**
    * Stores a message, queues the reply and wakes the runtime, in one transaction. The same `local_id` with the same
    * body gives the first result again, with another body `local_id_reused`.
@@ -45,6 +54,18 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
     if (conversation === undefined) throw new ApiError('conversation_not_found');
+  }
+
+  /** Where a page begins that is asked for by a message. */
+  async function startOf(
+    conversationId: string,
+    { around, after, before }: MessageListQuery,
+  ): Promise<PageOptions['start']> {
+    const id = around ?? after ?? before;
+    if (id === undefined) return undefined;
+    const [row] = await store.find([id]);
+    if (row?.conversation_id !== conversationId) throw new ApiError('message_not_found');
+    return { row, walk: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
   }
 
   async function view(id: string): Promise<MessageData> {
@@ -92,7 +113,16 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     async list(userId, workspaceId, conversationId, query) {
       await access.require(userId, workspaceId);
       await requireConversation(workspaceId, conversationId);
-      return readPage({ store, cursors: deps.cursors }, query, { userId, conversationId }, show());
+      const start = await startOf(conversationId, query);
+      const where = { userId, conversationId };
+      return readPage({ store, cursors: deps.cursors }, query, where, show(), { start, resumable: true });
+    },
+
+    async get(userId, workspaceId, messageId) {
+      await access.require(userId, workspaceId);
+      const [row] = await store.find([messageId]);
+      if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+      return listedMessageView(row, show());
     },
 
     async send(target, draft) {

@@ -86,7 +86,7 @@ export interface MessageStore {
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
 export const MESSAGE_COLUMNS = sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, m.before_seq, m.error_code, m.role, m.content, m.status, m.local_id,
-  m.mentions, m.attachments, m.created_at, m.updated_at, m.agent_id,
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
   r.phase AS runtime_phase, r.identified_at AS runtime_identified_at`;
@@ -132,7 +132,7 @@ export function createMessageStore(database: Database): MessageStore {
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
           RETURNING id, workspace_id, conversation_id, seq, before_seq, error_code, role, content, status, local_id, mentions, attachments,
-            created_at, updated_at, agent_id
+            created_at, updated_at, edited_at, agent_id
         )
         SELECT ${MESSAGE_COLUMNS} FROM m ${MESSAGE_JOINS}`.execute(db);
       const [row] = rows;

@@ -22,6 +22,7 @@ const row = ({ seq, before_seq }: Place): MessageRow => ({
   content: { type: 'text', text: '' },
   status: 'sent',
   error_code: null,
+  edited_at: null,
   local_id: null,
   mentions: [],
   attachments: [],

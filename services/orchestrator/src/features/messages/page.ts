@@ -1,13 +1,36 @@
-import type { MessagePage, PageQuery } from '@uswarm/contract';
+import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type Showing } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
+import type { Walk } from './place.js';
 
 export interface PageDeps {
   store: Pick<MessageStore, 'page' | 'hasAny'>;
   cursors: CursorCodec;
 }
+
+export interface PageOptions {
+  /** Where the page begins if the query has no cursor: beyond a message in a direction, or around it. */
+  start?: { row: MessageRow; walk: Walk | 'around' } | undefined;
+  /** Gives a cursor also at the newest message, for those that come later. */
+  resumable?: boolean;
+}
+
+interface Viewed {
+  row: MessageRow;
+  view: ListedMessage;
+}
+
+/** Messages in the order of the page, and whether there are others on either side. */
+interface Slice {
+  rows: Viewed[];
+  hasNext: boolean;
+  hasPrev: boolean;
+}
+
+/** How many the store found, those included that it left out for their size. */
+const foundIn = (rows: readonly MessageRow[]): number => rows[0]?.found ?? rows.length;
 
 /**
  * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
@@ -19,33 +42,71 @@ export async function readPage(
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
   showing: Showing,
+  { start, resumable = false }: PageOptions = {},
 ): Promise<MessagePage> {
+  const { conversationId } = where;
   const scope: CursorScope = { ...where, direction: query.direction };
-  const along: Cursor['walk'] = query.direction === 'backward' ? 'older' : 'newer';
-  const against: Cursor['walk'] = along === 'older' ? 'newer' : 'older';
+  const along: Walk = query.direction === 'backward' ? 'older' : 'newer';
+  const against: Walk = along === 'older' ? 'newer' : 'older';
+
+  const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, showing) });
+  const bytesOf = ({ view }: Viewed): number => jsonBytes(view);
+
+  /** What comes beyond a place, or from the beginning. */
+  async function slice(from: Cursor | undefined): Promise<Slice> {
+    const walk = from?.walk ?? along;
+    const found = await store.page(conversationId, walk, from ?? null, query.limit + 1);
+    const walked = fitting(found.slice(0, query.limit).map(viewed), bytesOf);
+    const more = walked.length < foundIn(found);
+    const rows = walk === along ? walked : walked.toReversed();
+    const beyond = async (one: Viewed | undefined, side: Walk): Promise<boolean> =>
+      one !== undefined && (await store.hasAny(conversationId, side, one.row));
+    return {
+      rows,
+      hasNext: walk === along ? more : await beyond(rows.at(-1), along),
+      hasPrev: walk === against ? more : from !== undefined && (await beyond(rows.at(0), against)),
+    };
+  }
+
+  /** A message with as many on either side; where one side is short, the other has more. */
+  async function sliceAround(row: MessageRow): Promise<Slice> {
+    const others = query.limit - 1;
+    const before = await store.page(conversationId, against, row, query.limit);
+    const after = await store.page(conversationId, along, row, query.limit);
+    const half = Math.floor(others / 2);
+    const taken = Math.min(before.length, Math.max(half, others - after.length));
+    const rest = Math.min(after.length, others - taken);
+    // From the middle outwards, so that a page that is too large is cut on both sides.
+    const outwards = Array.from({ length: Math.max(taken, rest) }, (_, n) => [
+      ...after.slice(n, Math.min(n + 1, rest)),
+      ...before.slice(n, Math.min(n + 1, taken)),
+    ]).flat();
+    const fits = new Map(fitting([row, ...outwards].map(viewed), bytesOf).map((one) => [one.row, one]));
+    const kept = (side: readonly MessageRow[]): Viewed[] => side.flatMap((each) => fits.get(each) ?? []);
+    const [earlier, later] = [kept(before), kept(after)];
+    return {
+      rows: [...earlier.toReversed(), ...kept([row]), ...later],
+      hasPrev: earlier.length < foundIn(before),
+      hasNext: later.length < foundIn(after),
+    };
+  }
+
   const cursor = query.scrollId === undefined ? undefined : cursors.decode(query.scrollId, scope);
-  const walk = cursor?.walk ?? along;
+  const at = ({ seq, before_seq }: MessageRow, walk: Walk): Cursor => ({ seq, before_seq, walk });
+  const { rows, hasNext, hasPrev } =
+    start === undefined || cursor !== undefined
+      ? await slice(cursor)
+      : start.walk === 'around'
+        ? await sliceAround(start.row)
+        : await slice(at(start.row, start.walk));
 
-  const found = await store.page(where.conversationId, walk, cursor ?? null, query.limit + 1);
-  const views = found.slice(0, query.limit).map((row) => ({ row, view: listedMessageView(row, showing) }));
-  const walked = fitting(views, ({ view }) => jsonBytes(view));
-  const more = walked.length < (found[0]?.found ?? found.length);
-  const rows = walk === along ? walked : walked.toReversed();
-
-  const first = rows.at(0)?.row;
-  const last = rows.at(-1)?.row;
-  const beyond = (row: MessageRow | undefined, side: Cursor['walk']): Promise<boolean> =>
-    row === undefined ? Promise.resolve(false) : store.hasAny(where.conversationId, side, row);
-  const hasNext = walk === along ? more : await beyond(last, along);
-  const hasPrev = walk === against ? more : cursor === undefined ? false : await beyond(first, against);
-
-  const at = ({ seq, before_seq }: MessageRow, side: Cursor['walk']): string =>
-    cursors.encode({ seq, before_seq, walk: side }, scope);
+  const [first, last] = [rows.at(0)?.row, rows.at(-1)?.row];
+  const goesOn = hasPrev || (resumable && against === 'newer');
   return {
     data: rows.map(({ view }) => view),
     pagination: {
-      next_scroll_id: hasNext && last !== undefined ? at(last, along) : null,
-      prev_scroll_id: hasPrev && first !== undefined ? at(first, against) : null,
+      next_scroll_id: hasNext && last !== undefined ? cursors.encode(at(last, along), scope) : null,
+      prev_scroll_id: goesOn && first !== undefined ? cursors.encode(at(first, against), scope) : null,
       has_next: hasNext,
       has_prev: hasPrev,
     },

@@ -78,8 +78,9 @@ describe('pages of messages', () => {
 
   it('RES-063 the pagination has two cursors, null at an end, and two flags', async () => {
     await signUp(3);
-    const first = await list({ limit: 2 });
-    const second = await list({ limit: 2, scrollId: first.pagination.next_scroll_id ?? '' });
+    const direction = 'forward';
+    const first = await list({ direction, limit: 2 });
+    const second = await list({ direction, limit: 2, scrollId: first.pagination.next_scroll_id ?? '' });
     expect([first.pagination, second.pagination]).toEqual([
       { next_scroll_id: expect.any(String), prev_scroll_id: null, has_next: true, has_prev: false },
       { next_scroll_id: null, prev_scroll_id: expect.any(String), has_next: false, has_prev: true },
@@ -120,6 +121,76 @@ describe('pages of messages', () => {
       expect(back.map(ids)).toEqual(pages.slice(0, -1).map(ids));
     },
   );
+
+  it('the first page backward has a cursor for the messages that arrive later', async () => {
+    const sent = await signUp(3);
+    const first = await list({ limit: 2 });
+    expect(first.pagination).toEqual({
+      next_scroll_id: expect.any(String),
+      prev_scroll_id: expect.any(String),
+      has_next: true,
+      has_prev: false,
+    });
+    const scrollId = first.pagination.prev_scroll_id ?? '';
+    const nothing = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
+    expect(await list({ limit: 2, scrollId })).toEqual({ data: [], pagination: nothing });
+    const arrived = await arrive(3);
+    const newer = await list({ limit: 2, scrollId });
+    expect(ids(newer)).toEqual(arrived.slice(0, 2).toReversed());
+    expect(newer.pagination).toMatchObject({ has_prev: true, has_next: true });
+    const newest = await list({ limit: 2, scrollId: newer.pagination.prev_scroll_id ?? '' });
+    expect(ids(newest)).toEqual(arrived.slice(2));
+    expect(sent).toHaveLength(3);
+  });
+
+  describe.each(['backward', 'forward'] as const)('begun at a message, %s', (direction) => {
+    const ordered = (some: readonly string[]) => (direction === 'backward' ? some.toReversed() : some);
+
+    it('around gives the message in the middle, with cursors both ways', async () => {
+      const sent = await signUp(11);
+      const page = await list({ direction, limit: 5, around: sent[5] ?? '' });
+      expect(ids(page)).toEqual(ordered(sent.slice(3, 8)));
+      expect(page.pagination).toMatchObject({ has_next: true, has_prev: true });
+      const next = await list({ direction, limit: 5, scrollId: page.pagination.next_scroll_id ?? '' });
+      const prev = await list({ direction, limit: 5, scrollId: page.pagination.prev_scroll_id ?? '' });
+      expect([...ids(prev), ...ids(page), ...ids(next)]).toEqual(ordered(sent));
+    });
+
+    it.each([
+      ['the oldest', 0, [0, 1, 2, 3]],
+      ['the newest', 10, [7, 8, 9, 10]],
+    ])('around %s message fills the page from the other side', async (_which, index, expected) => {
+      const sent = await signUp(11);
+      const page = await list({ direction, limit: 4, around: sent[index] ?? '' });
+      expect(ids(page)).toEqual(ordered(expected.map((n) => sent[n] ?? '')));
+    });
+
+    it('after gives the messages next after it, before those last before it', async () => {
+      const sent = await signUp(9);
+      const after = await list({ direction, limit: 2, after: sent[4] ?? '' });
+      expect(ids(after)).toEqual(ordered(sent.slice(5, 7)));
+      const before = await list({ direction, limit: 2, before: sent[4] ?? '' });
+      expect(ids(before)).toEqual(ordered(sent.slice(2, 4)));
+      expect(ids(await list({ direction, after: sent[8] ?? '' }))).toEqual([]);
+    });
+  });
+
+  it('begun at a message of another conversation, or at none, answers message_not_found', async () => {
+    const [foreign] = await signUp(1);
+    await signUp(1);
+    for (const anchor of ['around', 'after', 'before']) {
+      for (const id of [foreign, crypto.randomUUID()]) {
+        expect(await user.refusal('GET', `${home.messages}?${anchor}=${id}`)).toBe('message_not_found');
+      }
+    }
+  });
+
+  it('takes only one of scrollId, around, after and before', async () => {
+    const [id] = await signUp(1);
+    for (const query of [`around=${id}&after=${id}`, `before=${id}&scrollId=x`, `after=${id}&before=${id}`]) {
+      expect(await user.refusal('GET', `${home.messages}?${query}`)).toBe('validation_failed');
+    }
+  });
 
   it('going backward stays stable while messages arrive', async () => {
     const sent = await signUp(10);

@@ -2,6 +2,7 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase } from '../../database/schema.js';
+import { UNREAD } from '../conversations/unread.js';
 
 export interface WorkspaceRow {
   id: string;
@@ -14,6 +15,7 @@ export interface WorkspaceRow {
   verified: boolean | null;
   identified_at: Date | null;
   total_agents: number;
+  unread_count: number;
   last_content: MessageContent | null;
   last_created_at: Date | null;
   last_sender: string | null;
@@ -41,6 +43,7 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
     SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.identified_at,
       coalesce(nullif(u.nickname, ''), u.name) AS owner_name,
       (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
+      (SELECT coalesce(sum(${UNREAD}), 0)::bigint FROM conversations c WHERE c.workspace_id = w.id) AS unread_count,
       last.content AS last_content, last.created_at AS last_created_at, last.sender AS last_sender
     FROM workspaces w
     JOIN users u ON u.id = w.owner_id

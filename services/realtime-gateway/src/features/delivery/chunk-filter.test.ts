@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { agentTool, chunk, messageDone, messageNew } from '../../../test/envelopes.js';
+import { agentTool, chunk, messageDeleted, messageDone, messageNew } from '../../../test/envelopes.js';
 import { createChunkFilter } from './chunk-filter.js';
 
 const OTHER = '01890000-0000-7000-8000-0000000000e2';
@@ -36,6 +36,13 @@ describe('the chunk filter', () => {
     expect(accepts(messageDone(1))).toBe(true);
     expect(accepts(part(1, 2))).toBe(false);
     expect(accepts(part(2, 1))).toBe(false);
+  });
+
+  it('drops chunks of a reply that was deleted', () => {
+    const accepts = createChunkFilter({ memory: 10 });
+    accepts(part(1, 1));
+    expect(accepts(messageDeleted(1))).toBe(true);
+    expect(accepts(part(1, 2))).toBe(false);
   });
 
   it('remembers as many replies as told, the latest ones', () => {

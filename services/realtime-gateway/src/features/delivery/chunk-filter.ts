@@ -18,7 +18,7 @@ function remember<Value>(entries: Map<string, Value>, key: string, value: Value,
 
 /**
  * Keeps streamed text straight: no chunk of a superseded generation, none twice or behind a later
- * one, none after the reply is done.
+ * one, none after the reply is done or deleted.
  */
 export function createChunkFilter({ memory }: ChunkFilterOptions): ChunkFilter {
   const streams = new Map<string, { generation: number; chunkSeq: number }>();
@@ -37,7 +37,7 @@ export function createChunkFilter({ memory }: ChunkFilterOptions): ChunkFilter {
 
   return (envelope) => {
     if (envelope.event === 'message.chunk') return acceptChunk(envelope.payload);
-    if (envelope.event === 'message.done') {
+    if (envelope.event === 'message.done' || envelope.event === 'message.deleted') {
       streams.delete(envelope.payload.message_id);
       remember(finished, envelope.payload.message_id, true, memory);
     }

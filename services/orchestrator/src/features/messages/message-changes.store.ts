@@ -1,0 +1,139 @@
+import type { Mention } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../database/database.js';
+import type { TurnStatus } from '../../database/schema.js';
+import type { StoredAttachment } from '../uploads/attachments.js';
+
+/** A turn that answers a message, has it as its reply, or wrote it besides its reply. */
+export interface ConcernedTurn {
+  id: string;
+  agentId: string;
+  userMessageId: string;
+  replyMessageId: string | null;
+  status: TurnStatus;
+  generation: number;
+  createdAt: Date;
+}
+
+/** What it takes to delete messages and to answer one again. */
+export interface MessageChangeStore {
+  turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
+  /** All that the turns wrote: replies, tool lines, cards, notes. */
+  writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
+  /** Agents that wait for a choice from these messages and for nothing else. */
+  waitingOnlyFor(messageIds: readonly string[], db: Database): Promise<string[]>;
+  /** Deletes messages; their local ids stay used. @returns the ids of those that existed */
+  remove(messageIds: readonly string[], db: Database): Promise<string[]>;
+  removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
+  /** The newest message of the user in a conversation. */
+  newestOfUser(conversationId: string, db: Database): Promise<string | undefined>;
+  /** Changes what the user said. Attachments that are given replace the former ones, which are detached. */
+  edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
+}
+
+export interface MessageEdit {
+  text: string;
+  mentions: readonly Mention[];
+  attachments?: readonly StoredAttachment[];
+}
+
+const OPEN_CARD = sql`
+  card.status <> 'failed' AND card.content ->> 'type' = 'action_card' AND card.content ->> 'selected_action_id' IS NULL`;
+
+export function createMessageChangeStore(): MessageChangeStore {
+  return {
+    async turnsOf(messageId, db) {
+      const { rows } = await sql<ConcernedTurn>`
+        SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
+          status, generation, created_at AS "createdAt"
+        FROM turns
+        WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}
+          OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
+        ORDER BY id`.execute(db);
+      return rows;
+    },
+
+    async writtenBy(turnIds, db) {
+      if (turnIds.length === 0) return [];
+      const ids = sql`ANY(${[...turnIds]}::uuid[])`;
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM (
+          SELECT reply_message_id AS id FROM turns WHERE id = ${ids} AND reply_message_id IS NOT NULL
+          UNION
+          SELECT id FROM messages WHERE turn_id = ${ids} AND turn_key IS NOT NULL
+        ) written ORDER BY id`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+
+    async waitingOnlyFor(messageIds, db) {
+      const ids = sql`ANY(${[...messageIds]}::uuid[])`;
+      const { rows } = await sql<{ id: string }>`
+        SELECT DISTINCT a.id FROM messages card
+        JOIN agents a ON a.id = card.agent_id AND a.activity = 'pending'
+        CROSS JOIN LATERAL (
+          SELECT t.id FROM turns t WHERE t.agent_id = a.id AND t.status = 'done' ORDER BY t.finished_at DESC LIMIT 1
+        ) latest
+        WHERE card.id = ${ids} AND card.turn_id = latest.id AND ${OPEN_CARD}
+          AND NOT EXISTS (
+            SELECT FROM messages card
+            WHERE card.turn_id = latest.id AND card.turn_key IS NOT NULL AND card.id <> ALL(${[...messageIds]}::uuid[])
+              AND ${OPEN_CARD}
+          )
+        ORDER BY a.id`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+
+    async remove(messageIds, db) {
+      const { rows } = await sql<{ id: string }>`
+        WITH removed AS (
+          DELETE FROM messages WHERE id = ANY(${[...messageIds]}::uuid[])
+          RETURNING id, workspace_id, sender_id, local_id
+        ), spent AS (
+          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
+          ON CONFLICT DO NOTHING
+        )
+        SELECT id FROM removed`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+
+    async removeTurns(turnIds, db) {
+      if (turnIds.length > 0)
+        await db
+          .deleteFrom('turns')
+          .where('id', 'in', [...turnIds])
+          .execute();
+    },
+
+    async newestOfUser(conversationId, db) {
+      const row = await db
+        .selectFrom('messages')
+        .select('id')
+        .where('conversation_id', '=', conversationId)
+        .where('role', '=', 'user')
+        .orderBy('seq', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.id;
+    },
+
+    async edit(messageId, { text, mentions, attachments }, db) {
+      if (attachments !== undefined) {
+        await db.deleteFrom('message_attachments').where('message_id', '=', messageId).execute();
+      }
+      await db
+        .updateTable('messages')
+        .set({
+          content: JSON.stringify({ type: 'text', text }),
+          mentions: JSON.stringify(mentions),
+          ...(attachments === undefined ? {} : { attachments: JSON.stringify(attachments) }),
+          status: 'sent',
+          error_code: null,
+          edited_at: sql<Date>`clock_timestamp()`,
+          updated_at: sql<Date>`clock_timestamp()`,
+        })
+        .where('id', '=', messageId)
+        .execute();
+    },
+  };
+}

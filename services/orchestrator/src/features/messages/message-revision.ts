@@ -1,0 +1,176 @@
+import { ApiError, type EditMessageBody, type Mention, type MessageData } from '@uswarm/contract';
+import type { Database } from '../../database/database.js';
+import type { EventStore } from '../events/events.store.js';
+import type { RateLimits } from '../rate-limits/rate-limits.js';
+import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { answeringAgents, checkedMentions, checkedText } from './draft.js';
+import type { MessageChangeStore } from './message-changes.store.js';
+import { type MessageRow, messageView, type Show } from './message-view.js';
+import type { MessageStore } from './messages.store.js';
+import type { Questions } from './questions.js';
+import { isUnfinished, type MessagePlace, type Withdraw, type Withdrawal } from './withdrawal.js';
+
+export interface MessageRevisionDeps {
+  store: Pick<MessageStore, 'find' | 'findPlace' | 'update'>;
+  changes: MessageChangeStore;
+  withdraw: Withdraw;
+  questions: Pick<Questions, 'prepare'>;
+  queue: TurnQueue;
+  events: Pick<EventStore, 'append'>;
+  rates: Pick<RateLimits, 'send'>;
+  runtimes: Pick<RuntimeWishes, 'woken'>;
+  attachments: Pick<Attachments, 'resolve' | 'attach'>;
+  access: WorkspaceAccess;
+  show: Show;
+}
+
+export interface RevisedMessage {
+  userId: string;
+  workspaceId: string;
+  messageId: string;
+}
+
+/** Has the newest message of the user answered again. Limits are those of a send. */
+export interface MessageRevision {
+  /**
+   * Replaces an answer to the newest message of the user: what its turn wrote is deleted, and the same agent is asked
+   * again. @returns the message that is answered
+   *
+   * @throws ApiError `message_not_found`, `message_not_an_answer`, `message_not_latest`, `turn_running`,
+   *   `turn_queue_full`, `token_limit_reached`
+   */
+  regenerate(target: RevisedMessage): Promise<MessageData>;
+  /**
+   * Changes the newest message of the user and has it answered again. Its answers are deleted, an unfinished one is
+   * cancelled. @returns the changed message
+   *
+   * @throws ApiError `message_not_found`, `message_not_editable`, `message_not_latest`, and those of a send
+   */
+  edit(target: RevisedMessage, body: EditMessageBody): Promise<MessageData>;
+}
+
+/** Who is to answer a message. */
+interface Ask extends MessagePlace {
+  agentIds: readonly string[];
+}
+
+export function createMessageRevision(deps: MessageRevisionDeps): MessageRevision {
+  const { store, changes, withdraw, questions, events, access, show } = deps;
+
+  async function find(messageId: string, workspaceId: string, db?: Database): Promise<MessageRow> {
+    const [row] = await store.find([messageId], db);
+    if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+    return row;
+  }
+
+  /** Under the lock of the workspace: nothing is sent until the transaction ends. */
+  async function requireLatest({ messageId, workspaceId, conversationId }: MessagePlace, tx: Database): Promise<void> {
+    await find(messageId, workspaceId, tx);
+    if ((await changes.newestOfUser(conversationId, tx)) !== messageId) throw new ApiError('message_not_latest');
+  }
+
+  async function askAgain({ messageId, workspaceId, conversationId, agentIds }: Ask, tx: Database): Promise<void> {
+    const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    for (const agentId of agentIds) {
+      await deps.queue.enqueue({ workspaceId, conversationId, agentId, userMessageId: messageId, ordinal }, tx);
+    }
+  }
+
+  /** The transaction, and then the runtime is woken if it was suspended. */
+  async function revise(
+    place: MessagePlace,
+    run: (withdrawal: Withdrawal, tx: Database) => Promise<void>,
+    before: (tx: Database) => Promise<void> = async () => undefined,
+  ): Promise<void> {
+    let woken = false;
+    await withdraw(place, run, async (tx) => {
+      await before(tx);
+      woken = await questions.prepare(place.workspaceId, tx);
+    });
+    if (woken) deps.runtimes.woken(place.workspaceId);
+  }
+
+  async function view(messageId: string, workspaceId: string): Promise<MessageData> {
+    return messageView(await find(messageId, workspaceId), show());
+  }
+
+  /** Deletes an answer with all that its turn wrote, and queues another turn. @returns the id of the question */
+  async function replace(reply: MessageRow, { turns, end, remove }: Withdrawal, tx: Database): Promise<string> {
+    const { id, workspace_id: workspaceId, conversation_id: conversationId } = reply;
+    const turn = turns.find(({ replyMessageId }) => replyMessageId === id);
+    if (turn === undefined) {
+      await find(id, workspaceId, tx);
+      throw new ApiError('message_not_an_answer');
+    }
+    if (isUnfinished(turn)) throw new ApiError('turn_running');
+    const question = { messageId: turn.userMessageId, workspaceId, conversationId };
+    const written = await changes.writtenBy([turn.id], tx);
+    await end([turn], written);
+    await requireLatest(question, tx);
+    if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
+    await changes.removeTurns([turn.id], tx);
+    await store.update(question.messageId, { status: 'sent', errorCode: null }, tx);
+    await askAgain({ ...question, agentIds: [turn.agentId] }, tx);
+    return question.messageId;
+  }
+
+  /** What the user wants to have said, checked as a new message. */
+  async function checked(row: MessageRow, { userId }: RevisedMessage, body: EditMessageBody) {
+    const draft = { content: body.content, mentions: body.mentions, attachments: body.attachments ?? row.attachments };
+    const text = checkedText(draft);
+    const [workspaceId, conversationId] = [row.workspace_id, row.conversation_id];
+    const found = await store.findPlace({ userId, workspaceId, conversationId, localId: undefined });
+    if (found?.conversation === undefined) throw new ApiError('message_not_found');
+    const mentions: Mention[] = checkedMentions(draft, text, found.members);
+    return { text, mentions, agentIds: answeringAgents(found.conversation, mentions, found.members) };
+  }
+
+  return {
+    async regenerate({ userId, workspaceId, messageId }) {
+      await access.require(userId, workspaceId);
+      const reply = await find(messageId, workspaceId);
+      await deps.rates.send(userId);
+      let questionId = '';
+      const place = { messageId, workspaceId, conversationId: reply.conversation_id };
+      await revise(place, async (withdrawal, tx) => {
+        questionId = await replace(reply, withdrawal, tx);
+      });
+      return view(questionId, workspaceId);
+    },
+
+    async edit(target, body) {
+      const { userId, workspaceId, messageId } = target;
+      await access.require(userId, workspaceId);
+      const row = await find(messageId, workspaceId);
+      if (row.role !== 'user') throw new ApiError('message_not_editable');
+      const place = { messageId, workspaceId, conversationId: row.conversation_id };
+      const { agentIds, text, mentions } = await checked(row, target, body);
+      await deps.rates.send(userId);
+      let attachments: StoredAttachment[] | undefined;
+      const resolve = async (tx: Database): Promise<void> => {
+        const uploads = body.attachments?.map(({ id }) => id);
+        attachments = uploads === undefined ? undefined : await deps.attachments.resolve(userId, uploads, tx);
+      };
+      await revise(
+        place,
+        async ({ turns, end, remove }, tx) => {
+          const ids = turns.map(({ id }) => id);
+          const written = await changes.writtenBy(ids, tx);
+          await end(turns, written);
+          await requireLatest(place, tx);
+          await remove(written);
+          await changes.removeTurns(ids, tx);
+          const kept = attachments === undefined ? {} : { attachments };
+          await changes.edit(messageId, { text, mentions, ...kept }, tx);
+          if (attachments !== undefined) await deps.attachments.attach(messageId, attachments, tx);
+          await askAgain({ ...place, agentIds }, tx);
+        },
+        resolve,
+      );
+      return view(messageId, workspaceId);
+    },
+  };
+}

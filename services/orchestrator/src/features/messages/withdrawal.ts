@@ -1,0 +1,159 @@
+import type { Database, Transact } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import type { AgentStore } from '../agents/agents.store.js';
+import type { EventStore } from '../events/events.store.js';
+import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
+import type { StopInRuntime } from '../turns/stop-in-runtime.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
+import type { TurnStore } from '../turns/turns.store.js';
+import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
+
+export interface WithdrawalDeps {
+  transaction: Transact;
+  changes: MessageChangeStore;
+  turns: Pick<TurnStore, 'finish' | 'isBusyElsewhere'>;
+  work: Pick<WorkStore, 'lockAll' | 'remove'>;
+  agents: Pick<AgentStore, 'setActivity'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
+  stopInRuntime: StopInRuntime;
+  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+  metrics?: TurnMetrics;
+  /** Called after a commit that left something to publish or to do. */
+  committed: () => void;
+}
+
+export interface MessagePlace {
+  messageId: string;
+  workspaceId: string;
+  conversationId: string;
+}
+
+/** The steps of a transaction that withdraws messages, in the order in which they take their locks. */
+export interface Withdrawal {
+  /** The turns of the message. Those that are unfinished stay so until the transaction ends. */
+  turns: readonly ConcernedTurn[];
+  /**
+   * Ends the unfinished ones among these turns. Agents that wait for a choice from the withdrawn messages stop waiting.
+   * Then it locks the workspace: nothing is sent to the conversation until the transaction ends.
+   */
+  end(turns: readonly ConcernedTurn[], withdrawn: readonly string[]): Promise<void>;
+  /** Deletes messages, with an event for each. Call it after `end`. @returns the ids of those that existed */
+  remove(messageIds: readonly string[]): Promise<string[]>;
+}
+
+/**
+ * Runs a transaction that withdraws a message or the answers to it, then informs the runtime and the clients. `before`
+ * runs first, for locks that come before those of turns. Locks are taken in the order in which turns take them: work,
+ * agents, workspace, messages.
+ */
+export type Withdraw = <Result>(
+  place: MessagePlace,
+  run: (withdrawal: Withdrawal, tx: Database) => Promise<Result>,
+  before?: (tx: Database) => Promise<void>,
+) => Promise<Result>;
+
+/** Another turn of the message was queued after its turns were locked. */
+class TurnsChanged extends Error {
+  override name = 'TurnsChanged';
+}
+
+/** What the runtime and the clients are told after the commit. */
+interface Outcome {
+  cancelled: ConcernedTurn[];
+  freedAgents: string[];
+}
+
+const ATTEMPTS = 5;
+
+export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean =>
+  status === 'queued' || status === 'running';
+
+export function createWithdraw(deps: WithdrawalDeps): Withdraw {
+  const { transaction, changes, turns, work, agents, events } = deps;
+
+  async function lockTurns(messageId: string, tx: Database): Promise<ConcernedTurn[]> {
+    const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
+    await work.lockAll(TURN_WORK, seen, tx);
+    // They may have ended while the locks were waited for.
+    const locked = await changes.turnsOf(messageId, tx);
+    if (locked.some((turn) => isUnfinished(turn) && !seen.includes(turn.id))) throw new TurnsChanged();
+    return locked;
+  }
+
+  /** @returns agents that have nothing left to do */
+  async function cancel(unfinished: readonly ConcernedTurn[], tx: Database): Promise<string[]> {
+    const ids = unfinished.map(({ id }) => id);
+    await work.remove(TURN_WORK, ids, tx);
+    for (const id of ids) await turns.finish(id, 'stopped', null, tx);
+    const idle: string[] = [];
+    for (const { id, agentId, status } of unfinished) {
+      if (status === 'running' && !(await turns.isBusyElsewhere(agentId, id, tx))) idle.push(agentId);
+    }
+    return idle;
+  }
+
+  async function begin(place: MessagePlace, outcome: Outcome, tx: Database): Promise<Withdrawal> {
+    const { messageId, workspaceId, conversationId } = place;
+    const locked = await lockTurns(messageId, tx);
+    const unfinished = new Set(locked.filter(isUnfinished).map(({ id }) => id));
+    return {
+      turns: locked,
+
+      async end(ended, withdrawn) {
+        outcome.cancelled = ended.filter(isUnfinished);
+        const idle = await cancel(outcome.cancelled, tx);
+        idle.push(...(await changes.waitingOnlyFor(withdrawn, tx)));
+        outcome.freedAgents = [...new Set(idle)].toSorted();
+        for (const agentId of outcome.freedAgents) await agents.setActivity(agentId, 'online', tx);
+        // Turns are queued under this lock alone, so that none can come after this look at them.
+        await events.lock(workspaceId, tx);
+        const isKnown = (turn: ConcernedTurn): boolean =>
+          isUnfinished(turn) ? unfinished.has(turn.id) : locked.some(({ id }) => id === turn.id);
+        if (!(await changes.turnsOf(messageId, tx)).every(isKnown)) throw new TurnsChanged();
+      },
+
+      async remove(messageIds) {
+        const removed = await changes.remove(messageIds, tx);
+        for (const subjectId of messageIds.filter((id) => removed.includes(id))) {
+          await events.append({ workspaceId, type: 'message.deleted', subjectId, conversationId }, tx);
+        }
+        return removed;
+      },
+    };
+  }
+
+  function inform(
+    { workspaceId, conversationId }: MessagePlace,
+    { cancelled, freedAgents }: Outcome,
+    seq: number,
+  ): void {
+    deps.committed();
+    for (const turn of cancelled) {
+      deps.stopInRuntime(workspaceId, turn);
+      deps.metrics?.ended({ created_at: turn.createdAt }, { turnStatus: 'stopped', errorCode: null });
+    }
+    for (const agentId of freedAgents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);
+  }
+
+  return async (place, run, before) => {
+    const { workspaceId, conversationId } = place;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const outcome: Outcome = { cancelled: [], freedAgents: [] };
+        const { result, seq } = await transaction(async (tx) => {
+          await before?.(tx);
+          const done = await run(await begin(place, outcome, tx), tx);
+          // Last message, unread count and preview may be others now.
+          await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+          const last = await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+          return { result: done, seq: last };
+        });
+        inform(place, outcome, seq);
+        return result;
+      } catch (error) {
+        if (!(error instanceof TurnsChanged) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  };
+}
