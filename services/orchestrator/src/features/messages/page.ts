@@ -2,7 +2,7 @@ import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type Showing } from './message-view.js';
-import type { MessageStore } from './messages.store.js';
+import type { MessageStore, PageRow } from './messages.store.js';
 import type { Walk } from './place.js';
 
 export interface PageDeps {
@@ -30,7 +30,7 @@ interface Slice {
 }
 
 /** How many the store found, those included that it left out for their size. */
-const foundIn = (rows: readonly MessageRow[]): number => rows[0]?.found ?? rows.length;
+const foundIn = (rows: readonly PageRow[]): number => rows[0]?.found ?? rows.length;
 
 /**
  * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
