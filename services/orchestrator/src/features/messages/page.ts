@@ -1,8 +1,8 @@
 import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
-import { listedMessageView, type MessageRow, type Showing } from './message-view.js';
-import type { MessageStore, PageRow } from './messages.store.js';
+import { listedMessageView, type MessageRow, type PageRow, type Showing } from './message-view.js';
+import type { MessageStore } from './messages.store.js';
 import type { Walk } from './place.js';
 
 export interface PageDeps {
