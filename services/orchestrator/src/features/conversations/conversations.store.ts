@@ -70,6 +70,8 @@ export interface ConversationStore {
   ): Promise<ConversationPlace[]>;
   /** @returns false where the conversation is gone */
   setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
+  /** Replaces a title that was taken from the first message; null when no message has words. Others stay. */
+  setTitleFromMessage(conversationId: string, title: string | null, db: Database): Promise<void>;
   /** The text of the first message of the user that has any. */
   firstText(conversationId: string, db: Database): Promise<string | undefined>;
   find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
@@ -157,6 +159,15 @@ export function createConversationStore(database: Database): ConversationStore {
         .where('workspace_id', '=', workspaceId)
         .executeTakeFirst();
       return result.numUpdatedRows === 1n;
+    },
+
+    async setTitleFromMessage(conversationId, title, db) {
+      await db
+        .updateTable('conversations')
+        .set({ title, title_source: title === null ? null : 'first_message' })
+        .where('id', '=', conversationId)
+        .where('title_source', '=', 'first_message')
+        .execute();
     },
 
     async firstText(conversationId, db) {

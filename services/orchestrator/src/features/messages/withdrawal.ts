@@ -1,6 +1,8 @@
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
+import type { ConversationStore } from '../conversations/conversations.store.js';
+import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
 import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
 import type { StopInRuntime } from '../turns/stop-in-runtime.js';
@@ -16,6 +18,7 @@ export interface WithdrawalDeps {
   work: Pick<WorkStore, 'lockAll' | 'remove'>;
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append' | 'lock'>;
+  conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
   stopInRuntime: StopInRuntime;
   live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
   metrics?: TurnMetrics;
@@ -70,7 +73,7 @@ export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { transaction, changes, turns, work, agents, events } = deps;
+  const { transaction, changes, turns, work, agents, events, conversations } = deps;
 
   async function lockTurns(messageId: string, tx: Database): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
@@ -144,6 +147,9 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         const { result, seq } = await transaction(async (tx) => {
           await before?.(tx);
           const done = await run(await begin(place, outcome, tx), tx);
+          // A title may quote a message that is gone or reads differently now.
+          const title = titleOf((await conversations.firstText(conversationId, tx)) ?? '') ?? null;
+          await conversations.setTitleFromMessage(conversationId, title, tx);
           // Last message, unread count and preview may be others now.
           await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
           const last = await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
