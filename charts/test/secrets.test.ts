@@ -14,7 +14,7 @@ import {
 
 const SENTENCE = /^Not set: [^;\n]+; name existing Secrets in namespace backend, or [^;\n]+\.$/;
 /** Without these, something is not there that not everybody wants, or only some values ask for it. */
-const OPTIONAL = ['admin', 'e2e', 'integrations', 'objectStorage'];
+const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'objectStorage'];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
 /** Every Secret that a pod of the release takes something from. */
@@ -39,6 +39,42 @@ describe('secrets by reference', () => {
     expect(referenced(manifests)).toEqual(
       new Set(Object.keys(external.secrets).map((name) => `my-${name.toLowerCase()}`)),
     );
+  });
+
+  it('give migrations a role of their own, which the container that serves never sees', async () => {
+    const migrations = { existingSecret: 'owner', servingRole: 'uswarm_serving' };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, migrations } });
+    const template = podTemplates(manifests).find(({ owner }) => owner === 'uswarm-orchestrator');
+    const settings = containersOf(template as never).map(({ name, env = [] }) => ({
+      name,
+      urls: env
+        .filter(({ name: variable }) => /DATABASE_(URL|SERVING_ROLE)$/.test(variable))
+        .map(({ name: variable, value, valueFrom }) => [variable, value ?? valueFrom?.secretKeyRef?.name]),
+    }));
+    expect(settings).toEqual(
+      expect.arrayContaining([
+        { name: 'orchestrator', urls: [['DATABASE_URL', 'my-database']] },
+        {
+          name: 'migrations',
+          urls: [
+            ['DATABASE_URL', 'my-database'],
+            ['MIGRATION_DATABASE_URL', 'owner'],
+            ['DATABASE_SERVING_ROLE', 'uswarm_serving'],
+          ],
+        },
+      ]),
+    );
+  });
+
+  it('give the orchestrator the keys of named operators in place of the one key', async () => {
+    const admin = { existingSecret: 'operators', operatorKeys: 'keys' };
+    const manifests = await render({ ...external, secrets: { ...external.secrets, admin } });
+    const settings = podTemplates(manifests)
+      .flatMap((pod) => containersOf(pod).flatMap(({ env = [] }) => env))
+      .filter(({ name }) => name.startsWith('ADMIN_API_KEY'));
+    expect(settings).toEqual([
+      { name: 'ADMIN_API_KEYS', valueFrom: { secretKeyRef: { name: 'operators', key: 'keys' } } },
+    ]);
   });
 
   it('go to those who need them, by the key that is named', async () => {

@@ -86,6 +86,8 @@ export const AuditEntry = z.object({
   user_id: Id.nullable(),
   subject_id: Id.nullable(),
   details: z.record(z.string(), z.unknown()),
+  /** Keyed hash of the identity, of what users did with their own account. */
+  identity: z.string().nullish(),
 });
 export type AuditEntry = z.output<typeof AuditEntry>;
 

@@ -35,6 +35,7 @@ export const ERRORS = {
   timestamp_out_of_window: entry(401, 'X-Timestamp is too far from the time of the server.'),
 
   sign_up_required: entry(403, 'The identity is valid but has not signed up.'),
+  operator_not_allowed: entry(403, 'The operator has no right to do this.'),
   user_banned: entry(403, 'The user is banned.'),
   user_deleted: entry(403, 'The account was deleted.'),
   user_not_found: entry(404, 'There is no such user.'),

@@ -15,6 +15,7 @@ export * from './parse-json.js';
 export * from './retry.js';
 export * from './secret-files.js';
 export * from './secret-text.js';
+export * from './security-log.js';
 export * from './shutdown.js';
 export * from './tokens.js';
 export * from './tracing.js';

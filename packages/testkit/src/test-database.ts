@@ -3,6 +3,8 @@ import pg from 'pg';
 
 export interface TestDatabase {
   url: string;
+  /** The same database as a role without rights, for what migrations grant it. */
+  servingUrl: string;
   drop(): Promise<void>;
 }
 
@@ -14,7 +16,31 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await execute(server, `CREATE DATABASE ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+  const servingUrl = new URL(url);
+  servingUrl.username = SERVING_ROLE;
+  servingUrl.password = SERVING_ROLE;
+  await createServingRole(server);
+  return {
+    url: url.href,
+    servingUrl: servingUrl.href,
+    drop: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+/** The role that serves, in every test database. */
+export const SERVING_ROLE = 'uswarm_serving';
+
+let servingRole: Promise<void> | undefined;
+
+/** Roles are of the server, which all tests share. */
+function createServingRole(server: string): Promise<void> {
+  servingRole ??= execute(server, `CREATE ROLE ${SERVING_ROLE} LOGIN PASSWORD '${SERVING_ROLE}'`).catch(
+    (error: { code?: unknown }) => {
+      // Another worker made it, before or in the same moment.
+      if (error.code !== '42710' && error.code !== '23505') throw error;
+    },
+  );
+  return servingRole;
 }
 
 async function execute(url: string, statement: string): Promise<void> {

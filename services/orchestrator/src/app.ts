@@ -1,8 +1,9 @@
 import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import { allowedMethods, ApiError } from '@uswarm/contract';
 import type { Authenticator } from './features/auth/authenticator.js';
 import { readCredentials } from './features/auth/credentials.js';
+import type { IdentityHash } from './features/auth/identity-hash.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import { compressJson } from './http/compression.js';
 import { allowOrigins } from './http/cors.js';
@@ -16,6 +17,9 @@ export interface AppDeps {
   handlers: Handlers;
   rates: RateLimits;
   addressOf: ClientAddress;
+  /** How logs name an address. */
+  sourceName: (address: string) => string;
+  identityHash: IdentityHash;
   requestContext: RequestHandler;
   /** Origins whose pages may call the API; `*` is every origin. */
   corsOrigins: readonly string[];
@@ -34,6 +38,8 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
+const locals = ({ res }: Request): Record<string, unknown> => res?.locals ?? {};
+
 /** The public REST interface. spec: orchestrator §4 */
 export function createApp(deps: AppDeps): Express {
   const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
@@ -49,13 +55,20 @@ export function createApp(deps: AppDeps): Express {
   });
   app.use(compressJson());
   app.use(requestContext);
+  app.use((request, response, next) => {
+    response.locals['source'] = deps.sourceName(addressOf(request));
+    next();
+  });
   // Before anything that refuses a request: a page must be able to read why.
   app.use('/v1', allowOrigins(deps.corsOrigins));
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
   app.use(
     createRoutes(handlers, async (request, auth) => {
-      const actor = await authenticator.authenticate(readCredentials(request.headers), auth);
+      const source = String(locals(request)['source'] ?? '');
+      const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
+      // Account routes concern an identity that may have no user; elsewhere the log has the id of the user.
+      if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
       await limitCaller(rates, request, actor.identity);
       return actor;
     }),

@@ -12,8 +12,10 @@ import {
   proxyList,
   secret,
   secretText,
+  SOURCE_ADDRESSES,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { OperatorKeys } from './features/admin/operators.js';
 import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
@@ -51,9 +53,18 @@ const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_6
 const perSecond = (rate: number) => z.coerce.number().min(0).max(1_000_000).default(rate);
 const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000).default(requests);
 
+/** Whose rights migrations have, and to whom they give which. */
+const migrationSettings = {
+  /** As the role that owns the schema. Default: DATABASE_URL. */
+  MIGRATION_DATABASE_URL: secret(z.string().min(1).optional()),
+  /** The role of DATABASE_URL where that is another one: migrations grant it what serving needs. */
+  DATABASE_SERVING_ROLE: z.string().min(1).max(63).optional(),
+};
+
 /** What a migration is told; an init container starts before its database more often than not. */
 export const MigrationConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
+  ...migrationSettings,
   DATABASE_WAIT_S: databaseWait(120),
 });
 
@@ -71,6 +82,7 @@ export const OrchestratorConfig = z.object({
   DATABASE_BACKGROUND_CONNECTIONS: z.coerce.number().int().min(1).optional(),
   /** Of them, those that only extend leases. Default: 2, or 1 with fewer than ten. */
   DATABASE_LEASE_CONNECTIONS: z.coerce.number().int().min(1).optional(),
+  ...migrationSettings,
   /** `off` behind a pooler that gives a session another connection and does not know prepared statements. */
   DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
   /** Where realtime events go; only where the gateway is in the same process can there be none. */
@@ -124,6 +136,10 @@ export const OrchestratorConfig = z.object({
   /** `<id>:<secret>`, as operators have it for uswarmctl; without one nobody can administer. */
   ADMIN_API_KEY: secret(secretText(32).optional()),
   ADMIN_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
+  /** Keys of operators by name: see `OperatorKeys`. */
+  ADMIN_API_KEYS: secret(json(OperatorKeys).optional()),
+  /** How logs name client addresses: by a keyed hash, or as they are. */
+  LOG_SOURCE_ADDRESS: z.enum(SOURCE_ADDRESSES).default('hash'),
   CURSOR_KEY: secret(secretText(32)),
   CURSOR_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** Keys the hash that is all that stays of a deleted account. */

@@ -33,6 +33,8 @@ export interface InternalAppDeps {
   sessions: Pick<SessionStore, 'ended'>;
   workspaces: Pick<WorkspaceService, 'subscriptions'>;
   messages: Pick<MessageService, 'send'>;
+  /** How logs name an address. */
+  sourceName: (address: string) => string;
   rates: Pick<RateLimits, 'request' | 'socketCall'>;
   requestContext: RequestHandler;
   logger: Logger;
@@ -52,7 +54,9 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     // Whom the gateway speaks for, in its own words.
     const address = request.get('x-forwarded-for');
     if (address !== undefined) await deps.rates.request(address);
-    const { userId, identity, session } = await deps.authenticator.authenticate(credentials, 'user');
+    const source = address === undefined ? null : deps.sourceName(address);
+    const caller = { via: 'socket', source } as const;
+    const { userId, identity, session } = await deps.authenticator.authenticate(credentials, 'user', caller);
     response.json({
       user_id: userId,
       expires_at: identity.expiresAt?.toISOString() ?? null,

@@ -25,9 +25,10 @@ function exitCode(error: unknown): number {
 }
 
 try {
-  const { DATABASE_URL: url, DATABASE_WAIT_S: seconds } = loadConfig(MigrationConfig, process.env);
-  await waitForDatabase({ url, deadlineMs: seconds * 1_000, logger });
-  await migrate(url, logger);
+  const config = loadConfig(MigrationConfig, process.env);
+  const url = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL;
+  await waitForDatabase({ url, deadlineMs: config.DATABASE_WAIT_S * 1_000, logger });
+  await migrate(url, logger, config.DATABASE_SERVING_ROLE);
   process.exit(0);
 } catch (error) {
   logger.fatal({ err: error }, error instanceof Error ? error.message : 'the migration failed');

@@ -1,5 +1,11 @@
 import { LIMITS } from '@uswarm/contract';
-import { createClientAddress, parseSigningKeys, systemClock } from '@uswarm/service-kit';
+import {
+  createClientAddress,
+  createSecurityLog,
+  createSourceName,
+  parseSigningKeys,
+  systemClock,
+} from '@uswarm/service-kit';
 import type { Express } from 'express';
 import { sql } from 'kysely';
 import { createApp } from './app.js';
@@ -18,6 +24,7 @@ import { createMemoryService } from './features/agents/memories.service.js';
 import { loadAssets } from './features/core/assets.js';
 import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
 import { sharedHealth } from './features/core/health.js';
+import { createIdentityHash } from './features/auth/identity-hash.js';
 import { coreHandlers } from './features/core/core.routes.js';
 import { asyncApiSource, openApiSource } from './features/core/openapi.js';
 import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
@@ -155,8 +162,16 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
   });
 
+  const naming = {
+    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
+    // A secret that gateways have too, so that both can name an address alike.
+    sourceName: createSourceName(config.INTERNAL_API_KEY, config.LOG_SOURCE_ADDRESS),
+  };
+  const security = createSecurityLog({ logger });
   const people = createPeople({
     ...options,
+    ...naming,
+    security,
     stores,
     transaction,
     runtimes,
@@ -225,6 +240,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 
   return {
     app: createApp({
+      ...naming,
       authenticator: people.authenticator,
       handlers: options.changeHandlers?.(handlers) ?? handlers,
       rates,
@@ -235,6 +251,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       logger,
     }),
     internalApp: createInternalApp({
+      ...naming,
       keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
       authenticator: people.authenticator,
       adminRouter: people.adminRouter,
@@ -252,6 +269,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       await Promise.all([background.close(), upkeep.close()]);
       uploads.close();
       rates.close();
+      security.close();
       await integrations.close();
       await databases.close();
     },

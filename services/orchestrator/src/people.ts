@@ -1,15 +1,16 @@
 import type { EventBus } from '@uswarm/event-bus';
-import { type Clock, parseSigningKeys } from '@uswarm/service-kit';
+import type { Clock, SecurityLog } from '@uswarm/service-kit';
 import type { Router } from 'express';
 import type { Transact } from './database/database.js';
 import { accountHandlers } from './features/account/account.routes.js';
 import { createAccountService } from './features/account/account.service.js';
 import { createAdminRouter } from './features/admin/admin.routes.js';
+import { createOperators } from './features/admin/operators.js';
 import { createAdminService } from './features/admin/admin.service.js';
 import { createRequeue } from './features/admin/requeue.service.js';
 import { createAuthMetrics } from './features/auth/auth-metrics.js';
 import { type Authenticator, createAuthenticator } from './features/auth/authenticator.js';
-import { createIdentityHash } from './features/auth/identity-hash.js';
+import { createIdentityHash, type IdentityHash } from './features/auth/identity-hash.js';
 import { createOidcVerifier } from './features/auth/oidc-verifier.js';
 import { createSessionEnds } from './features/auth/session-ends.js';
 import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
@@ -38,6 +39,9 @@ export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger
   plans: Plans;
   clock: Clock;
   committed: () => void;
+  identityHash: IdentityHash;
+  security: SecurityLog;
+  sourceName: (address: string) => string;
 }
 
 export interface People {
@@ -62,7 +66,7 @@ export function createPeople(deps: PeopleDeps): People {
     integrations: deps.integrations,
     sessionEnds,
     provision: deps.provision,
-    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
+    identityHash: deps.identityHash,
     previousIdentityHashes: config.IDENTITY_HASH_KEY_PREVIOUS.map(createIdentityHash),
     returnsPerDay: config.SIGN_UPS_AFTER_DELETION_PER_DAY,
     deletionMaxAuthAgeS: config.DELETION_MAX_AUTH_AGE_S,
@@ -78,8 +82,11 @@ export function createPeople(deps: PeopleDeps): People {
     sessions: stores.sessions,
     users: { wasDeleted: accounts.wasDeleted, ensure: accounts.signUp },
     devices,
+    identityHash: deps.identityHash,
+    security: deps.security,
     ...(deps.bypass === undefined ? {} : { bypass: deps.bypass }),
   });
+  const operators = createOperators(config);
   const admin = createAdminService({
     ...stores,
     transaction,
@@ -98,10 +105,7 @@ export function createPeople(deps: PeopleDeps): People {
       ...deviceHandlers(devices),
       ...usageHandlers(createUsageService({ store: stores.usage, plans, clock })),
     },
-    adminRouter:
-      config.ADMIN_API_KEY === undefined
-        ? undefined
-        : createAdminRouter(parseSigningKeys(config.ADMIN_API_KEY, config.ADMIN_API_KEY_PREVIOUS), admin),
+    adminRouter: operators === undefined ? undefined : createAdminRouter({ ...deps, operators, service: admin }),
   };
 }
 

@@ -24,7 +24,8 @@ function createBus({ REALTIME_REDIS_URL: url }: OrchestratorConfig, logger: Logg
 async function prepareDatabase(config: OrchestratorConfig, logger: Logger): Promise<void> {
   const { DATABASE_URL: url, DATABASE_WAIT_S: seconds, MIGRATE } = config;
   await waitForDatabase({ url, deadlineMs: seconds * 1_000, logger });
-  await (MIGRATE ? migrate(url, logger) : checkSchema(url));
+  const { MIGRATION_DATABASE_URL: owner = url, DATABASE_SERVING_ROLE: role } = config;
+  await (MIGRATE ? migrate(owner, logger, role) : checkSchema(url));
 }
 
 /**

@@ -13,7 +13,13 @@ import {
   type Registry,
   silentLogger,
 } from '@uswarm/service-kit';
-import { createTestDatabase, DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm/testkit';
+import {
+  createTestDatabase,
+  DEVELOPMENT_CLIENT_ID,
+  type OidcIssuer,
+  SERVING_ROLE,
+  startOidcIssuer,
+} from '@uswarm/testkit';
 import { OrchestratorConfig } from '../src/config.js';
 import { type Database, openDatabase } from '../src/database/database.js';
 import { migrate } from '../src/database/migrate.js';
@@ -144,12 +150,13 @@ async function readHome(user: ApiClient): Promise<Home> {
 export async function startTestOrchestrator(options: TestOrchestratorOptions = {}): Promise<TestOrchestrator> {
   const testDatabase = await createTestDatabase();
   const issuer = await startOidcIssuer();
-  const databaseUrl = options.reachDatabaseBy?.(testDatabase.url) ?? testDatabase.url;
+  // As a role with the rights of serving alone: what needs more fails in every test.
+  const databaseUrl = options.reachDatabaseBy?.(testDatabase.servingUrl) ?? testDatabase.servingUrl;
   const objects = await mkdtemp(join(tmpdir(), 'uswarm-test-objects-'));
   const settings: Record<string, string> = { ...testEnvironment(databaseUrl, issuer), OBJECT_DIRECTORY: objects };
   const environment = { ...settings, ...options.environment };
   const config = loadConfig(OrchestratorConfig, environment);
-  await migrate(testDatabase.url, silentLogger);
+  await migrate(testDatabase.url, silentLogger, SERVING_ROLE);
   const bus = createMemoryBus({ logger: silentLogger });
   const logs = watchLogs(options.logTo);
   for (const [name, value] of Object.entries(environment)) if (IS_SECRET.test(name)) logs.plant(value);

@@ -1,12 +1,14 @@
 {{- define "uswarm.orchestrator.env" -}}
 {{- $values := .root.Values }}
-{{- include "uswarm.migrations.env" . }}
+{{- include "uswarm.database.env" . }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "realtime" "variable" "REALTIME_REDIS_URL") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY") }}
 {{- if $values.secrets.internalApi.previousKey }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY_PREVIOUS" "field" "previousKey") }}
 {{- end }}
-{{- if $values.secrets.admin.existingSecret }}
+{{- if and $values.secrets.admin.existingSecret $values.secrets.admin.operatorKeys }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEYS" "field" "operatorKeys") }}
+{{- else if $values.secrets.admin.existingSecret }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEY") }}
 {{- if $values.secrets.admin.previousKey }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "admin" "variable" "ADMIN_API_KEY_PREVIOUS" "field" "previousKey") }}
@@ -148,6 +150,19 @@
 {{- end }}
 
 {{- define "uswarm.migrations.env" -}}
+{{- include "uswarm.database.env" . }}
+{{- with .root.Values.secrets.migrations }}
+{{- if .existingSecret }}
+{{- include "uswarm.secretEnv" (dict "root" $.root "name" "migrations" "variable" "MIGRATION_DATABASE_URL") }}
+{{- end }}
+{{- if .servingRole }}
+- name: DATABASE_SERVING_ROLE
+  value: {{ .servingRole | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.database.env" -}}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "database" "variable" "DATABASE_URL") }}
 {{- include "uswarm.trustedCA.env" .root }}
 {{ include "uswarm.logLevel" . }}

@@ -47,9 +47,12 @@ function refusal(status: number, body: unknown, url: string): Failure {
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success) return new Failure(`What answers at ${url} is not the internal API (status ${status}).`);
   const { code, message, extra } = parsed.data;
-  if (code === 'token_invalid') return new Failure('The key does not open this orchestrator (or a clock is far off).');
+  if (code === 'token_invalid')
+    return new Failure(
+      'The key does not open this orchestrator, or is bound to another operator than --as says (or a clock is far off).',
+    );
   if (code === 'route_not_found') {
-    return new Failure('This orchestrator has no key for operators: it starts without ADMIN_API_KEY.');
+    return new Failure('This orchestrator has no key for operators: it starts without ADMIN_API_KEYS.');
   }
   if (code === 'service_unavailable' || code === 'internal_error') {
     return new Failure(`${message} (${code}, request ${extra?.request_id ?? 'unknown'})`);

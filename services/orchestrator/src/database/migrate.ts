@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from '@uswarm/service-kit';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
+import { grantServingRole } from './serving-role.js';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
 const TABLE = 'schema_migrations';
@@ -13,8 +14,10 @@ const UNDEFINED_TABLE = '42P01';
 /**
  * Brings the schema up to date. Safe with several replicas starting at once: the runner holds an
  * advisory lock that the others wait for. Migrations expand first and contract in a later release.
+ *
+ * @param servingRole gets the rights that serving needs; undefined: the role that migrates serves too
  */
-export async function migrate(databaseUrl: string, logger: Logger): Promise<void> {
+export async function migrate(databaseUrl: string, logger: Logger, servingRole?: string): Promise<void> {
   const log = logger.child({ part: 'migrations' });
   const applied = await runner({
     databaseUrl: { connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_MS },
@@ -31,6 +34,7 @@ export async function migrate(databaseUrl: string, logger: Logger): Promise<void
       error: (text) => log.error(text),
     },
   });
+  if (servingRole !== undefined) await grantServingRole(databaseUrl, servingRole);
   log.info({ applied: applied.map(({ name }) => name) }, 'the schema is up to date');
 }
 

@@ -276,6 +276,7 @@ export interface AuditLogTable {
   user_id: string | null;
   subject_id: string | null;
   details: JSONColumnType<Record<string, unknown>>;
+  identity_hash: Buffer | null;
 }
 
 /** `removing`: the file is going, or gone, and the row with it in a moment. */

@@ -51,7 +51,7 @@ export function createRequestContext(logger: Logger, metrics: Registry): (caller
       );
       const level = QUIET.has(route) ? 'debug' : 'info';
       if (!logger.isLevelEnabled(level)) return;
-      const { code, userId } = response.locals;
+      const { code, userId, identity, source } = response.locals;
       logger[level](
         {
           ...context,
@@ -60,6 +60,8 @@ export function createRequestContext(logger: Logger, metrics: Registry): (caller
           status,
           code,
           user: userId,
+          identity,
+          source,
           ms: Math.round(seconds * 1000),
           ...deviceLogFields(readDevice(request.headers)),
         },

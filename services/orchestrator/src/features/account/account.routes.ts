@@ -4,11 +4,11 @@ import type { AccountService } from './account.service.js';
 /** spec: orchestrator §4.2 */
 export function accountHandlers(service: AccountService) {
   const signIn: Handler<'signIn'> = async ({ actor }) => {
-    await service.signIn(actor.identity);
+    await service.signIn(actor.identity, actor.session);
     return { status: 204 };
   };
   const signUp: Handler<'signUp'> = async ({ actor }) => {
-    await service.signUp(actor.identity);
+    await service.signUp(actor.identity, actor.session);
     return { status: 204 };
   };
   const logout: Handler<'logout'> = async ({ actor }) => {
@@ -21,7 +21,7 @@ export function accountHandlers(service: AccountService) {
   };
   const deleteAccount: Handler<'deleteAccount'> = async ({ actor, body }) => {
     const { reason = '', description = '' } = body;
-    await service.delete(actor.identity, { reason, description });
+    await service.delete(actor.identity, actor.session, { reason, description });
     return { status: 204 };
   };
   return { signIn, signUp, logout, logoutEverywhere, deleteAccount };

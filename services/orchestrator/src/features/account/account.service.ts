@@ -3,6 +3,7 @@ import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
+import type { AuditStore } from '../admin/audit.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
 import type { IdentityHash } from '../auth/identity-hash.js';
 import type { SessionEnds } from '../auth/session-ends.js';
@@ -28,6 +29,7 @@ export interface AccountServiceDeps {
   integrations: Pick<IntegrationService, 'revokeAll'>;
   /** Closes sockets. */
   sessionEnds: SessionEnds;
+  audit: Pick<AuditStore, 'append'>;
   /** What stays of a deleted account. */
   identityHash: IdentityHash;
   /** Those of keys that were replaced: accounts may have been deleted under them. */
@@ -39,17 +41,26 @@ export interface AccountServiceDeps {
   clock: Clock;
 }
 
+type AccountAction = 'account.sign_up' | 'account.sign_in' | 'account.logout' | 'account.logout_all' | 'account.delete';
+
+interface Happened {
+  /** Absent if the user is gone. */
+  userId?: string;
+  session: Session | undefined;
+  db: Database;
+}
+
 export interface AccountService {
   wasDeleted(identity: Identity): Promise<boolean>;
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
-  signIn(identity: Identity): Promise<void>;
+  signIn(identity: Identity, session: Session): Promise<void>;
   /**
    * Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing.
    * What a deleted account of the same identity used in this period stays used.
    *
    * @throws ApiError `user_banned`, `sign_up_limit_reached` (never on the bypass: tests delete accounts all the time)
    */
-  signUp(identity: Identity): Promise<void>;
+  signUp(identity: Identity, session?: Session): Promise<void>;
   /**
    * Refuses the token until it has expired, closes its sockets, and takes the push token from the device. On the
    * bypass, whose token is everybody's, all sockets of the user are closed and the token stays good.
@@ -65,7 +76,7 @@ export interface AccountService {
    */
   logoutEverywhere(identity: Identity, session: Session): Promise<void>;
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned`, `reauthentication_required` */
-  delete(identity: Identity, why: { reason: string; description: string }): Promise<void>;
+  delete(identity: Identity, session: Session, why: { reason: string; description: string }): Promise<void>;
 }
 
 const FIRST_WORKSPACE = 'My workspace';
@@ -79,6 +90,19 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   const wasDeleted = (identity: Identity): Promise<boolean> =>
     deletedAccounts.wasDeleted([hash(identity), ...previous(identity)]);
 
+  /** With the source alone: nothing that a person wrote is joined to the hash of the identity. */
+  const record = (action: AccountAction, identity: Identity, { userId, session, db }: Happened): Promise<void> =>
+    deps.audit.append(
+      {
+        actor: 'user',
+        action,
+        identityHash: hash(identity),
+        ...(userId === undefined ? {} : { userId }),
+        details: typeof session?.source === 'string' ? { source: session.source } : {},
+      },
+      db,
+    );
+
   async function requireUser(identity: Identity): Promise<string> {
     const user = await users.find(identity);
     if (user === undefined) {
@@ -88,10 +112,11 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     return user.id;
   }
 
-  async function createEverything(identity: Identity, tx: Database): Promise<boolean> {
+  async function createEverything(identity: Identity, session: Session | undefined, tx: Database): Promise<boolean> {
     const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
     await takeUp(identity, userId, tx);
+    await record('account.sign_up', identity, { userId, session, db: tx });
     await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
     return true;
   }
@@ -120,17 +145,20 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   return {
     wasDeleted,
 
-    async signIn(identity) {
+    async signIn(identity, session) {
       const userId = await requireUser(identity);
-      if (identity.email !== '') await users.setEmail(userId, identity.email);
-      if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture);
+      await transaction(async (tx) => {
+        if (identity.email !== '') await users.setEmail(userId, identity.email, tx);
+        if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture, tx);
+        await record('account.sign_in', identity, { userId, session, db: tx });
+      });
     },
 
-    async signUp(identity) {
+    async signUp(identity, session) {
       const user = await users.find(identity);
       if (user?.isBanned === true) throw new ApiError('user_banned');
       if (user !== undefined) return;
-      const created = await transaction((tx) => createEverything(identity, tx));
+      const created = await transaction((tx) => createEverything(identity, session, tx));
       if (created) runtimes.wake();
     },
 
@@ -143,6 +171,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
           await deps.sessions.revoke(hashes, identity.expiresAt, tx);
         }
         await deps.devices.dropPushToken(userId, session.device.id, tx);
+        await record('account.logout', identity, { userId, session, db: tx });
       });
       if (hashes.length === 0) deps.sessionEnds.publish(userId, null, 'logged_out');
       for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash, 'logged_out');
@@ -153,11 +182,12 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       await transaction(async (tx) => {
         if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
         await deps.devices.dropPushTokens(userId, tx);
+        await record('account.logout_all', identity, { userId, session, db: tx });
       });
       deps.sessionEnds.publish(userId, null, 'logged_out');
     },
 
-    async delete(identity, why) {
+    async delete(identity, session, why) {
       const userId = await requireUser(identity);
       requireFreshSignIn(identity);
       const period = periodOf(clock.now());
@@ -170,6 +200,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         await deps.integrations.revokeAll(userId, tx);
         await deletedAccounts.remember(hash(identity), userId, period, tx);
         await users.delete(userId, tx);
+        await record('account.delete', identity, { session, db: tx });
       });
       if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
       deps.sessionEnds.publish(userId, null, 'user_deleted');

@@ -272,9 +272,14 @@ describe('account deletion with a runtime', () => {
     // Work of nobody's goes on.
     const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('-pruning')) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !OF_NOBODY.includes(table));
-    // That an operator looked at somebody stays, and no longer at whom.
-    expect(rest.map(([table, rows]) => [table, rows.map((row) => JSON.parse(row) as unknown)])).toEqual([
-      ['audit_log', [expect.objectContaining({ action: 'user.show', user_id: null, subject_id: null, details: {} })]],
+    // What was done stays, and no longer to whom; of the user's own doing the keyed hash stays, as of the account.
+    expect(rest.map(([table]) => table)).toEqual(['audit_log']);
+    const audit = rest.flatMap(([, rows]) => rows.map((row) => JSON.parse(row) as Record<string, unknown>));
+    const gone = { user_id: null, subject_id: null, details: {} };
+    expect(audit.toSorted((a, b) => String(a['action']).localeCompare(String(b['action'])))).toMatchObject([
+      { action: 'account.delete', user_id: null, subject_id: null, details: { source: expect.any(String) } },
+      { action: 'account.sign_up', ...gone },
+      { action: 'user.show', ...gone, identity_hash: null },
     ]);
     expect(stored['deleted_identities']).toHaveLength(1);
     // What the client wrote is joined to nothing: no hash, no id of the account, no time but the month.

@@ -1,22 +1,44 @@
 import { ADMIN_CALLS, type AdminCall, adminPath, ApiError } from '@uswarm/contract';
-import { type SigningKey, TokenError, verifyAdminToken } from '@uswarm/service-kit';
-import { json, Router } from 'express';
+import type { SecurityLog } from '@uswarm/service-kit';
+import { json, type Request, Router } from 'express';
 import { parseInput } from '../../http/input.js';
 import { bearerToken } from '../auth/credentials.js';
 import type { AdminService } from './admin.service.js';
+import type { Operators } from './operators.js';
 
 /** A legal text, with what JSON makes of it. */
 const BODY_BYTES = 4 * 1024 * 1024;
 
 type AnyCall = (actor: string, body: unknown) => Promise<object>;
 
-/** The part of the internal API that operators use: another key than that of the gateways opens it. */
-export function createAdminRouter(keys: readonly SigningKey[], service: AdminService): Router {
+export interface AdminRouterDeps {
+  operators: Operators;
+  service: AdminService;
+  /** Is told of each call that is refused for its credential. */
+  security: Pick<SecurityLog, 'refused'>;
+  sourceName: (address: string) => string;
+}
+
+/** The part of the internal API that operators use: other keys than that of the gateways open it. */
+export function createAdminRouter({ operators, service, security, sourceName }: AdminRouterDeps): Router {
   const router = Router();
+
+  async function authenticate(call: AdminCall, request: Request): Promise<string> {
+    try {
+      return await operators.authenticate(bearerToken(request.get('authorization')) ?? '', call);
+    } catch (error) {
+      if (error instanceof ApiError) {
+        const source = sourceName(request.socket.remoteAddress ?? '');
+        security.refused({ what: `admin ${call}`, outcome: error.code, source });
+      }
+      throw error;
+    }
+  }
+
   for (const call of Object.keys(ADMIN_CALLS) as AdminCall[]) {
     router.post(adminPath(call), async (request, response, next) => {
-      // Before the body is read: who may not ask has nothing to say.
-      response.locals['operator'] = await operator(keys, request.get('authorization'));
+      // Before the body is read: a refused caller has nothing to say.
+      response.locals['operator'] = await authenticate(call, request);
       next();
     });
     router.post(adminPath(call), json({ limit: BODY_BYTES }), async (request, response) => {
@@ -26,13 +48,4 @@ export function createAdminRouter(keys: readonly SigningKey[], service: AdminSer
     });
   }
   return router;
-}
-
-/** @returns the name of who asks. @throws ApiError `token_invalid` */
-async function operator(keys: readonly SigningKey[], authorization: string | undefined): Promise<string> {
-  try {
-    return await verifyAdminToken(keys, bearerToken(authorization) ?? '');
-  } catch (error) {
-    throw error instanceof TokenError ? new ApiError('token_invalid', { cause: error }) : error;
-  }
 }

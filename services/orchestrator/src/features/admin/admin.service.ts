@@ -100,7 +100,8 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       return adminWorkspace(workspace, usage, plans.of(usage, now).plan, periodOf(now));
     },
 
-    async 'legal.list'() {
+    async 'legal.list'(actor) {
+      await audit.append({ actor, action: 'legal.list' });
       const versions = await deps.legal.history();
       return { versions: versions.map(publishedVersion) };
     },
@@ -115,15 +116,24 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       });
     },
 
-    async 'turns.list'(_actor, { status, workspace_id: workspaceId, older_than_s: olderThanSeconds, limit }) {
+    async 'turns.list'(actor, { status, workspace_id: workspaceId, older_than_s: olderThanSeconds, limit }) {
+      const details = { status, workspace_id: workspaceId };
+      await audit.append({ actor, action: 'turns.list', details });
       return { turns: await store.turns({ status, workspaceId, olderThanSeconds, limit }) };
     },
 
     'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
 
-    async 'audit.list'(_actor, { limit, user_id }) {
+    async 'audit.list'(actor, { limit, user_id }) {
       const rows = await audit.list(limit, user_id);
-      return { entries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
+      await audit.append({ actor, action: 'audit.list', ...(user_id === undefined ? {} : { userId: user_id }) });
+      return {
+        entries: rows.map(({ identity_hash: hash, ...row }) => ({
+          ...row,
+          at: row.at.toISOString(),
+          identity: hash?.toString('hex') ?? null,
+        })),
+      };
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Database } from '../../database/database.js';
 
 export interface AuditRecord {
-  /** Who did it, as the operator's credential says. */
+  /** Who did it, as the operator's credential says; `user` for what users do with their own account. */
   actor: string;
   action: string;
   /** The user whom it was about; goes when the account goes. */
@@ -10,6 +10,8 @@ export interface AuditRecord {
   /** What it was done to, where that is something else. */
   subjectId?: string;
   details?: Record<string, unknown>;
+  /** Of what users do with their own account: names them also when the account is gone. */
+  identityHash?: Buffer;
 }
 
 export interface AuditRow {
@@ -20,6 +22,7 @@ export interface AuditRow {
   user_id: string | null;
   subject_id: string | null;
   details: Record<string, unknown>;
+  identity_hash: Buffer | null;
 }
 
 export interface AuditStore {
@@ -31,7 +34,7 @@ export interface AuditStore {
 
 export function createAuditStore(database: Database): AuditStore {
   return {
-    async append({ actor, action, userId, subjectId, details = {} }, db = database) {
+    async append({ actor, action, userId, subjectId, details = {}, identityHash }, db = database) {
       await db
         .insertInto('audit_log')
         .values({
@@ -41,6 +44,7 @@ export function createAuditStore(database: Database): AuditStore {
           user_id: userId ?? null,
           subject_id: subjectId ?? null,
           details: JSON.stringify(details),
+          identity_hash: identityHash ?? null,
         })
         .execute();
     },
@@ -48,7 +52,7 @@ export function createAuditStore(database: Database): AuditStore {
     list(limit, userId) {
       const all = database
         .selectFrom('audit_log')
-        .select(['id', 'at', 'actor', 'action', 'user_id', 'subject_id', 'details'])
+        .select(['id', 'at', 'actor', 'action', 'user_id', 'subject_id', 'details', 'identity_hash'])
         .orderBy('id', 'desc')
         .limit(limit);
       return (userId === undefined ? all : all.where('user_id', '=', userId)).execute();

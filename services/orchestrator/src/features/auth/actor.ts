@@ -26,6 +26,8 @@ export interface Session {
   /** How release 0.2 identifies it (`tokenTextHash`, which says when this goes). */
   tokenTextHash: Buffer | null;
   device: Device;
+  /** The address that it came from, as logs name it; null where that is not known. */
+  source: string | null;
 }
 
 /** The caller of the four account routes: a valid identity, signed up or not. */

@@ -1,7 +1,8 @@
 import { ApiError, type RouteAuth } from '@uswarm/contract';
-import { type Device, readDevice, tokenHash, tokenTextHash } from '@uswarm/service-kit';
+import { type Device, readDevice, type SecurityLog, tokenHash, tokenTextHash } from '@uswarm/service-kit';
 import { type Identity, type IdentityActor, type Session, tokenHashes, type UserActor } from './actor.js';
 import { bearerToken, type Credentials } from './credentials.js';
+import type { IdentityHash } from './identity-hash.js';
 import type { IdentityVerifier } from './oidc-verifier.js';
 import type { KnownUser, SessionStore } from './sessions.store.js';
 import type { SignatureCheck } from './signature.js';
@@ -19,12 +20,26 @@ export interface AuthenticatorDeps {
   devices: { seen(userId: string, device: Device): void };
   /** The end-to-end bypass, where this process has it. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
+  identityHash: IdentityHash;
+  /** Is told of each credential that is refused. */
+  security: Pick<SecurityLog, 'refused'>;
+}
+
+/** Where a credential came from. */
+export interface Caller {
+  via: 'rest' | 'socket';
+  /** The address, as logs name it. */
+  source: string | null;
 }
 
 export interface Authenticator {
-  authenticate(credentials: Credentials, auth: 'user'): Promise<UserActor>;
-  authenticate(credentials: Credentials, auth: 'identity'): Promise<IdentityActor>;
-  authenticate(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<UserActor | IdentityActor>;
+  authenticate(credentials: Credentials, auth: 'user', caller: Caller): Promise<UserActor>;
+  authenticate(credentials: Credentials, auth: 'identity', caller: Caller): Promise<IdentityActor>;
+  authenticate(
+    credentials: Credentials,
+    auth: Exclude<RouteAuth, 'public'>,
+    caller: Caller,
+  ): Promise<UserActor | IdentityActor>;
 }
 
 interface Proof {
@@ -35,7 +50,7 @@ interface Proof {
 
 /** spec: orchestrator §5 */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { verifier, signature, sessions, users, devices, bypass } = deps;
+  const { verifier, signature, sessions, users, devices, bypass, security } = deps;
 
   async function prove(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<Proof> {
     const bypassed = bypass?.identify(credentials);
@@ -57,8 +72,32 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   async function authenticate(
     credentials: Credentials,
     auth: Exclude<RouteAuth, 'public'>,
+    caller: Caller,
   ): Promise<UserActor | IdentityActor> {
-    const { identity, token } = await prove(credentials, auth);
+    let proof: Proof | undefined;
+    try {
+      proof = await prove(credentials, auth);
+      return await admit(proof, credentials, auth, caller);
+    } catch (error) {
+      if (error instanceof ApiError && isRefusal(error)) {
+        security.refused({
+          what: 'credential',
+          outcome: error.code,
+          via: caller.via,
+          identity: proof === undefined ? undefined : deps.identityHash(proof.identity).toString('hex'),
+          source: caller.source ?? undefined,
+        });
+      }
+      throw error;
+    }
+  }
+
+  async function admit(
+    { identity, token }: Proof,
+    credentials: Credentials,
+    auth: Exclude<RouteAuth, 'public'>,
+    { source }: Caller,
+  ): Promise<UserActor | IdentityActor> {
     signature.check({ token, signature: credentials['x-signature'], timestamp: credentials['x-timestamp'] });
     const bypassed = identity.issuer === 'e2e';
     if (bypassed) await users.ensure(identity);
@@ -66,6 +105,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       tokenHash: bypassed ? null : tokenHash(token),
       tokenTextHash: bypassed ? null : tokenTextHash(token),
       device: readDevice(credentials),
+      source,
     };
     const { user, revoked } = await sessions.look(identity, tokenHashes(session));
     if (revoked) throw new ApiError('token_revoked');
@@ -76,4 +116,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   return { authenticate: authenticate as Authenticator['authenticate'] };
+}
+
+/** Who has not signed up yet is not refused for a credential, and who sends none does not try one. */
+function isRefusal({ code, status }: ApiError): boolean {
+  return (status === 401 && code !== 'token_missing') || code === 'user_banned' || code === 'user_deleted';
 }

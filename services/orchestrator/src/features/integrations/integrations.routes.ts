@@ -20,11 +20,11 @@ export function integrationHandlers(service: IntegrationService) {
       state,
       iss: issuer,
     } = body;
-    await service.complete(actor.userId, { provider, code, codeVerifier, redirectUrl, state, issuer });
+    await service.complete(actor, { provider, code, codeVerifier, redirectUrl, state, issuer });
     return { status: 204 };
   };
   const disconnectIntegration: Handler<'disconnectIntegration'> = async ({ actor, params }) => {
-    await service.disconnect(actor.userId, params.provider);
+    await service.disconnect(actor, params.provider);
     return { status: 204 };
   };
   return {

@@ -2,6 +2,8 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
+import type { AuditStore } from '../admin/audit.store.js';
+import type { Session } from '../auth/actor.js';
 import type { WorkStore } from '../../work/work.store.js';
 import { type CatalogFile, catalogOf } from './catalog.js';
 import type { IntegrationStore, SealedRow } from './integrations.store.js';
@@ -21,6 +23,7 @@ export interface IntegrationServiceDeps {
     'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
   >;
   work: Pick<WorkStore, 'enqueue' | 'cancel'>;
+  audit: Pick<AuditStore, 'append'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'exchange'>;
   cipher: TokenCipher;
@@ -41,6 +44,12 @@ export interface Callback {
   issuer: string | undefined;
 }
 
+/** Who connects or disconnects, for the audit log too. */
+export interface ConnectingUser {
+  userId: string;
+  session: Pick<Session, 'source'>;
+}
+
 export interface IntegrationService {
   list(userId: string): Promise<IntegrationCatalog>;
   /** @throws ApiError `integration_not_configured` */
@@ -50,9 +59,9 @@ export interface IntegrationService {
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
    *   `integration_code_invalid`, `integration_exchange_failed`, `integration_unavailable`, `user_deleted`
    */
-  complete(userId: string, callback: Callback): Promise<void>;
+  complete(by: ConnectingUser, callback: Callback): Promise<void>;
   /** Forgets the tokens now, and tells the provider soon. @throws ApiError `integration_not_found` */
-  disconnect(userId: string, provider: string): Promise<void>;
+  disconnect(by: ConnectingUser, provider: string): Promise<void>;
   /** The same for everything of a user, in the transaction that deletes it. */
   revokeAll(userId: string, tx: Database): Promise<void>;
   /**
@@ -118,7 +127,18 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     }
   }
 
-  async function keep(userId: string, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
+  const record = (
+    verb: 'connect' | 'disconnect',
+    { userId, session }: ConnectingUser,
+    provider: IntegrationProvider,
+    tx: Database,
+  ): Promise<void> => {
+    const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
+    return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
+  };
+
+  async function keep(by: ConnectingUser, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
+    const { userId } = by;
     const { provider } = callback;
     const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
     const validity = validityOf(grant, clock.now());
@@ -130,6 +150,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       }
       await forget(userId, provider, tx);
       await store.insert({ ...row, ...validity, codeHash }, tx);
+      await record('connect', by, provider, tx);
       if (validity.refreshAt !== null) {
         const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
         await work.enqueue({ kind: REFRESH_WORK, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
@@ -143,7 +164,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
 
     connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
 
-    async complete(userId, callback) {
+    async complete(by, callback) {
       const { provider, code, codeVerifier, redirectUrl } = callback;
       const client = requireClient(provider);
       if (!client.redirectUrls.includes(redirectUrl)) throw new ApiError('redirect_url_not_allowed');
@@ -153,18 +174,19 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       }
       const codeHash = createHash('sha256').update(code).digest();
       // A code works once: sent a second time, it would make the provider take back what it gave.
-      if (await store.hasCode(userId, provider, codeHash)) return;
-      await requireOwnFlow(userId, client, callback, codeHash);
+      if (await store.hasCode(by.userId, provider, codeHash)) return;
+      await requireOwnFlow(by.userId, client, callback, codeHash);
       const grant = await exchange(client, callback);
-      if (!(await keep(userId, callback, grant, codeHash))) throw new ApiError('user_deleted');
+      if (!(await keep(by, callback, grant, codeHash))) throw new ApiError('user_deleted');
     },
 
-    async disconnect(userId, provider) {
+    async disconnect(by, provider) {
       const known = IntegrationProvider.safeParse(provider);
       if (!known.success) throw new ApiError('integration_not_found');
       const dropped = await transaction(async (tx) => {
-        const rows = await forget(userId, known.data, tx);
+        const rows = await forget(by.userId, known.data, tx);
         await revokeLater(rows, tx);
+        if (rows.length > 0) await record('disconnect', by, known.data, tx);
         return rows.length;
       });
       if (dropped === 0) throw new ApiError('integration_not_found');

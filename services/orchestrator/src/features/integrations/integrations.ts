@@ -5,6 +5,7 @@ import type { Transact } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { Assets } from '../core/assets.js';
+import type { AuditStore } from '../admin/audit.store.js';
 import { loadIntegrationCatalog, withImages } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
@@ -23,7 +24,7 @@ export interface IntegrationsDeps {
   assets: Pick<Assets, 'url'>;
   /** The same in all replicas; signs the states of OAuth flows. */
   stateSecret: string;
-  stores: { integrations: IntegrationStore; work: WorkStore };
+  stores: { integrations: IntegrationStore; work: WorkStore; audit: AuditStore };
   transaction: Transact;
   metrics: Registry;
   clock: Clock;
@@ -40,7 +41,7 @@ export interface Integrations extends Pick<IntegrationService, 'revokeAll' | 'ac
 
 export async function createIntegrations(deps: IntegrationsDeps): Promise<Integrations> {
   const { config, stores, transaction, clock, logger } = deps;
-  const { integrations: store, work } = stores;
+  const { integrations: store, work, audit } = stores;
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient();
@@ -48,6 +49,7 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   const shared = { transaction, store, work, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
+    audit,
     states: createOAuthStates({ secret: deps.stateSecret, clock }),
     catalog: withImages(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), deps.assets.url),
   });

@@ -48,9 +48,9 @@ export interface UserStore {
   /** Undefined when the user was deleted. The time zone is that of the device seen last that sent one, else the profile's. */
   reader(userId: string): Promise<Reader | undefined>;
   /** Follows a change of the e-mail address at the identity provider. */
-  setEmail(userId: string, email: string): Promise<void>;
+  setEmail(userId: string, email: string, db: Database): Promise<void>;
   /** Follows a change of the picture at the identity provider. */
-  setAvatar(userId: string, url: string): Promise<void>;
+  setAvatar(userId: string, url: string, db: Database): Promise<void>;
   /** Locks the user, so that no workspace is added. @returns its workspaces */
   lockOwned(userId: string, db: Database): Promise<string[]>;
   /** Removes the user with everything that hangs on it. */
@@ -131,12 +131,12 @@ export function createUserStore(database: Database): UserStore {
       return rows[0];
     },
 
-    async setEmail(userId, email) {
-      await database.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
+    async setEmail(userId, email, db) {
+      await db.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
     },
 
-    async setAvatar(userId, url) {
-      const changed = database.updateTable('users').set({ avatar_url: url }).where('avatar_url', '!=', url);
+    async setAvatar(userId, url, db) {
+      const changed = db.updateTable('users').set({ avatar_url: url }).where('avatar_url', '!=', url);
       await changed.where('id', '=', userId).execute();
     },
 
@@ -149,13 +149,9 @@ export function createUserStore(database: Database): UserStore {
     async delete(userId, db) {
       await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
       await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
-      // That something was done stays, and no longer to whom.
-      await db
-        .updateTable('audit_log')
-        .set({ user_id: null, subject_id: null, details: '{}' })
-        .where('user_id', '=', userId)
-        .execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
+      // What was done stays, and no longer to whom.
+      await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
     },
   };
 }

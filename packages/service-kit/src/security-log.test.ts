@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { createSecurityLog, createSourceName } from './security-log.js';
+
+function setUp(kinds = 3) {
+  const lines: Record<string, unknown>[] = [];
+  let pending: (() => void) | undefined;
+  const logger = { warn: (fields: object, msg: string) => void lines.push({ ...fields, msg }) };
+  const log = createSecurityLog({
+    logger: logger as never,
+    kinds,
+    after: (_ms, run) => {
+      pending = run;
+      return () => (pending = undefined);
+    },
+  });
+  return { log, lines, pass: () => pending?.() };
+}
+const refusal = (source: string) => ({ what: 'credential', outcome: 'token_revoked', source });
+
+describe('the security log', () => {
+  it('logs the first refusal immediately and counts repetitions until the window has passed', () => {
+    const { log, lines, pass } = setUp();
+    for (let n = 0; n < 1_000; n += 1) log.refused(refusal('a'));
+    expect(lines).toEqual([{ ...refusal('a'), msg: 'refused' }]);
+    pass();
+    expect(lines.slice(1)).toEqual([{ ...refusal('a'), repeated: 999, msg: 'refused repeatedly' }]);
+  });
+
+  it('begins again with the next window', () => {
+    const { log, lines, pass } = setUp();
+    log.refused(refusal('a'));
+    pass();
+    log.refused(refusal('a'));
+    expect(lines.map(({ msg }) => msg)).toEqual(['refused', 'refused']);
+  });
+
+  it('writes a bounded number of lines however many different refusals there are', () => {
+    const { log, lines, pass } = setUp();
+    for (let n = 0; n < 1_000; n += 1) log.refused(refusal(String(n)));
+    pass();
+    expect(lines).toHaveLength(4);
+    expect(lines.at(-1)).toMatchObject({ repeated: 997 });
+  });
+
+  it('logs what is counted when it is closed', () => {
+    const { log, lines } = setUp();
+    log.refused(refusal('a'));
+    log.refused(refusal('a'));
+    log.close();
+    expect(lines.at(-1)).toMatchObject({ repeated: 1 });
+  });
+});
+
+describe('the name of a source address', () => {
+  it('is the same for the same address and key, and does not show the address', () => {
+    const [one, same, other] = ['k', 'k', 'l'].map((key) => createSourceName(key, 'hash')('192.0.2.7'));
+    expect(one).toBe(same);
+    expect(one).not.toBe(other);
+    expect(one).toMatch(/^[\da-f]{16}$/);
+  });
+
+  it('is the address itself with `plain`', () => {
+    expect(createSourceName('k', 'plain')('192.0.2.7')).toBe('192.0.2.7');
+  });
+});

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { createTestDatabase, SERVING_ROLE, type TestDatabase } from '@uswarm/testkit';
+import { sql } from 'kysely';
+import { createAuditStore } from '../features/admin/audit.store.js';
+import { type Database, openDatabase } from './database.js';
+import { checkSchema, migrate } from './migrate.js';
+
+describe('the role that serves', () => {
+  let test: TestDatabase;
+  let owner: Database;
+  let serving: Database;
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    await migrate(test.url, silentLogger, SERVING_ROLE);
+    owner = openDatabase({ url: test.url, maxConnections: 2 });
+    serving = openDatabase({ url: test.servingUrl, maxConnections: 2 });
+  });
+  afterEach(async () => {
+    await Promise.all([owner.destroy(), serving.destroy()]);
+    await test.drop();
+  });
+
+  const run = (statement: string) => sql.raw(statement).execute(serving);
+
+  it.each([
+    'CREATE TABLE stolen (id int)',
+    'DROP TABLE users',
+    'ALTER TABLE users ADD COLUMN x int',
+    'TRUNCATE messages',
+    "UPDATE audit_log SET actor = 'somebody else'",
+    'DELETE FROM audit_log',
+    'TRUNCATE audit_log',
+    "INSERT INTO schema_migrations (name, run_on) VALUES ('9999', now())",
+  ])('may not: %s', async (statement) => {
+    await expect(run(statement)).rejects.toThrow(/permission denied|must be owner/);
+  });
+
+  it('may read and write the rows of every other table', async () => {
+    const { rows } = await sql<{ name: string; may: boolean }>`
+      SELECT c.relname AS name,
+        has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+          AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE') AS may
+      FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' ORDER BY 1`.execute(serving);
+    expect(rows.filter(({ may }) => !may).map(({ name }) => name)).toEqual(['audit_log', 'schema_migrations']);
+    expect(rows.length).toBeGreaterThan(20);
+  });
+
+  it('may add to the audit log and read it', async () => {
+    const audit = createAuditStore(serving);
+    await audit.append({ actor: 'olivia', action: 'user.show' });
+    expect(await audit.list(10)).toMatchObject([{ actor: 'olivia', action: 'user.show' }]);
+  });
+
+  it('gets the rights on tables of later migrations', async () => {
+    await sql`CREATE TABLE later (id int)`.execute(owner);
+    await run('INSERT INTO later VALUES (1)');
+    expect((await run('SELECT id FROM later')).rows).toEqual([{ id: 1 }]);
+  });
+
+  it('removes from the audit log whom an entry was about only when the user is gone', async () => {
+    const userId = crypto.randomUUID();
+    await serving.insertInto('users').values({ id: userId, issuer: 'i', subject: 's' }).execute();
+    await createAuditStore(serving).append({
+      actor: 'olivia',
+      action: 'user.ban',
+      userId,
+      details: { reason: 'spam' },
+    });
+    await sql`SELECT forget_user_in_audit(${userId})`.execute(serving);
+    expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: userId, details: { reason: 'spam' } }]);
+    await serving.deleteFrom('users').where('id', '=', userId).execute();
+    await sql`SELECT forget_user_in_audit(${userId})`.execute(serving);
+    expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: null, details: {}, actor: 'olivia' }]);
+  });
+
+  it('can check the schema', async () => {
+    await expect(checkSchema(test.servingUrl)).resolves.toBeUndefined();
+  });
+
+  it('is granted the same again by three replicas that start at once', async () => {
+    const again = () => migrate(test.url, silentLogger, SERVING_ROLE);
+    await Promise.all([again(), again(), again()]);
+    await expect(run('DELETE FROM audit_log')).rejects.toThrow('permission denied');
+  });
+
+  it('cannot be the role that migrates', async () => {
+    await expect(migrate(test.url, silentLogger, new URL(test.url).username)).rejects.toThrow(/DATABASE_SERVING_ROLE/);
+  });
+});

@@ -1,0 +1,96 @@
+import { type AdminCall, ApiError } from '@uswarm/contract';
+import {
+  parseSigningKey,
+  parseSigningKeys,
+  secretText,
+  type SigningKey,
+  TokenError,
+  verifyAdminToken,
+} from '@uswarm/service-kit';
+import { z } from 'zod';
+
+const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue'] as const;
+export type AdminRight = (typeof ADMIN_RIGHTS)[number];
+
+const RIGHT_OF: Record<AdminCall, AdminRight> = {
+  'user.show': 'show',
+  'workspace.show': 'show',
+  'turns.list': 'show',
+  'legal.list': 'show',
+  'audit.list': 'audit',
+  'user.ban': 'ban',
+  'user.unban': 'ban',
+  'user.plan': 'plan',
+  'legal.publish': 'legal',
+  'turns.requeue': 'requeue',
+};
+
+/** As `parseSigningKey` has it; that throws for a short key, which has an issue of its own already. */
+const keyId = (key: string): string => /^([^:]+):/.exec(key)?.[1] ?? 'default';
+
+/** `[{"operator": "olivia", "key": "<id>:<secret>", "rights": ["show", "ban"]}]`; several keys may be of one operator. */
+export const OperatorKeys = z
+  .array(
+    z.strictObject({
+      operator: z.string().trim().min(1).max(100),
+      key: secretText(32),
+      rights: z.array(z.enum(ADMIN_RIGHTS)).min(1),
+    }),
+  )
+  .min(1)
+  .refine((keys) => new Set(keys.map(({ key }) => keyId(key))).size === keys.length, 'two keys have the same id');
+
+interface OperatorKey {
+  key: SigningKey;
+  /** Undefined: whoever has the key says a name. */
+  operator: string | undefined;
+  rights: readonly AdminRight[];
+}
+
+export interface Operators {
+  /**
+   * @returns the name of the operator whose token it is
+   * @throws ApiError `token_invalid`, also for another name than that of the key; `operator_not_allowed`
+   */
+  authenticate(token: string, call: AdminCall): Promise<string>;
+}
+
+export interface OperatorSettings {
+  ADMIN_API_KEYS?: z.output<typeof OperatorKeys> | undefined;
+  /** One key for everybody: any name, every right. To be removed in the release after the next. */
+  ADMIN_API_KEY?: string | undefined;
+  ADMIN_API_KEY_PREVIOUS?: readonly string[];
+}
+
+/** @returns undefined if there is no key */
+export function createOperators(settings: OperatorSettings): Operators | undefined {
+  const { ADMIN_API_KEYS = [], ADMIN_API_KEY, ADMIN_API_KEY_PREVIOUS = [] } = settings;
+  const keys: OperatorKey[] = ADMIN_API_KEYS.map(({ key, ...rest }) => ({ ...rest, key: parseSigningKey(key) }));
+  if (ADMIN_API_KEY !== undefined) {
+    const shared = parseSigningKeys(ADMIN_API_KEY, ADMIN_API_KEY_PREVIOUS);
+    keys.push(...shared.map((key) => ({ key, operator: undefined, rights: ADMIN_RIGHTS })));
+  }
+  if (keys.length === 0) return undefined;
+  return {
+    async authenticate(token, call) {
+      const { name, used } = await verify(keys, token);
+      if (used.operator !== undefined && used.operator !== name) throw new ApiError('token_invalid');
+      if (!used.rights.includes(RIGHT_OF[call])) throw new ApiError('operator_not_allowed');
+      return name;
+    },
+  };
+}
+
+/** The key that signed it: tokens name their key by its id, which each has for itself. */
+async function verify(keys: readonly OperatorKey[], token: string): Promise<{ name: string; used: OperatorKey }> {
+  let refused: TokenError | undefined;
+  for (const used of keys) {
+    try {
+      return { name: await verifyAdminToken([used.key], token), used };
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      refused = error;
+    }
+  }
+  throw new ApiError('token_invalid', { cause: refused });
+}
