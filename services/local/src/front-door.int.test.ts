@@ -44,8 +44,8 @@ describe('local mode with its defaults', () => {
 
   it.each([
     ['/', 'text/html; charset=utf-8', /<h1>uswarm is running<\/h1>/],
-    ['/v1/openapi.json', 'application/json; charset=utf-8', /^\{\s*"openapi": "3\.1/],
-    ['/v1/asyncapi.json', 'application/json; charset=utf-8', /^\{\s*"asyncapi": "3/],
+    ['/v1/openapi.json', 'application/json; charset=utf-8', /^\{\s*"openapi":\s*"3\.1/],
+    ['/v1/asyncapi.json', 'application/json; charset=utf-8', /^\{\s*"asyncapi":\s*"3/],
   ])('serves %s', async (route, type, content) => {
     const response = await fetch(`${local.url}${route}`);
     expect(response.status).toBe(200);

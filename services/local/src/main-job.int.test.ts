@@ -101,7 +101,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
         `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`,
       );
       const { data } = listed.body as { data: MessageData[] };
-      expect(data.map(({ content }) => content.type)).toEqual(['tool_status', 'text', 'text']);
+      expect(data.map(({ content }) => content.type)).toEqual(['text', 'tool_status', 'text']);
     });
 
     it('writes no token and no text of messages into its log', async () => {

@@ -108,7 +108,7 @@ export const chosenCard: MessageData = {
 };
 
 /** One content of each type. */
-export const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { type: Type }> } = {
+const CONTENTS: { [Type in MessageContent['type']]: Extract<MessageContent, { type: Type }> } = {
   text: { type: 'text', text: 'Tea, bread and marmalade.' },
   action_card: {
     type: 'action_card',

@@ -46,6 +46,6 @@ export function describeContext(context: AnswerContext | undefined): string[] {
     ...(name === '' ? [] : [`The user's name is ${JSON.stringify(name)}.`]),
     ...(language === ''
       ? []
-      : [`The user's language is ${languageName(language)}. Answer in it unless the user writes in another language.`]),
+      : [`The user's language is ${languageName(language)}. Reply in it unless the user writes in another language.`]),
   ];
 }

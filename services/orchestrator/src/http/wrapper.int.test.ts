@@ -9,13 +9,14 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../test/test-orchestrator.js';
+import { END } from '../../test/revisions.js';
 import { createTurnTaker } from '../../test/turns.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
 /** The two that the specification lists as exceptions. */
 const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
 /** A file and a document are what they are. */
-const DOWNLOADS: string[] = ['getUpload', 'getExportArchive', 'getOpenApi'];
+const DOWNLOADS: string[] = ['getUpload', 'getExportArchive', 'getOpenApi', 'getAsyncApi', 'getAsset'];
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
@@ -44,6 +45,19 @@ describe('the body of a success', () => {
   });
 
   const say = () => user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
+  const said = async (): Promise<string> => `${home.workspace}/messages/${(await say()).body.data.id}`;
+  /** Answers the question of another user, and asks for another answer. */
+  async function regenerated() {
+    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    const other = await uswarm.user();
+    const { messages, workspace } = await uswarm.home(other);
+    await other.post(messages, { content: { type: 'text', text: 'why?' } }, 201);
+    const taker = createTurnTaker(uswarm.database);
+    const writer = await taker.writerOf(await taker.claim());
+    const { replyId } = await writer.begin();
+    await writer.finish(END);
+    return other.post(`${workspace}/messages/${replyId}/regenerate`, undefined, 200);
+  }
   async function chosen() {
     await say();
     const writer = await createTurnTaker(uswarm.database).writerOf(await createTurnTaker(uswarm.database).claim());
@@ -97,6 +111,9 @@ describe('the body of a success', () => {
     listMessages: () => user.get(home.messages),
     searchMessages: () => user.get(`${home.messages}/search?q=hi`),
     sendMessage: say,
+    getMessage: async () => user.get(await said()),
+    editMessage: async () => user.patch(await said(), { content: { type: 'text', text: 'hello' } }, 200),
+    regenerateMessage: regenerated,
     chooseAction: chosen,
     listIntegrations: () => user.get('/v1/integrations'),
     connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
-import type { LeasedWork } from './work.store.js';
+import type { LeasedWork } from './leased-work.js';
 
 const KEY = sql`coalesce(w.fair_key, w.workspace_id)`;
 

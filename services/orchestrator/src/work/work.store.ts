@@ -1,19 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import { claimFairly } from './fair-claim.js';
+import type { LeasedWork } from './leased-work.js';
 
-/** A row of background work that this process holds until its lease runs out. */
-export interface LeasedWork {
-  kind: string;
-  subjectId: string;
-  workspaceId: string;
-  leaseId: string;
-  attempts: number;
-  /** How often handling it ended in an error. */
-  failures: number;
-  /** Another holder's lease ran out: it may have died in the middle. */
-  takenOver: boolean;
-}
+export type { LeasedWork };
 
 /** A lease, and for how many milliseconds from now it is to hold. */
 export interface HeldLease {

@@ -246,6 +246,7 @@ describe('account deletion with a runtime', () => {
     'deleted_usage',
     'deletion_feedback',
     'revoked_tokens',
+    'integration_states',
   ];
 
   it('leaves nothing of the user in any table but the keyed hash', async () => {

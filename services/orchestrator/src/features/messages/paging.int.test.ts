@@ -328,7 +328,7 @@ describe('pages of messages', () => {
       name: 'Manager',
       role: 'manager',
       slug: 'manager',
-      avatar: '',
+      avatar: '/v1/assets/agent-manager.svg',
       status: 'busy',
     });
   });

@@ -10,7 +10,7 @@ export function limitNote({ scope, resets_at }: LimitReached): string {
   return `The token limit of ${whose} for this month is reached. It begins anew on ${resets_at.slice(0, 10)} (UTC).`;
 }
 
-export const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
+const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 
 /** How a reply ends that was stopped because of the limit: what it says already stays. Pure. */
 export function limitedReply(text: string): FinishedReply {
