@@ -100,11 +100,14 @@ describe('tokens that are kept', () => {
     const scopes = ['openid', 'offline_access'];
     const code = await server.authorize({ clientId, redirectUrl: REDIRECT_URL, scopes, parameters });
     const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: REDIRECT_URL };
-    const actor = { userId } as never;
+    const actor = { userId, session: { source: null } } as never;
     await integrations.handlers.completeIntegration?.({ actor, body } as never);
   }
   const disconnect = (integrations: Integrations, userId: string, provider: string) =>
-    integrations.handlers.disconnectIntegration?.({ actor: { userId }, params: { provider } } as never);
+    integrations.handlers.disconnectIntegration?.({
+      actor: { userId, session: { source: null } },
+      params: { provider },
+    } as never);
   /** As if their time had come. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
