@@ -13,6 +13,8 @@ export interface FakeOptions {
   onSubscribe?: (emit: Played['emit']) => void;
 }
 
+const ONE_PAGE = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
+
 const failureBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
 
 /** A server that speaks the contract, which it checks itself against, and plays a script for each question. */
@@ -71,15 +73,12 @@ function routesOf({ workspaces, conversations, stored }: RestState): Record<stri
     [`GET /v1/workspaces/${workspaceId}/agents`]: [200, () => ({ data: [{ ...agent, status: 'online' }] })],
     [`GET /v1/workspaces/${workspaceId}/conversations`]: [
       200,
-      () => ({ data: conversations === 'none' ? [] : [conversation] }),
+      () => ({ data: conversations === 'none' ? [] : [conversation], pagination: ONE_PAGE }),
     ],
     [`POST /v1/workspaces/${workspaceId}/conversations`]: [201, () => ({ data: conversation })],
     [`GET /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`]: [
       200,
-      () => ({
-        data: stored(),
-        pagination: { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false },
-      }),
+      () => ({ data: stored(), pagination: ONE_PAGE }),
     ],
   };
 }

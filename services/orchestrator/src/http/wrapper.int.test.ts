@@ -46,9 +46,11 @@ describe('the body of a success', () => {
 
   const say = () => user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
   const said = async (): Promise<string> => `${home.workspace}/messages/${(await say()).body.data.id}`;
+  /** So that the next turn that is claimed is the one queued next. */
+  const clearQueue = () => uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
   /** Answers the question of another user, and asks for another answer. */
   async function regenerated() {
-    await uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
+    await clearQueue();
     const other = await uswarm.user();
     const { messages, workspace } = await uswarm.home(other);
     await other.post(messages, { content: { type: 'text', text: 'why?' } }, 201);
@@ -59,6 +61,7 @@ describe('the body of a success', () => {
     return other.post(`${workspace}/messages/${replyId}/regenerate`, undefined, 200);
   }
   async function chosen() {
+    await clearQueue();
     await say();
     const writer = await createTurnTaker(uswarm.database).writerOf(await createTurnTaker(uswarm.database).claim());
     await writer.begin();
