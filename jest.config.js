@@ -39,6 +39,8 @@ export default {
   ],
   // Most tests wait for servers: a core for each worker, none kept free.
   maxWorkers: '100%',
+  // A worker keeps what the modules of finished files took; above this it is replaced before it runs out of memory.
+  workerIdleMemoryLimit: '1500MB',
   // Ends what hangs. The first run on a machine builds programs meanwhile, for minutes.
   testTimeout: 900_000,
 };

@@ -4,7 +4,7 @@ import type { Shot } from '../load/job.js';
 import type { Recorder } from '../replay/record.js';
 import { pathOf } from '../floor/floor-app.js';
 import type { FloorScript, Place } from '../replay/script.js';
-import { type StatementTemplate, templateOf, verbatim } from '../replay/template.js';
+import { type StatementTemplate, templateOf, type ValueTemplate, verbatim } from '../replay/template.js';
 
 /** Sends a request to the recorded application. @returns its answer. @throws BenchError where it is refused */
 export type Ask = (shot: Shot, localId?: string) => Promise<unknown>;
@@ -73,9 +73,16 @@ export async function scriptSend(recorder: Recorder, ask: Ask, places: readonly 
   return first;
 }
 
-/** Hashes (of the token, of the body) differ from message to message, and any does as well for the floor. */
+/** Hashes (of the token, of the body) and the issue time of a token differ, and any does as well for the floor. */
 function withoutBytes(statement: StatementTemplate): StatementTemplate {
-  const same = Buffer.alloc(32, 7).toString('base64');
-  const values = statement.values.map((value) => (value.is === 'bytes' ? { ...value, base64: same } : value));
-  return { ...statement, values };
+  return { ...statement, values: statement.values.map(neutral) };
+}
+
+const SAME_BYTES = Buffer.alloc(32, 7).toString('base64');
+const SAME_TIME = new Date(0).toISOString();
+
+function neutral(value: ValueTemplate): ValueTemplate {
+  if (value.is === 'bytes') return { is: 'bytes', base64: SAME_BYTES };
+  if (value.is === 'time') return { is: 'time', iso: SAME_TIME };
+  return value.is === 'list' ? { is: 'list', items: value.items.map(neutral) } : value;
 }

@@ -44,6 +44,7 @@ describe('requests as operators see them', () => {
       route: 'getProfile',
       status: 200,
       user: userId,
+      source: expect.stringMatching(/^[\da-f]{16}$/),
       ms: expect.any(Number),
     });
     expect(entries().filter((entry) => entry['requestId'] === id)).toHaveLength(1);

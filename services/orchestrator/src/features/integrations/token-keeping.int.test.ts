@@ -252,7 +252,7 @@ describe('tokens that are kept', () => {
     server.away(true);
     await db.transaction(async (tx) => {
       await integrations.revokeAll(userId, tx);
-      await tx.deleteFrom('users').where('id', '=', userId).execute();
+      await stores.users.delete(userId, tx);
     });
     keep(integrations);
     const tried = () =>
