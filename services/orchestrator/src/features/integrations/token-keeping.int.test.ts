@@ -70,6 +70,7 @@ describe('tokens that are kept', () => {
     closers.push(integrations.close);
     return integrations;
   }
+  const actorOf = (userId: string) => ({ userId, session: { source: null } });
   const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
   const keep = ({ upkeep: handlers }: Integrations): void => {
@@ -100,14 +101,10 @@ describe('tokens that are kept', () => {
     const scopes = ['openid', 'offline_access'];
     const code = await server.authorize({ clientId, redirectUrl: REDIRECT_URL, scopes, parameters });
     const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: REDIRECT_URL };
-    const actor = { userId, session: { source: null } } as never;
-    await integrations.handlers.completeIntegration?.({ actor, body } as never);
+    await integrations.handlers.completeIntegration?.({ actor: actorOf(userId), body } as never);
   }
   const disconnect = (integrations: Integrations, userId: string, provider: string) =>
-    integrations.handlers.disconnectIntegration?.({
-      actor: { userId, session: { source: null } },
-      params: { provider },
-    } as never);
+    integrations.handlers.disconnectIntegration?.({ actor: actorOf(userId), params: { provider } } as never);
   /** As if their time had come. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
