@@ -34,7 +34,7 @@
 {{- include "uswarm.validateEdge" . }}
 {{- include "uswarm.validateTraffic" . }}
 {{- if and .Values.nonProduction.e2eBypass (not .Values.evaluation.enabled) (not .Values.nonProduction.e2eBypassBesideKeptData) }}
-{{- fail "nonProduction.e2eBypass is set without evaluation.enabled; whoever has the token could act as any user of stores that keep data. Remove it, or set nonProduction.e2eBypassBesideKeptData=true as well." }}
+{{- fail "nonProduction.e2eBypass is set without evaluation.enabled; anyone with the token could act as any user of stores that keep data. Remove it, or set nonProduction.e2eBypassBesideKeptData=true as well." }}
 {{- end }}
 {{- if and .Values.drain.enabled (ge (int .Values.drain.graceSeconds) (int .Values.drain.timeoutSeconds)) }}
 {{- fail "drain.graceSeconds is not below drain.timeoutSeconds; time would be up before the drain does anything by itself." }}
