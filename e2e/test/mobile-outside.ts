@@ -3,7 +3,10 @@ import { type Mobile, startMobile } from '../../services/local/test/mobile.js';
 import { credentialsOf, fromOutside, issueToken, type Session } from '../src/index.js';
 
 /** Somebody who has just signed up, with a token of the issuer in the cluster, through the edge. */
-export async function signUp({ api, onClose, settings, tools }: Session): Promise<Mobile> {
+export async function signUp(
+  { api, onClose, settings, tools }: Session,
+  { unchecked = false }: { unchecked?: boolean } = {},
+): Promise<Mobile> {
   const outside = await fromOutside(api, settings);
   onClose(() => outside.close());
   const token = await issueToken(tools, `${randomUUID()}@example.com`);
@@ -15,6 +18,7 @@ export async function signUp({ api, onClose, settings, tools }: Session): Promis
     fetch: outside.fetch,
     socketOptions: outside.socketOptions,
     eventDeadlineMs: 120_000,
+    unchecked,
   });
   onClose(async () => {
     // Nobody's runtime is left over for the next file; deleted already, it is unknown.
