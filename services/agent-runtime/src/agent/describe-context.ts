@@ -6,22 +6,26 @@ const MAX_NAME = 100;
 
 const LONG_DATE = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' } as const;
 
-/** Formats an instant, or nothing when this Node.js does not know the time zone. */
-function formatter(timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat | undefined {
+const TIME = { hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' } as const;
+
+const format = (at: Date, timeZone: string, options: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZone, ...options }).format(at);
+
+/** The zone itself, or UTC when it is empty or this Node.js does not know it. */
+function knownZone(zone: string): string {
   try {
-    return new Intl.DateTimeFormat('en-GB', { timeZone, ...options });
+    format(new Date(0), zone, TIME);
+    return zone;
   } catch {
-    return undefined;
+    return FALLBACK_ZONE;
   }
 }
 
 function dateLine(nowMs: number, zone: string): string {
   const now = new Date(nowMs);
-  const timeZone = formatter(zone || FALLBACK_ZONE, {}) === undefined ? FALLBACK_ZONE : zone || FALLBACK_ZONE;
-  const date = formatter(timeZone, LONG_DATE)?.format(now);
-  const time = formatter(timeZone, { hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' })?.format(now);
+  const timeZone = knownZone(zone);
   const unknown = zone === '' ? " The user's own time zone is not known." : '';
-  return `It is ${date}, ${time}, in the time zone ${timeZone}.${unknown}`;
+  return `It is ${format(now, timeZone, LONG_DATE)}, ${format(now, timeZone, TIME)}, in the time zone ${timeZone}.${unknown}`;
 }
 
 function languageName(tag: string): string {

@@ -31,7 +31,7 @@ describe('an untrusted block', () => {
     expect(untrusted('coder', 'Hello')).toBe(untrusted('coder', 'Hello'));
   });
 
-  it('has another id with another key, so that nobody can compute it', () => {
+  it('has another id with another key, so that an outsider cannot compute it', () => {
     expect(parse(createUntrustedBlock()('coder', 'Hello')).id).not.toBe(parse(untrusted('coder', 'Hello')).id);
   });
 

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { visibleText } from './untrusted-text.js';
 
-/** Wraps text that somebody other than the user wrote; `source` is one word that names the writer. */
+/** Wraps text that the user did not write; `source` is one word that names the writer. */
 export type UntrustedBlock = (source: string, text: string) => string;
 
 /** Tells the model how to treat untrusted blocks. It applies to every turn. */
