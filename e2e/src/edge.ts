@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createCertificate } from './certificates.js';
+import { createCertificate } from '@uswarm/testkit';
 import { edgeConfig } from './edge-config.js';
 import { eventually } from './eventually.js';
 import { EDGE_PORT, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
@@ -16,9 +16,9 @@ const TLS_SECRET = 'uswarm-tls';
 const CA_SECRET = 'uswarm-e2e-ca';
 
 /** The Secret that the Ingress names, of an authority of this run; made once and kept. */
-export async function ensureCertificate({ api, tools }: EdgeDeps): Promise<void> {
+export async function ensureCertificate({ api }: Pick<EdgeDeps, 'api'>): Promise<void> {
   if ((await api.find('Secret', { name: CA_SECRET, namespace: NAMESPACE.edge })) !== undefined) return;
-  const { ca, certificate, key } = await createCertificate(tools, HOST);
+  const { ca, certificate, key } = await createCertificate(HOST);
   const tls = { 'tls.crt': certificate, 'tls.key': key };
   for (const namespace of [NAMESPACE.edge, NAMESPACE.release]) {
     await api.delete('Secret', { name: TLS_SECRET, namespace });

@@ -1,5 +1,4 @@
 export * from './audit.js';
-export * from './certificates.js';
 export * from './conditions.js';
 export * from './edge.js';
 export * from './eventually.js';

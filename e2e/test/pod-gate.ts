@@ -1,4 +1,5 @@
-import { createCertificate, eventually, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
+import { createCertificate } from '@uswarm/testkit';
+import { eventually, fixtureObjects, imageOf, NAMESPACE, type Session } from '../src/index.js';
 import { tryPod } from './plain-pod.js';
 
 const NAME = 'pod-gate';
@@ -28,7 +29,7 @@ export async function holdPodsOf(
   { api, onClose, settings, tools }: Session,
   namespace: string,
 ): Promise<{ open(): Promise<void> }> {
-  const { ca, certificate, key } = await createCertificate(tools, HOST);
+  const { ca, certificate, key } = await createCertificate(HOST);
   const secret = { name: NAME, namespace: NAMESPACE.edge };
   await api.delete('Secret', secret);
   await api.create('Secret', { metadata: secret, stringData: { 'tls.crt': certificate, 'tls.key': key } });

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Tools } from './tools.js';
+import { promisify } from 'node:util';
+import { kubeTools } from './kube-tools.js';
 
 export interface ServerCertificate {
   /** PEM texts. */
@@ -12,7 +14,7 @@ export interface ServerCertificate {
 
 /** Node cannot make certificates, and helm, which is here anyway, can. */
 const TEMPLATE = `
-{{- $ca := genCA "uswarm e2e" 7 -}}
+{{- $ca := genCA "uswarm test" 7 -}}
 {{- $server := genSignedCert .Values.host (list "127.0.0.1") (list .Values.host) 7 $ca -}}
 ca: {{ $ca.Cert | b64enc }}
 certificate: {{ $server.Cert | b64enc }}
@@ -20,13 +22,14 @@ key: {{ $server.Key | b64enc }}
 `;
 
 /** A certificate for `host` and 127.0.0.1 from an authority made just for it. */
-export async function createCertificate({ helm }: Pick<Tools, 'helm'>, host: string): Promise<ServerCertificate> {
+export async function createCertificate(host: string): Promise<ServerCertificate> {
   const folder = await mkdtemp(path.join(tmpdir(), 'uswarm-ca-'));
   try {
     await mkdir(path.join(folder, 'templates'));
     await writeFile(path.join(folder, 'Chart.yaml'), 'apiVersion: v2\nname: certificate\nversion: 1.0.0\n');
     await writeFile(path.join(folder, 'templates', 'certificate.yaml'), TEMPLATE);
-    const { stdout } = await helm(['template', 'certificate', folder, '--set', `host=${host}`]);
+    const { helm } = await kubeTools();
+    const { stdout } = await promisify(execFile)(helm, ['template', 'certificate', folder, '--set', `host=${host}`]);
     const read = (name: string): string => {
       const text = new RegExp(`^${name}: (\\S+)$`, 'm').exec(stdout)?.[1];
       if (text === undefined) throw new Error(`no ${name} in: ${stdout}`);
