@@ -1,8 +1,20 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { referencesOf } from './references.js';
-import { containersOf, helm, type Manifest, ofKind, podTemplates, render, repositoryFile } from './rendering.js';
+import { enters, networkPod, policiesOf } from './network-model.js';
+import {
+  type Container,
+  container,
+  containersOf,
+  find,
+  helm,
+  type Manifest,
+  ofKind,
+  podTemplates,
+  render,
+  repositoryFile,
+} from './rendering.js';
 
 const read = async (path: string): Promise<unknown> => parse(await readFile(repositoryFile(path), 'utf8'));
 
@@ -10,6 +22,13 @@ describe('the example values', () => {
   it.each(['kind', 'production'])('of deploy/%s pass a strict lint', async (name) => {
     const files = [repositoryFile(`deploy/${name}/values.yaml`)];
     expect(await helm(['lint', '--strict'], {}, { files })).toContain('1 chart(s) linted, 0 chart(s) failed');
+  });
+
+  it('are all in the table of deploy/README.md', async () => {
+    const readme = await readFile(repositoryFile('deploy/README.md'), 'utf8');
+    const found = await readdir(repositoryFile('deploy'), { recursive: true });
+    const listed = [...readme.matchAll(/^\| `([^`]+\.yaml)`/gm)].map(([, path]) => path);
+    expect(listed.toSorted()).toEqual(found.filter((path) => path.endsWith('values.yaml')).toSorted());
   });
 
   it('for kind need nothing but images of this machine', async () => {
@@ -51,6 +70,87 @@ describe('the example values', () => {
     );
     const made = new Set([...rendered(manifests), ...(await shownIn('deploy/README.md'))]);
     expect(references.filter((reference) => !made.has(reference))).toEqual([]);
+  });
+});
+
+/** Rendered with deploy/production/values.yaml below it, as deploy/README.md says. */
+const onTopOfProduction = (path: string): Promise<Manifest[]> =>
+  render({}, { files: ['deploy/production/values.yaml', path].map(repositoryFile) });
+
+/** Where the probe of readiness of a component answers, as a load balancer in front of its pods reaches it. */
+function readiness(manifests: readonly Manifest[], owner: string): { port: number; path: string } {
+  const pod = podTemplates(manifests).find((each) => each.owner === owner)!;
+  const serving = pod.spec.containers[0] as Container;
+  const { path, port } = (serving.readinessProbe as { httpGet: { path: string; port: string } }).httpGet;
+  return { path, port: serving.ports!.find(({ name }) => name === port)!.containerPort };
+}
+const EDGE = ['uswarm-orchestrator', 'uswarm-realtime-gateway'];
+
+/** Whether a pod of the edge takes a connection from this address. */
+function takes(manifests: readonly Manifest[], owner: string, address: string, port: number): boolean {
+  const pod = networkPod(
+    podTemplates(manifests).find((each) => each.owner === owner)!,
+    'backend',
+  );
+  return enters(policiesOf(manifests), address, pod, port);
+}
+
+describe('the example for EKS', () => {
+  it('has a load balancer that checks readiness where it answers 200, and may reach it', async () => {
+    const manifests = await onTopOfProduction('deploy/eks/values.yaml');
+    const [ingress] = ofKind(manifests, 'Ingress');
+    expect(ingress!['spec'].ingressClassName).toBe('alb');
+    expect(ingress!.metadata.annotations).toMatchObject({ 'alb.ingress.kubernetes.io/target-type': 'ip' });
+    for (const name of EDGE) {
+      const { annotations } = find(manifests, 'Service', name).metadata;
+      const check = {
+        port: Number(annotations!['alb.ingress.kubernetes.io/healthcheck-port']),
+        path: annotations!['alb.ingress.kubernetes.io/healthcheck-path'],
+      };
+      expect(check).toEqual(readiness(manifests, name));
+      expect([8080, 8081, 8082].filter((port) => takes(manifests, name, '10.32.0.9', port))).toEqual([8080, 8081]);
+      expect(takes(manifests, name, '10.32.1.9', 8080)).toBe(false);
+    }
+  });
+
+  it('gives the orchestrator a role of its own in place of an access key', async () => {
+    const manifests = await onTopOfProduction('deploy/eks/values.yaml');
+    const account = find(manifests, 'ServiceAccount', 'uswarm-orchestrator');
+    expect(account.metadata.annotations).toHaveProperty(['eks.amazonaws.com/role-arn']);
+    const { env } = container(manifests, 'uswarm-orchestrator', 'orchestrator');
+    expect(env!.map(({ name }) => name)).not.toContain('SVC_SPACES_SECRET');
+  });
+});
+
+describe('the examples for GKE', () => {
+  it('have a Gateway that checks readiness where it answers 200, and may reach it', async () => {
+    const manifests = await onTopOfProduction('deploy/gke/values.yaml');
+    const targets = (kind: string): string[] =>
+      ofKind(manifests, kind).map(({ spec }) => `${spec.targetRef.kind} ${spec.targetRef.name}`);
+    expect(targets('HealthCheckPolicy')).toEqual(EDGE.map((name) => `Service ${name}`));
+    expect(targets('GCPBackendPolicy')).toEqual(EDGE.map((name) => `Service ${name}`));
+    for (const name of EDGE) {
+      const { port, path } = readiness(manifests, name);
+      expect(find(manifests, 'HealthCheckPolicy', name, 'backend')['spec'].default.config).toEqual({
+        type: 'HTTP',
+        httpHealthCheck: { portSpecification: 'USE_FIXED_PORT', port, requestPath: path },
+      });
+      expect([8080, 8081, 8082].filter((each) => takes(manifests, name, '35.191.0.9', each))).toEqual([8080, 8081]);
+    }
+    const [route] = ofKind(manifests, 'HTTPRoute');
+    expect(JSON.stringify(route!['spec'])).not.toContain('timeouts');
+    expect(ofKind(manifests, 'Ingress')).toEqual([]);
+  });
+
+  it('have an Ingress whose BackendConfig checks readiness where it answers 200', async () => {
+    const manifests = await onTopOfProduction('deploy/gke/ingress-values.yaml');
+    for (const name of EDGE) {
+      const annotations = find(manifests, 'Service', name).metadata.annotations!;
+      const named = JSON.parse(annotations['cloud.google.com/backend-config']!) as { default: string };
+      const { port, path } = readiness(manifests, name);
+      const { healthCheck } = find(manifests, 'BackendConfig', named.default, 'backend')['spec'];
+      expect(healthCheck).toEqual({ type: 'HTTP', port, requestPath: path });
+    }
   });
 });
 

@@ -123,3 +123,15 @@ export function leaves(policies: readonly Policy[], from: NetworkPod, address: s
     }),
   );
 }
+
+/** Whether an address outside of all pods reaches a pod. */
+export function enters(policies: readonly Policy[], address: string, to: NetworkPod, port: number): boolean {
+  return selecting(policies, to).some(({ ingress }) =>
+    ingress.some((rule) => {
+      const isNamed =
+        rule.from === undefined ||
+        rule.from.some(({ ipBlock }) => ipBlock !== undefined && covers(ipBlock.cidr, address));
+      return isNamed && hasPort(rule, port, to.ports);
+    }),
+  );
+}

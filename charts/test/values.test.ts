@@ -24,6 +24,8 @@ const PASSED_THROUGH = new Set([
   'namespaceSelector',
   'podSelector',
   'extraEgress',
+  'extraObjects',
+  'metadata',
 ]);
 
 interface Property {

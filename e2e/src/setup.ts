@@ -22,7 +22,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   await mkdir(settings.artifacts, { recursive: true });
   await refuseForeignRelease(tools, api);
   await applyFixtures(tools, settings);
-  await ensureCertificate({ api, tools });
+  await ensureCertificate({ api });
   await ensureRelease({ tools, settings });
   const recorder = await startRecorder(api, tools, `${settings.artifacts}/cluster`);
   await deployEdge({ api, tools }, imageOf(settings.images, 'edge'));

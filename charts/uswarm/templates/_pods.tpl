@@ -31,7 +31,7 @@ imagePullSecrets:
 {{- end }}
 terminationGracePeriodSeconds: {{ int (default 30 .values.terminationGracePeriodSeconds) }}
 securityContext:
-  {{- $user := default (dict "runAsUser" 65532 "runAsGroup" 65532 "fsGroup" 65532) .user }}
+  {{- $user := default $defaults.podSecurityContext .user }}
   {{- toYaml (merge (dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault")) $user) | nindent 2 }}
 {{- with default $defaults.nodeSelector .values.nodeSelector }}
 nodeSelector:
@@ -151,20 +151,42 @@ lifecycle:
 {{- end }}
 {{- end }}
 
+{{/* Labels and annotations of an object: root, component, own and common ({labels, annotations}). */}}
+{{- define "uswarm.objectMetadata" -}}
+name: {{ include "uswarm.componentName" . }}{{ .suffix }}
+namespace: {{ .root.Release.Namespace }}
+{{- $own := default dict .own }}
+labels:
+  {{- toYaml (merge (include "uswarm.labels" . | fromYaml) (default dict $own.labels) (default dict .common.labels)) | nindent 2 }}
+{{- with merge dict (default dict $own.annotations) (default dict .common.annotations) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.deploymentMetadata" -}}
+{{- $own := dict "labels" .values.deploymentLabels "annotations" .values.deploymentAnnotations }}
+{{- $common := dict "labels" .root.Values.defaults.deploymentLabels "annotations" .root.Values.defaults.deploymentAnnotations }}
+{{- include "uswarm.objectMetadata" (merge (dict "own" $own "common" $common) .) }}
+{{- end }}
+
 {{- define "uswarm.serviceAccount" -}}
+{{- $own := default dict (default dict .values).serviceAccount }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  {{- include "uswarm.metadata" . | nindent 2 }}
-automountServiceAccountToken: false
+  {{- include "uswarm.objectMetadata" (merge (dict "own" $own "common" .root.Values.defaults.serviceAccount) .) | nindent 2 }}
+automountServiceAccountToken: {{ default false $own.automount }}
 {{- end }}
 
 {{/* `ports` maps names to numbers. */}}
 {{- define "uswarm.service" -}}
+{{- $own := default dict (default dict .values).service }}
+{{- $metadata := merge (dict "own" $own "common" .root.Values.defaults.service) . }}
 apiVersion: v1
 kind: Service
 metadata:
-  {{- include "uswarm.metadata" . | nindent 2 }}
+  {{- include "uswarm.objectMetadata" $metadata | nindent 2 }}
 spec:
   type: ClusterIP
   selector:
@@ -176,4 +198,36 @@ spec:
       targetPort: {{ $name }}
       protocol: TCP
     {{- end }}
+{{- if and $own.type (ne $own.type "ClusterIP") }}
+---
+# The internal API and metrics share the Service above, which therefore never leaves the cluster.
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "uswarm.objectMetadata" (merge (dict "suffix" "-edge") $metadata) | nindent 2 }}
+spec:
+  type: {{ $own.type }}
+  {{- with $own.externalTrafficPolicy }}
+  externalTrafficPolicy: {{ . }}
+  {{- end }}
+  {{- if eq $own.type "LoadBalancer" }}
+  {{- with $own.loadBalancerClass }}
+  loadBalancerClass: {{ . }}
+  {{- end }}
+  {{- with $own.loadBalancerSourceRanges }}
+  loadBalancerSourceRanges:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- end }}
+  selector:
+    {{- include "uswarm.selectorLabels" . | nindent 4 }}
+  ports:
+    - name: http
+      port: {{ .ports.http }}
+      targetPort: http
+      protocol: TCP
+      {{- with $own.nodePort }}
+      nodePort: {{ int . }}
+      {{- end }}
+{{- end }}
 {{- end }}

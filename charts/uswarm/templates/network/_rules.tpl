@@ -116,6 +116,15 @@ app.kubernetes.io/part-of: uswarm
   to:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- if .Values.openshift.enabled }}
+- ports:
+    - { protocol: UDP, port: 5353 }
+    - { protocol: TCP, port: 5353 }
+  to:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: openshift-dns
+{{- end }}
 {{- end }}
 
 {{- define "uswarm.network.toApiServer" -}}

@@ -1,0 +1,201 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { connects, networkPod, policiesOf } from './network-model.js';
+import { evaluation, external, find, type Manifest, ofKind, podTemplates, refusal, render } from './rendering.js';
+import { merge } from './value-paths.js';
+
+// What other platforms than a plain cluster need of the chart.
+
+/** Components by their key in the values, and the name of their objects. */
+const COMPONENTS = {
+  orchestrator: 'uswarm-orchestrator',
+  gateway: 'uswarm-realtime-gateway',
+  webhook: 'uswarm-webhook',
+  controller: 'uswarm-controller',
+  searxngClient: 'uswarm-searxng-client',
+  searxng: 'searxng',
+};
+const metadata = (name: string): { labels: object; annotations: object } => ({
+  labels: { [`${name}-label`]: name },
+  annotations: { [`${name}-annotation`]: name },
+});
+
+describe('labels and annotations', () => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    const own = (key: string): object => ({
+      service: metadata(`service-${key}`),
+      serviceAccount: metadata(`account-${key}`),
+      deploymentLabels: { [`deployment-${key}`]: key },
+      deploymentAnnotations: { [`deployment-${key}`]: key },
+    });
+    manifests = await render({
+      ...evaluation,
+      ...Object.fromEntries(Object.keys(COMPONENTS).map((key) => [key, own(key)])),
+      defaults: {
+        service: metadata('all'),
+        serviceAccount: metadata('all'),
+        deploymentLabels: { all: 'all' },
+        deploymentAnnotations: { all: 'all' },
+      },
+    });
+  });
+
+  it.each(Object.entries(COMPONENTS))('of %s reach its Service, its ServiceAccount and its Deployment', (key, name) => {
+    const all = metadata('all');
+    const service = metadata(`service-${key}`);
+    const account = metadata(`account-${key}`);
+    expect(find(manifests, 'Service', name).metadata).toMatchObject(merge(all, service));
+    expect(find(manifests, 'ServiceAccount', name).metadata).toMatchObject(merge(all, account));
+    expect(find(manifests, 'Deployment', name).metadata).toMatchObject({
+      labels: { all: 'all', [`deployment-${key}`]: key },
+      annotations: { all: 'all', [`deployment-${key}`]: key },
+    });
+  });
+
+  it('of defaults reach the stores of an evaluation too', () => {
+    for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
+      for (const kind of ['Service', 'ServiceAccount'])
+        expect(find(manifests, kind, name).metadata).toMatchObject(metadata('all'));
+    }
+  });
+
+  it('never change what selects pods', async () => {
+    const stolen = { 'app.kubernetes.io/component': 'other' };
+    const changed = await render({ ...evaluation, webhook: { service: { labels: stolen }, deploymentLabels: stolen } });
+    for (const kind of ['Service', 'Deployment']) {
+      expect(find(changed, kind, 'uswarm-webhook').metadata.labels).toMatchObject({
+        'app.kubernetes.io/component': 'webhook',
+      });
+    }
+  });
+});
+
+describe('ServiceAccounts', () => {
+  it('mount their token only if a value says so', async () => {
+    const manifests = await render({ ...evaluation, gateway: { serviceAccount: { automount: true } } });
+    const automounting = ofKind(manifests, 'ServiceAccount').filter((each) => each['automountServiceAccountToken']);
+    expect(automounting.map(({ metadata: { name } }) => name)).toEqual(['uswarm-realtime-gateway']);
+  });
+});
+
+describe('a Service that is reached from outside', () => {
+  it('has the http port alone, beside the one of the cluster', async () => {
+    const service = {
+      type: 'LoadBalancer',
+      nodePort: 30_080,
+      loadBalancerClass: 'example.com/internal',
+      loadBalancerSourceRanges: ['192.0.2.0/24'],
+      externalTrafficPolicy: 'Local',
+      annotations: { a: 'b' },
+    };
+    const manifests = await render({ ...evaluation, orchestrator: { service } });
+    const edge = find(manifests, 'Service', 'uswarm-orchestrator-edge', 'backend');
+    const inside = find(manifests, 'Service', 'uswarm-orchestrator', 'backend');
+    expect(edge['spec']).toEqual({
+      type: 'LoadBalancer',
+      loadBalancerClass: 'example.com/internal',
+      loadBalancerSourceRanges: ['192.0.2.0/24'],
+      externalTrafficPolicy: 'Local',
+      selector: inside['spec'].selector,
+      ports: [{ name: 'http', port: 8080, targetPort: 'http', protocol: 'TCP', nodePort: 30_080 }],
+    });
+    expect(edge.metadata.annotations).toEqual({ a: 'b' });
+    expect(inside['spec']).toMatchObject({ type: 'ClusterIP', ports: { length: 3 } });
+    expect(ofKind(manifests, 'Service').filter(({ spec }) => spec.type !== 'ClusterIP')).toEqual([edge]);
+  });
+
+  it('has nothing of a load balancer if it is a NodePort', async () => {
+    const service = { type: 'NodePort', loadBalancerClass: 'a', loadBalancerSourceRanges: ['192.0.2.0/24'] };
+    const { spec } = find(
+      await render({ ...evaluation, gateway: { service } }),
+      'Service',
+      'uswarm-realtime-gateway-edge',
+    );
+    expect(spec).toMatchObject({ type: 'NodePort', ports: [{ name: 'http', port: 8080 }] });
+    expect(Object.keys(spec)).not.toEqual(expect.arrayContaining(['loadBalancerClass']));
+  });
+
+  it('cannot be one of a component that only the cluster uses', async () => {
+    expect(await refusal(merge(external, { webhook: { service: { type: 'LoadBalancer' } } }))).toContain("'type'");
+  });
+});
+
+it('objects of values are rendered with their templates', async () => {
+  const extraObjects = [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: '{{ include "uswarm.fullname" . }}-extra', namespace: '{{ .Release.Namespace }}' },
+      data: { image: '{{ .Values.images.registry }}', number: '1' },
+    },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'second' } },
+  ];
+  const manifests = await render({ ...evaluation, extraObjects });
+  expect(find(manifests, 'ConfigMap', 'uswarm-extra', 'backend')['data']).toEqual({
+    image: evaluation.images.registry,
+    number: '1',
+  });
+  expect(find(manifests, 'Secret', 'second')).toBeDefined();
+  expect(await refusal(merge(external, { extraObjects: [{ kind: 'Secret' }] }))).toContain('/extraObjects/0');
+});
+
+it('the ids of pods can be changed, not to root, and not those of images that need theirs', async () => {
+  const ids = { runAsUser: 1000, runAsGroup: 1001, fsGroup: 1002 };
+  const pods = podTemplates(await render({ ...evaluation, defaults: { podSecurityContext: ids } }));
+  const others = pods.filter(({ spec }) => spec.securityContext.runAsUser !== 1000);
+  expect(others.map(({ owner }) => owner).toSorted()).toEqual(['searxng', 'uswarm-postgres', 'uswarm-valkey']);
+  for (const { spec } of pods) expect(spec.securityContext.runAsNonRoot).toBe(true);
+  const root = { defaults: { podSecurityContext: { runAsUser: 0 } } };
+  expect(await refusal(merge(external, root))).toContain('/podSecurityContext/runAsUser');
+});
+
+describe('on OpenShift', () => {
+  const NONROOT = {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: 'system:openshift:scc:nonroot-v2',
+  };
+  const openshift = { enabled: true };
+  const bindings = (manifests: readonly Manifest[]): Manifest[] =>
+    ofKind(manifests, 'RoleBinding').filter((each) => each['roleRef'].name.startsWith('system:openshift'));
+
+  it('nothing is bound unless a value says so', async () => {
+    expect(bindings(await render(evaluation))).toEqual([]);
+  });
+
+  it.each([
+    ['builtin', evaluation],
+    ['metacontroller', { ...external, controller: { framework: 'metacontroller' } }],
+  ])('every account of the release, and those of workspaces, may run with a fixed id (%s)', async (_, values) => {
+    const manifests = await render(merge(values, { openshift, runtime: { extraNamespaces: ['team-a'] } }));
+    const found = bindings(manifests);
+    expect(found.map((each) => each['roleRef'])).toEqual([NONROOT, NONROOT, NONROOT]);
+    const subjects = (namespace: string): { kind: string; name: string; namespace?: string }[] =>
+      found.find(({ metadata: { namespace: at } }) => at === namespace)!['subjects'];
+    const accounts = podTemplates(manifests).map(({ spec }) => spec.serviceAccountName as string);
+    expect(
+      subjects('backend')
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual([...new Set(accounts)].toSorted());
+    expect(
+      subjects('backend').filter(({ kind, namespace }) => kind !== 'ServiceAccount' || namespace !== 'backend'),
+    ).toEqual([]);
+    for (const namespace of ['userswarms', 'team-a']) {
+      const { apiGroup } = NONROOT;
+      expect(subjects(namespace)).toEqual([{ apiGroup, kind: 'Group', name: `system:serviceaccounts:${namespace}` }]);
+    }
+  });
+
+  it('pods reach the name servers of OpenShift', async () => {
+    const dns = { name: 'dns', namespace: 'openshift-dns', labels: {}, ports: { dns: 5353 } };
+    for (const [values, expected] of [
+      [evaluation, false],
+      [{ ...evaluation, openshift }, true],
+    ] as const) {
+      const manifests = await render(values);
+      const pod = podTemplates(manifests).find(({ owner }) => owner === 'uswarm-orchestrator')!;
+      expect(connects(policiesOf(manifests), networkPod(pod, 'backend'), dns, 5353)).toBe(expected);
+    }
+  });
+});
