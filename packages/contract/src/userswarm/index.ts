@@ -4,3 +4,4 @@ export * from './advice.js';
 export * from './resource.js';
 export * from './hook.js';
 export * from './rollout.js';
+export * from './readiness.js';

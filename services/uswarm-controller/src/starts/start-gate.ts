@@ -1,7 +1,9 @@
 import {
   childName,
   type KubernetesObject,
+  readyUntil,
   START,
+  START_DEADLINE_S,
   START_QUEUED,
   type UserSwarm,
   type UserSwarmStatus,
@@ -9,19 +11,25 @@ import {
 import { type Change, keyOf } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { Observed } from '../sync/request.js';
+import { StartSlots } from './start-slots.js';
+import { type Compare, createWaitingLine } from './waiting-line.js';
 
-/** Lets only so many runtimes start at once: a node that pulls and starts hundreds of pods starts none in time. */
+/**
+ * The start limiter: bounds how many runtimes start at the same time, because a node that pulls and starts hundreds
+ * of pods at once starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for
+ * a named reason, is suspended or deleted, or its slot expires. One that lost Ready holds none.
+ */
 export interface StartGate {
   /**
-   * Whether a runtime that is about to start may. One that may not waits, and is woken in its turn:
-   * first come, first served.
+   * Whether a runtime that is about to start may. One that may not waits in line, and gets the next free slot in
+   * its turn: first come, first served.
    */
   admit(parent: KubernetesObject): boolean;
   /** It does not start after all, and does not wait. */
   forget(key: string): void;
   /** To be called for every change of a UserSwarm. */
   changed(change: Change): void;
-  /** Whoever begins to lead asks everybody anew. */
+  /** For a new leader: forgets what was admitted or waits, and keeps the slots of those whose status says Starting. */
   reset(): void;
   starting(): number;
   queued(): number;
@@ -30,88 +38,91 @@ export interface StartGate {
 export interface StartGateOptions {
   /** 0 for no limit. */
   maxConcurrent: number;
-  /** Has the UserSwarm asked again. */
+  /** Has the UserSwarm synced, because it got a slot. */
   wake: (key: string) => void;
+  /** Milliseconds on a monotonic clock. */
+  elapsed?: () => number;
+  /** Milliseconds after which a slot is given to the next one. */
+  slotMs?: number;
+  /** Compares two places in the line. */
+  compare?: Compare;
 }
 
-export function createStartGate({ maxConcurrent, wake }: StartGateOptions): StartGate {
-  /** Their status says that they start. */
-  const shown = new Set<string>();
-  /** Let in, and their status does not say so yet. */
-  const admitted = new Set<string>();
-  /** Each with its place in the queue. */
-  const waiting = new Map<string, string>();
+/** A little more than `StartDeadlineExceeded` takes, which frees the slot earlier and says why. */
+export const SLOT_MS = (START_DEADLINE_S + 30) * 1_000;
 
-  const starting = (): number => shown.size + [...admitted].filter((key) => !shown.has(key)).length;
-  const free = (): number => maxConcurrent - starting();
-  const wakeNext = (): void => {
-    const places = Math.min(free(), waiting.size);
-    if (places <= 0) return;
-    const first = [...waiting].toSorted(([, left], [, right]) => (left < right ? -1 : 1)).slice(0, places);
-    for (const [key] of first) wake(key);
+/** Each operation costs O(log n) in the number of those that wait. Free slots are handed over, so if one is free, none waits. */
+export function createStartGate(options: StartGateOptions): StartGate {
+  const { maxConcurrent, wake, elapsed = () => performance.now(), slotMs = SLOT_MS, compare } = options;
+  const slots = new StartSlots({ slotMs, elapsed });
+  const waiting = createWaitingLine(compare);
+
+  const handOver = (): void => {
+    while (slots.size < maxConcurrent) {
+      const next = waiting.takeFirst();
+      if (next === undefined) return;
+      slots.admit(next);
+      wake(next);
+    }
   };
-  const leave = (key: string): void => {
-    const had = [shown, admitted].map((keys) => keys.delete(key));
-    if (had.includes(true)) wakeNext();
+  const expire = (): void => {
+    slots.expire();
+    handOver();
   };
   return {
     admit(parent) {
+      expire();
       const key = keyOf(parent);
-      if (maxConcurrent === 0 || shown.has(key) || admitted.has(key)) return true;
-      const place = placeInQueue(parent);
-      const before = [...waiting].filter(([other, at]) => other !== key && at < place).length;
-      if (before >= free()) {
-        waiting.set(key, place);
+      if (maxConcurrent === 0 || slots.has(key)) return true;
+      if (slots.size >= maxConcurrent) {
+        waiting.put(key, placeInQueue(parent));
         return false;
       }
-      waiting.delete(key);
-      admitted.add(key);
+      slots.admit(key);
       return true;
     },
     forget(key) {
-      const waited = waiting.delete(key);
-      leave(key);
-      if (waited) wakeNext();
+      waiting.remove(key);
+      if (slots.release(key)) handOver();
     },
     changed({ before, after }) {
       const parent = after ?? before;
       if (parent === undefined) return;
       const key = keyOf(parent);
-      if (after === undefined || !isToRun(after)) {
-        waiting.delete(key);
-        leave(key);
-        return;
-      }
-      const reason = reasonOf(after);
-      if (reason === 'Starting') {
-        shown.add(key);
-        waiting.delete(key);
-      } else if (reason !== undefined && !NOT_BEGUN.has(reason)) leave(key);
-      else if (shown.delete(key)) wakeNext();
+      const runs = after !== undefined && isToRun(after);
+      const reason = runs ? reasonOf(after) : undefined;
+      if (!runs || reason === STARTING) waiting.remove(key);
+      if (runs && reason === STARTING) slots.show(key, readyUntil(statusOf(after)) === undefined);
+      else if (runs && (reason === undefined || NOT_BEGUN.has(reason))) slots.hide(key);
+      else slots.end(key);
+      expire();
     },
     reset() {
-      admitted.clear();
       waiting.clear();
+      slots.reset();
     },
-    starting,
+    starting: () => slots.size,
     queued: () => waiting.size,
   };
 }
 
+const STARTING = 'Starting';
 /** What the status says of a runtime that was let in a moment ago. */
 const NOT_BEGUN: ReadonlySet<string> = new Set(['Queued', 'Suspended']);
 
 const isToRun = (parent: KubernetesObject): boolean =>
   parent.metadata.deletionTimestamp === undefined && (parent['spec'] as { suspend?: boolean })?.suspend !== true;
 
+const statusOf = (parent: KubernetesObject): UserSwarmStatus => (parent['status'] ?? {}) as UserSwarmStatus;
+
 const reasonOf = (parent: KubernetesObject): string | undefined =>
-  ((parent['status'] ?? {}) as UserSwarmStatus).conditions?.find(({ type }) => type === 'Ready')?.reason;
+  statusOf(parent).conditions?.find(({ type }) => type === 'Ready')?.reason;
 
 /** By when it was to run: when it was made, or last resumed. The same for any leader. */
-function placeInQueue({ metadata, ...parent }: KubernetesObject): string {
-  const { conditions = [] } = (parent['status'] ?? {}) as UserSwarmStatus;
+function placeInQueue(parent: KubernetesObject): string {
+  const { conditions = [] } = statusOf(parent);
   const resumed = conditions.find(({ type, status }) => type === 'Suspended' && status === 'False');
-  const { creationTimestamp = '', name } = metadata;
+  const { creationTimestamp = '', name } = parent.metadata;
   return `${resumed?.lastTransitionTime ?? creationTimestamp} ${creationTimestamp} ${name}`;
 }
 

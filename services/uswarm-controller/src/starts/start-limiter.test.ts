@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { createStartGate, SLOT_MS, type StartGate } from './start-gate.js';
+import type { Compare } from './waiting-line.js';
+
+const time = (second: number): string =>
+  new Date(Date.UTC(2030, 0, 1) + second * 1_000).toISOString().replace('.000Z', 'Z');
+
+interface Look {
+  reason?: string;
+  /** When `Ready` became False, in seconds. */
+  unreadySince?: number;
+  /** When `Suspended` became False, in seconds. */
+  runsSince?: number;
+  madeAt?: number;
+}
+
+const swarm = (name: string, { reason, unreadySince = 0, runsSince = 0, madeAt = 0 }: Look = {}): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name, uid: name, creationTimestamp: time(madeAt) },
+  spec: { suspend: false },
+  status:
+    reason === undefined
+      ? {}
+      : {
+          conditions: [
+            { type: 'Ready', status: 'False', reason, lastTransitionTime: time(unreadySince) },
+            { type: 'Suspended', status: 'False', reason: 'NotSuspended', lastTransitionTime: time(runsSince) },
+          ],
+        },
+});
+
+describe('the start limiter', () => {
+  let limiter: StartGate;
+  let woken: string[];
+  let now: number;
+  const create = (maxConcurrent: number, compare?: Compare): void => {
+    woken = [];
+    now = 0;
+    limiter = createStartGate({
+      maxConcurrent,
+      wake: (key) => void woken.push(key),
+      elapsed: () => now,
+      ...(compare === undefined ? {} : { compare }),
+    });
+  };
+  beforeEach(() => create(2));
+  const shows = (name: string, look: Look): void => limiter.changed({ after: swarm(name, look) });
+  const admit = (...names: string[]): boolean[] => names.map((name) => limiter.admit(swarm(name)));
+
+  it.each([
+    ['was Ready before', { reason: 'Starting', unreadySince: 60 }],
+    ['was Ready after it was resumed', { reason: 'Starting', runsSince: 30, unreadySince: 60 }],
+    ['crashes', { reason: 'CrashLoopBackOff' }],
+    ['is on a node that was lost', { reason: 'NodeLost', unreadySince: 60 }],
+  ])('gives no slot to a runtime that %s', (_what, look) => {
+    for (let at = 0; at < 101; at += 1) shows(`other-${at}`, look);
+    expect({ starting: limiter.starting(), admitted: admit('new', 'woken') }).toEqual({
+      starting: 0,
+      admitted: [true, true],
+    });
+  });
+
+  it.each([
+    ['is new', { reason: 'Starting' }],
+    ['was resumed after it was Ready', { reason: 'Starting', unreadySince: 30, runsSince: 60 }],
+  ])('counts a runtime that %s, also if another leader let it start', (_what, look) => {
+    for (const name of ['a', 'b']) shows(name, look);
+    expect({ starting: limiter.starting(), admitted: admit('c') }).toEqual({ starting: 2, admitted: [false] });
+  });
+
+  it('frees the slot of a runtime that becomes Ready and loses it again', () => {
+    admit('a', 'b', 'c');
+    for (const name of ['a', 'b']) shows(name, { reason: 'Starting' });
+    limiter.changed({ after: swarm('a', { reason: 'Available' }) });
+    shows('a', { reason: 'Starting', unreadySince: 60 });
+    expect({ woken, starting: limiter.starting() }).toEqual({ woken: ['c'], starting: 2 });
+  });
+
+  it('gives the slot of a runtime that never becomes Ready to the next one after the deadline', () => {
+    admit('stuck', 'silent', 'c', 'd', 'e');
+    shows('stuck', { reason: 'Starting' });
+    now = SLOT_MS - 1;
+    expect(admit('c')).toEqual([false]);
+    now = SLOT_MS;
+    expect(admit('e')).toEqual([false]);
+    expect({ woken, admitted: admit('c', 'd') }).toEqual({ woken: ['c', 'd'], admitted: [true, true] });
+  });
+
+  it('gives no second slot to a runtime whose slot expired, until it starts again', () => {
+    shows('stuck', { reason: 'Starting' });
+    now = SLOT_MS;
+    shows('stuck', { reason: 'Starting' });
+    expect(limiter.starting()).toBe(0);
+    shows('stuck', { reason: 'Suspended' });
+    shows('stuck', { reason: 'Starting' });
+    expect(limiter.starting()).toBe(1);
+  });
+
+  it('passes on the slot of a runtime that was woken and is deleted before it asks', () => {
+    admit('a', 'b', 'c', 'd');
+    shows('a', { reason: 'Available' });
+    limiter.changed({ before: swarm('c') });
+    expect(woken).toEqual(['c', 'd']);
+  });
+
+  it('keeps the line in order when a place becomes known later', () => {
+    admit('a', 'b');
+    limiter.admit(swarm('resumed', { madeAt: 1 }));
+    limiter.admit(swarm('new', { madeAt: 5 }));
+    limiter.admit(swarm('resumed', { madeAt: 1, reason: 'Queued', runsSince: 9 }));
+    for (const name of ['a', 'b']) shows(name, { reason: 'Available' });
+    expect(woken).toEqual(['new', 'resumed']);
+  });
+
+  it('compares a logarithmic number of places per admission and per free slot with 20,000 waiting', () => {
+    let compared = 0;
+    create(100, (left, right) => {
+      compared += 1;
+      return left < right ? -1 : Number(left > right);
+    });
+    const costliest = (acts: readonly (() => void)[]): number =>
+      acts.reduce((most, act) => {
+        compared = 0;
+        act();
+        return Math.max(most, compared);
+      }, 0);
+    const count = 20_000;
+    const running = Array.from({ length: 100 }, (_, at) => `running-${at}`);
+    const waiting = Array.from({ length: count }, (_, at) => swarm(`w-${at}`, { madeAt: (at * 7_919) % count }));
+    admit(...running);
+    const ask = waiting.map((parent) => () => void limiter.admit(parent));
+    const costs = {
+      first: costliest(ask),
+      again: costliest(ask),
+      freed: costliest(running.map((name) => () => shows(name, { reason: 'Available' }))),
+      left: costliest(
+        waiting.map(
+          ({ metadata }) =>
+            () =>
+              limiter.forget(metadata.name),
+        ),
+      ),
+    };
+    const bound = 2 * Math.ceil(Math.log2(count)) + 1;
+    expect(costs.again).toBe(0);
+    expect(Math.max(costs.first, costs.freed)).toBeLessThanOrEqual(bound);
+    // A slot that becomes free is handed over at the same time.
+    expect(costs.left).toBeLessThanOrEqual(2 * bound);
+    expect([woken.length > 0, limiter.queued()]).toEqual([true, 0]);
+  });
+});
