@@ -155,9 +155,9 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1) },
   ],
   [
-    'a controller may not read pods',
+    'a watch of the controller is refused for five minutes',
     ['UswarmControllerNotSynced'],
-    { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0) },
+    { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 5) },
   ],
   [
     'the controller hangs',
@@ -240,6 +240,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
 /** What nobody is to be woken for. */
 export const everyday: [what: string, figures: Figures][] = [
   ['nothing', {}],
+  ['the API server restarts', { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 2) }],
   ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
   ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
   ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],

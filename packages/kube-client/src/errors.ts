@@ -43,3 +43,8 @@ export const isAlreadyExists = (error: unknown): boolean => has(error, 409, 'Alr
 export const isConflict = (error: unknown): boolean => has(error, 409, 'Conflict');
 /** We may not; the credentials or the grants have to change before it can go on. */
 export const isDenied = (error: unknown): boolean => has(error, 401) || has(error, 403);
+/** The server cannot begin at the version that was asked for: it is invalid, or later than what the server has. */
+export const isVersionRefused = (error: unknown): boolean =>
+  has(error, 400) ||
+  (error instanceof KubeError &&
+    (error.causes.includes('ResourceVersionTooLarge') || error.message.includes('Too large resource version')));

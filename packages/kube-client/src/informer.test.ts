@@ -59,6 +59,14 @@ describe('the informer', () => {
   /** A watch that runs has seen everything up to now. */
   const watching = (): Promise<void> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
 
+  const refuseWatches = (times: number): (() => void) =>
+    api.script(({ query }, response) => {
+      if (!query.has('watch') || times === 0) return undefined;
+      times -= 1;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+
   beforeEach(async () => {
     api = await startScriptedApi();
     credentials = await createCredentials(api.config);
@@ -196,13 +204,91 @@ describe('the informer', () => {
     expect(faults).toEqual(['connection']);
   });
 
-  it('outlives a restart of the API server', async () => {
+  it('resumes its watch after a restart of the API server, without a new list', async () => {
     start();
     await watching();
-    await api.restart(60);
+    await api.restart(500);
+    // Three failures in a row and more.
+    expect(faults.filter((fault) => fault === 'connection').length).toBeGreaterThan(2);
     api.put(SERVICES, service('a'));
     await sees('a');
-    expect(faults).toContain('connection');
+    expect({ lists: lists(), listed: informer.listed() }).toEqual({ lists: 1, listed: true });
+  });
+
+  it('resumes its watch after the server has refused it many times, without a new list', async () => {
+    start();
+    await watching();
+    const heal = api.script(({ query }, response) => {
+      if (!query.has('watch')) return undefined;
+      response.writeHead(500).end('{"code":500,"reason":"InternalError"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => faults.length > 6);
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(lists()).toBe(1);
+  });
+
+  it('lists again after it was without a watch for long', async () => {
+    start({ relistMs: 20 });
+    await watching();
+    const before = lists();
+    const heal = refuseWatches(Infinity);
+    api.endWatches('end');
+    await eventually(() => lists() > before);
+    heal();
+    api.put(SERVICES, service('a'));
+    await sees('a');
+    expect(lists()).toBeGreaterThan(before);
+  });
+
+  it('lists again when the server has gone back to an earlier version during an outage', async () => {
+    for (const name of ['a', 'b']) api.put(SERVICES, service(name));
+    start({ checkMs: 0 });
+    await sees('a', 'b');
+    await watching();
+    const old = { kind: 'ServiceList', metadata: { resourceVersion: '5' }, items: [service('a')] };
+    api.script(({ path, query }, response) => {
+      if (path !== SERVICES) return undefined;
+      // A watch from a version that the server does not have yet is open and silent.
+      if (query.has('watch')) response.writeHead(200).flushHeaders();
+      else response.end(JSON.stringify(old));
+      return true;
+    });
+    api.endWatches('cut');
+    await sees('a');
+    expect(faults).toEqual(['connection']);
+  });
+
+  it('is alive while a watch runs, not after the server has refused one for a while, and again after that', async () => {
+    start({ staleMs: 40 });
+    expect(informer.alive()).toBe(false);
+    await watching();
+    expect(informer.alive()).toBe(true);
+    const heal = refuseWatches(Infinity);
+    api.endWatches('end');
+    await eventually(() => !informer.alive());
+    expect(informer.listed()).toBe(true);
+    heal();
+    await eventually(() => informer.alive());
+  });
+
+  it('is not alive while its watch is open and silent for too long', async () => {
+    let swallow = false;
+    const heal = api.script(({ query }, response) => {
+      if (!swallow || !query.has('watch')) return undefined;
+      response.writeHead(200).flushHeaders();
+      return true;
+    });
+    start({ silenceMs: 60, staleMs: 30 });
+    await eventually(() => informer.alive());
+    swallow = true;
+    await eventually(() => faults.includes('silence') && !informer.alive());
+    heal();
+    await eventually(() => informer.alive());
+    expect(informer.state()).toBe('ready');
   });
 
   it('says that it is refused, and works once it is not', async () => {
@@ -220,14 +306,6 @@ describe('the informer', () => {
     await eventually(() => informer.state() === 'ready');
     expect(informer.listed()).toBe(true);
   });
-
-  const refuseWatches = (times: number): (() => void) =>
-    api.script(({ query }, response) => {
-      if (!query.has('watch') || times === 0) return undefined;
-      times -= 1;
-      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
-      return true;
-    });
 
   it('does not know what is there while it is refused once, and does not call that denied', async () => {
     start();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { type Backoff, backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { KubeClient } from './client.js';
-import { isDenied, isGone, KubeError } from './errors.js';
+import { isDenied, isGone, isVersionRefused, KubeError } from './errors.js';
 import { isNewer } from './resource-version.js';
 import type { Resource } from './resource.js';
 import type { Store } from './store.js';
@@ -17,6 +17,12 @@ export interface InformerTiming {
   /** Milliseconds that the connection may be silent; more than `watchS`. */
   silenceMs: number;
   backoff: Backoff;
+  /** Milliseconds without a running watch after which the informer is no longer alive. Default: 30 s */
+  staleMs?: number;
+  /** Milliseconds without a running watch after which the next watch starts from a new list. Default: 2 min */
+  relistMs?: number;
+  /** Milliseconds without a running watch after which the history of the server is checked before resuming. Default: 5 s */
+  checkMs?: number;
 }
 
 /** A server that ends a watch every 25 s tells a quiet one from a dead one: nothing for 30 s is dead. */
@@ -53,22 +59,27 @@ export interface Informer {
   state(): InformerState;
   /** Whether it ever knew everything: until then the store says nothing of what is not in it. */
   listed(): boolean;
+  /** Whether everything was listed and a watch runs, or ran within the last `staleMs`. */
+  alive(): boolean;
   stop(): Promise<void>;
 }
 
 const PAGE = 500;
 /** A watch that ends sooner than this without an event, in ms, was a failure. */
 const SHORT_MS = 1_000;
-/** Watches that fail one after the other before everything is listed again. */
-const FAILED_WATCHES = 3;
+const STALE_MS = 30_000;
+const RELIST_MS = 120_000;
+const CHECK_MS = 5_000;
 /** Refusals one after the other until it counts as `denied`; with the default back-off some seconds. */
 const REFUSALS = 5;
 
 /** Keeps `store` like what the server has, from now until it is stopped. */
 export function startInformer(deps: InformerDeps): Informer {
   const { timing = DEFAULT_TIMING, logger, onFault = () => {}, onState = () => {} } = deps;
+  const { staleMs = STALE_MS } = timing;
   const stopping = new AbortController();
   const { signal } = stopping;
+  const seen: Seen = { version: undefined, listed: undefined, listedAt: -Infinity, aliveAt: -Infinity, open: false };
   let state: InformerState = 'loading';
   let listed = false;
   let refusals = 0;
@@ -79,14 +90,13 @@ export function startInformer(deps: InformerDeps): Informer {
   };
 
   const run = async (): Promise<void> => {
-    const seen: Seen = { version: undefined, listed: undefined };
     const onOpen = (): void => {
       refusals = 0;
       enter('ready');
     };
     for (let failures = 0; !signal.aborted;) {
       try {
-        if (seen.version === undefined) await list(deps, seen, signal);
+        if (await mustList(deps, timing, seen, failures, signal)) await list(deps, seen, signal);
         listed = true;
         // Who may list and not watch would be ready and denied by turns.
         if (refusals === 0) enter('ready');
@@ -103,7 +113,7 @@ export function startInformer(deps: InformerDeps): Informer {
           else if (state === 'ready') enter('loading');
         }
         failures += 1;
-        if (mustList(fault) || failures % FAILED_WATCHES === 0) seen.version = undefined;
+        if (isLost(fault, error)) seen.version = undefined;
       }
       if (failures > 0) await sleep(backoffDelay(timing.backoff, failures - 1), undefined, { signal }).catch(() => {});
     }
@@ -112,6 +122,7 @@ export function startInformer(deps: InformerDeps): Informer {
   return {
     state: () => state,
     listed: () => listed,
+    alive: () => listed && (seen.open || performance.now() - seen.aliveAt <= staleMs),
     stop: () => {
       stopping.abort();
       return running;
@@ -119,10 +130,36 @@ export function startInformer(deps: InformerDeps): Informer {
   };
 }
 
-/** `version` is where the next watch begins; `listed` the last one that a list or a watch of ours came to. */
 interface Seen {
+  /** Where the next watch begins; undefined if everything has to be listed first. */
   version: string | undefined;
+  /** The last version that a list or a watch of ours came to. */
   listed: string | undefined;
+  /** When the last list was complete, and when a watch last ran, in milliseconds that pass. */
+  listedAt: number;
+  aliveAt: number;
+  /** A watch runs. */
+  open: boolean;
+}
+
+/**
+ * A watch resumes from the last version, because all replicas list everything at the same time after an outage
+ * otherwise. It must not resume if the server was restored from a backup in between: such a server counts from an
+ * earlier version again, and a watch from a later one is silent. One object tells the version of the server.
+ */
+async function mustList(
+  { client, resource, namespace, labelSelector }: InformerDeps,
+  { relistMs = RELIST_MS, checkMs = CHECK_MS }: InformerTiming,
+  seen: Seen,
+  failures: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (seen.version === undefined) return true;
+  const blindMs = performance.now() - Math.max(seen.aliveAt, seen.listedAt);
+  if (failures === 0 || blindMs < checkMs) return false;
+  if (blindMs >= relistMs) return true;
+  const { resourceVersion } = await client.list(resource, { namespace, labelSelector, limit: 1 }, signal);
+  return seen.listed !== undefined && isNewer(seen.listed, resourceVersion);
 }
 
 async function list(
@@ -144,6 +181,7 @@ async function list(
   store.replace(items, resourceVersion, reset);
   seen.version = resourceVersion;
   seen.listed = resourceVersion;
+  seen.listedAt = performance.now();
 }
 
 /** @returns whether it went well: an event came, or it lasted. */
@@ -156,20 +194,33 @@ async function watchOnce(
 ): Promise<boolean> {
   const start = performance.now();
   let events = 0;
-  const options = { namespace, labelSelector, resourceVersion: seen.version ?? '', lastsS: watchS, silenceMs, onOpen };
+  const opened = (): void => {
+    seen.open = true;
+    seen.aliveAt = performance.now();
+    onOpen();
+  };
+  const version = seen.version ?? '';
+  const options = { namespace, labelSelector, resourceVersion: version, lastsS: watchS, silenceMs, onOpen: opened };
   onWatch();
-  await watch(
-    resource,
-    options,
-    ({ type, object }) => {
-      events += 1;
-      if (type === 'DELETED') store.remove(object);
-      else if (type !== 'BOOKMARK') store.put(object);
-      seen.version = object.metadata.resourceVersion;
-      seen.listed = seen.version;
-    },
-    signal,
-  );
+  try {
+    await watch(
+      resource,
+      options,
+      ({ type, object }) => {
+        events += 1;
+        seen.aliveAt = performance.now();
+        if (type === 'DELETED') store.remove(object);
+        else if (type !== 'BOOKMARK') store.put(object);
+        seen.version = object.metadata.resourceVersion;
+        seen.listed = seen.version;
+      },
+      signal,
+    );
+    // The server ended it, so it was alive until now.
+    if (seen.open) seen.aliveAt = performance.now();
+  } finally {
+    seen.open = false;
+  }
   return events > 0 || performance.now() - start >= SHORT_MS;
 }
 
@@ -181,7 +232,7 @@ function faultOf(error: unknown): InformerFault {
   return error instanceof KubeError ? 'refused' : 'connection';
 }
 
-/** After a lost connection or a busy server the watch goes on where it was; after all else we may have missed something. */
-function mustList(fault: InformerFault): boolean {
-  return fault === 'gone' || fault === 'garbage' || fault === 'denied';
+/** Whether a watch cannot go on from the version that was seen: it is too old, too new, or an event was lost. */
+function isLost(fault: InformerFault, error: unknown): boolean {
+  return fault === 'gone' || fault === 'garbage' || isVersionRefused(error);
 }

@@ -236,6 +236,24 @@ describe('the controller with the webhook', () => {
     expect(api.writes().slice(written)).toEqual([]);
   });
 
+  it('is not ready while a watch is refused, says so in its metric, leads on, and is ready again afterwards', async () => {
+    const timing = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 }, staleMs: 50 };
+    await start({ timing });
+    await eventually(() => controller.ready());
+    const heal = api.script(({ path, query }, response) => {
+      if (path !== SWARMS || !query.has('watch')) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => !controller.ready());
+    expect(await registry.metrics()).toContain('uswarm_controller_synced 0\n');
+    expect(controller.leading()).toBe(true);
+    heal();
+    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_synced 1\n'));
+    expect(controller.ready()).toBe(true);
+  });
+
   it('leads one at a time: another takes over when the first one stops', async () => {
     const lease = { namespace: 'backend', name: 'c', durationS: 2, timing: { everyMs: 50, deadlineMs: 1_000 } };
     await start({ lease, identity: 'first' });

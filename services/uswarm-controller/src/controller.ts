@@ -24,7 +24,10 @@ import { registerUserSwarms } from './userswarm-metrics.js';
 import { createWork } from './work.js';
 
 export interface Controller {
-  /** The caches are filled: it works, or could take over at once. */
+  /**
+   * Everything is listed and each watch is alive. A leader whose watch has died leads on: what refuses the watch
+   * usually refuses it to every replica, other namespaces are still served, and its writes name the version they saw.
+   */
   ready(): boolean;
   leading(): boolean;
   /** Finishes the syncs under way and gives the lease back. */

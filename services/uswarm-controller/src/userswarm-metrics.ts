@@ -15,7 +15,8 @@ const REASONS = new Set(Object.keys(FAILURE_REASONS));
 
 /** How the UserSwarms are, as this process sees them; every replica says the same. */
 export function registerUserSwarms(registry: Registry, { list, synced, clock }: UserSwarmMetricsDeps): void {
-  const help = '1 once all there is of what is watched has been read, else 0.';
+  const help =
+    '1 while all that is watched has been listed and each of its watches runs, or ran within the last 30 s; else 0.';
   readGauge(registry, 'uswarm_controller_synced', help, () => (synced() ? 1 : 0));
   const oldest: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms_oldest_seconds',

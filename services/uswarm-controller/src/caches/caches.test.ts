@@ -49,7 +49,7 @@ describe('the caches', () => {
           client,
           watch: createWatch(credentials),
           logger: silentLogger,
-          timing: { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } },
+          timing: { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 }, staleMs: 40 },
         }),
       onParent: () => {},
       onChild: ({ before, after }) => touched.push(`child ${(after ?? before)?.metadata.name}`),
@@ -71,7 +71,6 @@ describe('the caches', () => {
     start('good', 'bad');
     await becomes('good', 'ready');
     await becomes('bad', 'denied');
-    expect(caches.synced()).toBe(true);
     expect(caches.scope('good')?.children['Service.v1'].indexed('u1')).toHaveLength(1);
     expect(touched).toEqual(expect.arrayContaining(['good', 'bad']));
   });
@@ -119,7 +118,7 @@ describe('the caches', () => {
     heal();
     await becomes('good', 'ready');
     await becomes('spare', 'ready');
-    expect(caches.synced()).toBe(true);
+    await eventually(() => caches.synced());
   });
 
   it('is not filled while Namespaces or UserSwarms are unknown', async () => {
@@ -132,6 +131,27 @@ describe('the caches', () => {
     await caches.stop();
     start('good');
     await eventually(() => caches.synced());
+  });
+
+  it.each([
+    ['UserSwarms', SWARMS],
+    ['Namespaces', NAMESPACES],
+    ['Pods of a runtime namespace', '/api/v1/namespaces/good/pods'],
+    ['Deployments of a runtime namespace', '/apis/apps/v1/namespaces/good/deployments'],
+  ])('is not synced while the watch of %s is refused, and synced again afterwards', async (_what, refused) => {
+    api.put(NAMESPACES, namespace('good'));
+    start('good', 'missing');
+    await eventually(() => caches.synced());
+    const heal = api.script(({ path, query }, response) => {
+      if (path !== refused || !query.has('watch')) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+    api.endWatches('end');
+    await eventually(() => !caches.synced());
+    heal();
+    await eventually(() => caches.synced());
+    expect(caches.scope('good')?.alive()).toBe(true);
   });
 
   it('reads the runtime namespace, and the default one where none is said', () => {

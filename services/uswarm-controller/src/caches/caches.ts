@@ -9,7 +9,10 @@ export interface Caches {
   readonly namespaces: Store;
   /** Undefined for a namespace that we do not look after. */
   scope(namespace: string): NamespaceScope | undefined;
-  /** Whether UserSwarms and Namespaces are known; single runtime namespaces may lag or be out of reach. */
+  /**
+   * Whether everything was listed and each watch is alive: UserSwarms, Namespaces, and the contents of each runtime
+   * namespace that exists.
+   */
   synced(): boolean;
   stop(): Promise<void>;
 }
@@ -59,7 +62,7 @@ export function startCaches(deps: CachesDeps): Caches {
     parents,
     namespaces,
     scope: (namespace) => scopes.get(namespace),
-    synced: () => namespaceInformer.listed() && parentInformer.listed(),
+    synced: () => [namespaceInformer, parentInformer, ...scopes.values()].every((part) => part.alive()),
     async stop() {
       await Promise.all([namespaceInformer, parentInformer, ...scopes.values()].map((part) => part.stop()));
     },

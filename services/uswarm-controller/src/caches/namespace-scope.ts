@@ -21,6 +21,8 @@ export interface NamespaceScope {
   readonly children: Readonly<Record<ChildGroup, Store>>;
   readonly pods: Store;
   state(): ScopeState;
+  /** Whether all of its watches run, or ran shortly before; also where there is no such namespace. */
+  alive(): boolean;
   /** The namespace is there, is not there, or that is not known yet. */
   setPresence(present: boolean | undefined): void;
   stop(): Promise<void>;
@@ -92,6 +94,7 @@ export function createNamespaceScope({ name, start, onChild, onPod, onState }: N
       if (states.includes('denied')) return 'denied';
       return informers.length === 0 || states.includes('loading') ? 'loading' : 'ready';
     },
+    alive: () => presence === false || (informers.length > 0 && informers.every((informer) => informer.alive())),
     setPresence(present) {
       if (present === presence || present === undefined) return;
       presence = present;

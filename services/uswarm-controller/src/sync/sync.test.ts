@@ -123,6 +123,7 @@ describe('one sync', () => {
       children: { 'ServiceAccount.v1': accounts, 'Service.v1': createStore(), 'Deployment.apps/v1': createStore() },
       pods: createStore(),
       state: () => state,
+      alive: () => true,
       setPresence: () => {},
       stop: async () => {},
     };
