@@ -160,7 +160,7 @@ describeWith('prometheus', 'the queries of the dashboards', () => {
     const unseen = allDocumentedMetrics()
       .filter(({ name }) => !shown.has(name))
       .map(({ name }) => name);
-    // One is there for an alert, the other tells only that Events were not kept.
-    expect(unseen.toSorted()).toEqual(['uswarm_controller_events_dropped_total', 'uswarm_rate_limits_shared']);
+    // It is there for an alert.
+    expect(unseen.toSorted()).toEqual(['uswarm_rate_limits_shared']);
   });
 });

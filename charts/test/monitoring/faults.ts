@@ -129,14 +129,26 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: rises(0, 2) },
   ],
   [
-    'one runtime does not start',
+    'one runtime of twenty does not start',
     ['UswarmRuntimesStuckProgressing'],
-    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Progressing"}`]: becomes(5, 1_200) },
+    { [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(0, 1) },
   ],
   [
     'an image is gone',
     ['UswarmRuntimeStartsFailing'],
     { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 12) },
+  ],
+  ['three of ten runtimes are refused by Pod Security', ['UswarmRuntimeStartsFailing'], refused(10, 3)],
+  ['60 of 5,000 runtimes are refused by Pod Security', ['UswarmRuntimeStartsFailing'], refused(5_000, 60)],
+  [
+    'one runtime of ten does not start',
+    ['UswarmRuntimesStuckProgressing'],
+    { ...fleet(10), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(0, 1) },
+  ],
+  [
+    '51 of 5,000 runtimes do not start, beside one that never did',
+    ['UswarmRuntimesStuckProgressing'],
+    { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(1, 52) },
   ],
   [
     'a UserSwarm cannot be rendered',
@@ -146,9 +158,17 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'a UserSwarm does not go',
     ['UswarmRuntimesStuckDeleting'],
-    { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Deleting"}`]: becomes(3, 3_600) },
+    { [`uswarm_userswarms_stuck{${CONTROLLER},phase="Deleting"}`]: becomes(0, 1) },
   ],
   ['nobody leads', ['UswarmControllerNoLeader'], { [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0) }],
+  [
+    'nobody leads in one of two releases that one Prometheus serves',
+    ['UswarmControllerNoLeader'],
+    {
+      [`uswarm_controller_leader{${elsewhere(0)}}`]: becomes(1, 0),
+      [`uswarm_controller_leader{${elsewhere(1)}}`]: always(0),
+    },
+  ],
   [
     'two lead',
     ['UswarmControllerNoLeader'],
@@ -158,6 +178,16 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     'a watch of the controller is refused for five minutes',
     ['UswarmControllerNotSynced'],
     { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 5) },
+  ],
+  [
+    'a watch fails again and again',
+    ['UswarmControllerWatchFailing'],
+    { [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="denied"}`]: rises(0, 6) },
+  ],
+  [
+    'more Events wait than are kept',
+    ['UswarmControllerEventsDropped'],
+    { [`uswarm_controller_events_dropped_total{${CONTROLLER}}`]: rises(0, 20) },
   ],
   [
     'the controller hangs',
@@ -240,7 +270,26 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
 /** What nobody is to be woken for. */
 export const everyday: [what: string, figures: Figures][] = [
   ['nothing', {}],
-  ['the API server restarts', { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 2) }],
+  [
+    'the API server restarts',
+    {
+      [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 2),
+      [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="connection"}`]: becomes(0, 40),
+    },
+  ],
+  ['one of ten runtimes is refused by Pod Security', refused(10, 1)],
+  ['three of 5,000 runtimes are refused by Pod Security', refused(5_000, 3)],
+  [
+    'some of 5,000 runtimes have not started for days',
+    { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: always(5) },
+  ],
+  [
+    'one Prometheus serves two releases and two clusters',
+    {
+      [`uswarm_controller_leader{${elsewhere(0)}}`]: always(1),
+      [`uswarm_controller_leader{${CONTROLLER},cluster="b"}`]: always(1),
+    },
+  ],
   ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
   ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
   ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
@@ -272,6 +321,21 @@ export const everyday: [what: string, figures: Figures][] = [
     { 'process_resident_memory_bytes{job="other",instance="10.9.9.9:80"}': always(1e12) },
   ],
 ];
+
+/** As many UserSwarms that are not suspended. */
+function fleet(size: number): Figures {
+  return { [`uswarm_userswarms{${CONTROLLER},phase="Ready"}`]: always(size) };
+}
+
+/** So many of a fleet whose pods are refused, from the fault on. */
+function refused(size: number, count: number): Figures {
+  return { ...fleet(size), [`uswarm_userswarms_failing{${CONTROLLER},reason="Forbidden"}`]: becomes(0, count) };
+}
+
+/** A controller of a release in another namespace. */
+function elsewhere(replica: number): string {
+  return pod('uswarm-controller', replica).replace('"backend"', '"staging"').replace('10.0.0', '10.1.0');
+}
 
 function usedUp(): Figures {
   return {

@@ -1,7 +1,7 @@
 import type { DocumentedMetric, Expression } from '@uswarm/testkit';
 
 /** What a scrape adds to every series. */
-const OF_TARGETS = ['component', 'instance', 'pod', 'namespace', 'job'];
+const OF_TARGETS = ['component', 'instance', 'pod', 'namespace', 'job', 'cluster'];
 /** Of Node and of the client library: names and kinds that do not change. */
 const OF_EVERY_PROCESS: Record<string, string> = {
   process_cpu_seconds_total: 'counter',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { Registry } from '@uswarm/service-kit';
-import { countFailing, oldestAges, registerUserSwarms } from './userswarm-metrics.js';
+import { countFailing, countStuck, oldestAges, registerUserSwarms } from './userswarm-metrics.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
@@ -52,6 +52,34 @@ describe('the age of UserSwarms', () => {
   });
 });
 
+it('UserSwarms that are stuck are counted, so that one hopeless one hides no other', () => {
+  const all = [
+    swarm('Progressing', 'ImagePullBackOff', 90_000),
+    swarm('Progressing', 'Starting', 601),
+    swarm('Progressing', 'Starting', 599),
+    swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(901) }),
+    swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(60) }),
+    swarm('Suspended', 'Suspended', 90_000),
+  ];
+  expect(Object.fromEntries(countStuck(all, NOW))).toEqual({ Progressing: 2, Deleting: 1 });
+});
+
+it('a UserSwarm that was just resumed is not stuck, however long it was suspended', () => {
+  const resumed = swarm('Progressing', 'Starting', 90_000);
+  const status = resumed['status'] as { conditions: object[] };
+  const condition = { type: 'Suspended', status: 'False', reason: 'Running', message: '', lastTransitionTime: ago(5) };
+  const all = [{ ...resumed, status: { ...status, conditions: [...status.conditions, condition] } }];
+  expect(countStuck(all, NOW).get('Progressing')).toBe(0);
+  expect(oldestAges(all, NOW).get('Progressing')).toBe(5);
+});
+
+it.each(['Forbidden', 'ApplyFailed', 'QuotaExceeded'])(
+  'a UserSwarm that is refused counts as failing: %s',
+  (reason) => {
+    expect(countFailing([swarm('Progressing', reason, 1)]).get(reason)).toBe(1);
+  },
+);
+
 it('UserSwarms are counted by causes that are known, and by no others', () => {
   const counts = countFailing([
     swarm('Progressing', 'ImagePullBackOff', 1),
@@ -80,6 +108,7 @@ it('figures of UserSwarms are read at each scrape', async () => {
   for (const line of [
     'uswarm_controller_synced 1',
     'uswarm_userswarms_oldest_seconds{phase="Progressing"} 90',
+    'uswarm_userswarms_stuck{phase="Progressing"} 0',
     'uswarm_userswarms_failing{reason="OOMKilled"} 1',
   ]) {
     expect(after).toContain(`${line}\n`);

@@ -28,6 +28,8 @@ export const FAILURE_REASONS = {
   SecretMissing: 'Progressing',
   NameConflict: 'Progressing',
   NamespaceMissing: 'Progressing',
+  Forbidden: 'Progressing',
+  ApplyFailed: 'Progressing',
   DatabaseUnreachable: 'Progressing',
   StartDeadlineExceeded: 'Progressing',
 } as const satisfies Record<string, UserSwarmPhase>;

@@ -161,9 +161,24 @@ describe('what is worth an Event', () => {
     [held('ImagePullBackOff'), held('CrashLoopBackOff'), ['Warning CrashLoopBackOff Why.']],
     [held('CrashLoopBackOff'), held('Starting'), []],
     [held('Starting', conflict), held('NameConflict', conflict), []],
+    [held('Starting', conflict), held('NameConflict', { message: 'Done.' }), ['Normal Synced Done.']],
   ])('%#', (before, after, expected) => {
     const told = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     expect(told).toEqual(expected);
+  });
+
+  it.each(['QuotaExceeded', 'Forbidden', 'ApplyFailed'])(
+    'is a pod that is refused with %s, though the children could be written',
+    (reason) => {
+      expect(statusEvents(held('Starting'), held(reason))).toEqual([{ type: 'Warning', reason, message: 'Why.' }]);
+    },
+  );
+
+  it.each(['Forbidden', 'ApplyFailed'])('is a child that could not be written, once: %s', (reason) => {
+    const failed = { status: 'False', reason, message: 'Refused.' };
+    const event = { type: 'Warning', reason, message: 'Refused.' };
+    expect(statusEvents(held('Starting'), held('Starting', failed))).toEqual([event]);
+    expect(statusEvents(held('Starting', failed), held(reason, failed))).toEqual([]);
   });
 
   const object = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'ns' } };

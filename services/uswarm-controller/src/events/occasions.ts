@@ -1,4 +1,4 @@
-import { type Condition, FAILURE_REASONS, SYNC_FAILURES } from '@uswarm/contract/userswarm';
+import { type Condition, FAILURE_REASONS } from '@uswarm/contract/userswarm';
 import type { ChildStep } from '../apply/apply-children.js';
 import { nameOf } from '../apply/child-writer.js';
 import { type Status, syncedChanged, syncedOf } from '../status/merge.js';
@@ -34,20 +34,27 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
   const ready = readyOf(after);
   // To be on the way is what each begins with.
   const begins = from === undefined && to === 'Progressing';
-  if (from === to || begins) return causeEvents(readyOf(before), ready);
+  if (from === to || begins) return causeEvents(before, after);
   const why = ready === undefined || ready.message === '' ? '' : `: ${ready.message}`;
   const moved = typeof from === 'string' ? `${from} → ${to}` : to;
   return [{ type: to === 'Error' ? 'Warning' : 'Normal', reason: to, message: `${moved}${why}` }];
 }
 
-/** Held up by something else than before; what our own writes ran into is told by `syncEvents`. */
-function causeEvents(before: Condition | undefined, after: Condition | undefined): RecordedEvent[] {
-  if (after === undefined || after.reason === before?.reason || !CAUSES.has(after.reason)) return [];
-  return [{ type: 'Warning', reason: after.reason, message: after.message }];
+/**
+ * Held up by something else than before. A reason that `Synced` has, or had until now, is what our own writes ran into:
+ * `syncEvents` tells that. The same reason without it comes from the pod, such as a quota of pods.
+ */
+function causeEvents(before: Status | undefined, after: Status): RecordedEvent[] {
+  const ready = readyOf(after);
+  if (ready === undefined || ready.reason === readyOf(before)?.reason || !CAUSES.has(ready.reason)) return [];
+  const told = [before, after].some((status) => {
+    const synced = syncedOf(status);
+    return synced?.status === 'False' && synced.reason === ready.reason;
+  });
+  return told ? [] : [{ type: 'Warning', reason: ready.reason, message: ready.message }];
 }
 
-const SYNC: readonly string[] = SYNC_FAILURES;
-const CAUSES = new Set(Object.keys(FAILURE_REASONS).filter((reason) => !SYNC.includes(reason)));
+const CAUSES = new Set(Object.keys(FAILURE_REASONS));
 
 const readyOf = (status: Status | undefined): Condition | undefined =>
   ((status?.['conditions'] ?? []) as Condition[]).find(({ type }) => type === 'Ready');
