@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
 
@@ -54,6 +55,36 @@ const holders = (): string[] =>
     .filter(({ method, path }) => method !== 'GET' && path.startsWith(LEASES))
     .map(({ body }) => (body['spec'] as { holderIdentity: string }).holderIdentity)
     .filter((holder, index, all) => holder !== all[index - 1]);
+
+it('a replica that is told to stop gives its lease back, though the API server is slow and fails at first', async () => {
+  const first = start('first');
+  await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
+  let attempts = 0;
+  const pending: NodeJS.Timeout[] = [];
+  api.script((request, response) => {
+    const releases = (request.body['spec'] as { holderIdentity?: string } | undefined)?.holderIdentity === '';
+    if (request.method !== 'PUT' || !releases) return undefined;
+    attempts += 1;
+    if (attempts === 1) {
+      response.writeHead(500).end('{"code":500,"reason":"InternalError"}');
+      return true;
+    }
+    if (attempts > 2) return undefined;
+    // Slower than a renewal may be.
+    const answer = (): void => {
+      const { name } = (request.body as unknown as KubernetesObject).metadata;
+      const stored = api.put(LEASES, { ...api.get(LEASES, name)!, spec: request.body['spec'] });
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(stored));
+    };
+    pending.push(setTimeout(answer, 3_000));
+    return true;
+  });
+  const exit = once(first, 'exit');
+  first.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  for (const timer of pending) clearTimeout(timer);
+  expect(api.get(LEASES, NAME)?.['spec']).toMatchObject({ holderIdentity: '' });
+});
 
 it('a replica that is told to stop hands over: nobody waits for its lease to run out', async () => {
   const first = start('first');

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@uswarm/service-kit';
+import { isConflict, isRefusal } from '@uswarm/kube-client';
+import { type Logger, retry } from '@uswarm/service-kit';
 import type { Lease } from './lease.js';
 
 export interface CampaignTiming {
@@ -7,9 +8,13 @@ export interface CampaignTiming {
   everyMs: number;
   /** Milliseconds without a renewal after which leading ends; less than the lease lasts. */
   deadlineMs: number;
+  /** Milliseconds that giving the lease back may take; less than a shutdown may. Default: 8 s */
+  releaseMs?: number;
 }
 
 export const LEASE_DURATION_S = 15;
+/** A shutdown may take 15 s, and a renewal under way up to 4 s of them. */
+const RELEASE_MS = 8_000;
 const DEFAULT_CAMPAIGN: CampaignTiming = { everyMs: 2_000, deadlineMs: 10_000 };
 
 export interface CampaignDeps {
@@ -47,9 +52,16 @@ export async function campaign(deps: CampaignDeps, signal: AbortSignal): Promise
     }
     await pause(timing.everyMs, signal);
   }
-  await lease.release(AbortSignal.timeout(timing.everyMs)).catch((error: unknown) => {
+  await release(lease, timing.releaseMs ?? RELEASE_MS).catch((error: unknown) => {
     logger.warn({ err: error }, 'the lease could not be released and has to run out');
   });
+}
+
+/** Waits for a slow server and tries again after a failure; a refusal is final, as after an uninstall has taken the rights. */
+function release(lease: Lease, deadlineMs: number): Promise<void> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  const retryable = (error: unknown): boolean => !isRefusal(error) || isConflict(error);
+  return retry(() => lease.release(signal), { initialMs: 100, maxMs: 1_000, deadlineMs, signal, retryable });
 }
 
 /** Ends when another holds it, or when for the whole deadline nobody could say. */

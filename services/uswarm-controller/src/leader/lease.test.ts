@@ -71,6 +71,23 @@ describe('the lease', () => {
     expect(await b.tryHold(never)).toBe(true);
   });
 
+  it('is given back though the answer to the last renewal was lost', async () => {
+    const [a, b] = [lease('a'), lease('b')];
+    await a.tryHold(never);
+    api.put(LEASES, api.get(LEASES, 'c')!);
+    await a.release(never);
+    expect(spec()).toMatchObject({ holderIdentity: '' });
+    expect(await b.tryHold(never)).toBe(true);
+  });
+
+  it('is left to another holder who has taken it meanwhile', async () => {
+    const a = lease('a');
+    await a.tryHold(never);
+    api.put(LEASES, { ...api.get(LEASES, 'c')!, spec: { ...(spec() as object), holderIdentity: 'b' } });
+    await a.release(never);
+    expect(spec()).toMatchObject({ holderIdentity: 'b' });
+  });
+
   it('is held by one alone, however many ask at the same time', async () => {
     const all = ['a', 'b', 'c', 'd'].map((name) => lease(name));
     const held = await Promise.all(all.map((one) => one.tryHold(never)));

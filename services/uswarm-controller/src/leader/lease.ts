@@ -88,13 +88,18 @@ export function createLease(deps: LeaseDeps): Lease {
     },
     async release(signal) {
       if (last === undefined || specOf(last.lease).holderIdentity !== identity) return;
-      const spec = {
-        ...specOf(last.lease),
-        holderIdentity: '',
-        leaseDurationSeconds: 1,
-        renewTime: microTime(clock.now()),
+      const giveBack = (lease: KubernetesObject): Promise<KubernetesObject> => {
+        const cleared = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(clock.now()) };
+        return client.replace(LEASES, { ...lease, spec: { ...specOf(lease), ...cleared } }, undefined, signal);
       };
-      await client.replace(LEASES, { ...last.lease, spec }, undefined, signal);
+      try {
+        await giveBack(last.lease);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        // A renewal whose answer came too late was written nevertheless.
+        const current = await client.get(LEASES, { namespace, name }, signal);
+        if (specOf(current).holderIdentity === identity) await giveBack(current);
+      }
       last = undefined;
     },
   };
