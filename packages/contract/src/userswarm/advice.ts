@@ -81,8 +81,32 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     cause: 'The image cannot be pulled; the message says why, if known.',
     advice: 'Correct tag, registry or `runtime.pods.imagePullSecrets`.',
   },
+  MountFailed: {
+    cause: 'A volume of the pod cannot be mounted; the message names it.',
+    advice: 'Our pods have only `emptyDir` volumes: look at the disk of the node, and at what adds volumes to pods.',
+  },
+  SandboxFailed: {
+    cause: 'The node cannot set up the pod or its network, for example because it has no pod IPs left.',
+    advice: '`kubectl describe` of the pod; look at the network plugin and its address range on that node.',
+  },
+  NodeLost: {
+    cause: 'The node of the pod no longer reports to the API server.',
+    advice: 'Look at the node. Kubernetes replaces the pod after the toleration time, 300 s by default.',
+  },
+  Evicted: {
+    cause: 'The node evicted the pod: memory or disk was low, or a volume outgrew its limit.',
+    advice: 'The message says what was short. A new pod starts by itself; add memory or disk if it happens again.',
+  },
+  ReadinessFailed: {
+    cause: 'The runtime was Ready and no longer passes its readiness probe.',
+    advice: '`kubectl logs` of the pod; look at CPU throttling and at the load of the node.',
+  },
+  SidecarCrashing: {
+    cause: 'A container that is not ours, such as an injected sidecar, does not stay up.',
+    advice: '`kubectl logs` of the container that the message names; look at what injects it.',
+  },
   OOMKilled: {
-    cause: 'The runtime used more memory than its limit.',
+    cause: 'The runtime used more memory than its limit, or filled its heap.',
     advice: 'Raise `runtime.resources.limits.memory`.',
   },
   CrashLoopBackOff: {
@@ -94,7 +118,7 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     advice: 'Add nodes, lower the requests, or correct `runtime.pods.nodeSelector` and `tolerations`.',
   },
   StartDeadlineExceeded: {
-    cause: 'The pod did not become ready in 300 s, and nothing says why.',
+    cause: 'The pod did not become ready in 300 s since it was last available, and nothing says why.',
     advice: '`kubectl describe` and `kubectl logs` of the pod.',
   },
   DatabaseUnreachable: {

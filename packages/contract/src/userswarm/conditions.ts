@@ -32,6 +32,12 @@ export const FAILURE_REASONS = {
   ApplyFailed: 'Progressing',
   DatabaseUnreachable: 'Progressing',
   StartDeadlineExceeded: 'Progressing',
+  MountFailed: 'Progressing',
+  SandboxFailed: 'Progressing',
+  NodeLost: 'Progressing',
+  Evicted: 'Progressing',
+  ReadinessFailed: 'Progressing',
+  SidecarCrashing: 'Progressing',
 } as const satisfies Record<string, UserSwarmPhase>;
 export type FailureReason = keyof typeof FAILURE_REASONS;
 

@@ -132,6 +132,22 @@ describe('a pod that changes', () => {
       container({ restartCount: 1, lastState: { terminated: { reason: 'OOMKilled' } }, ...running }),
       container({ restartCount: 2, lastState: { terminated: { reason: 'OOMKilled' } }, ...running }),
     ],
+    [
+      'its node is lost',
+      {
+        ...container({ ...running, ready: true }),
+        conditions: [condition('Ready', 'False'), condition('ContainersReady', 'True')],
+      },
+      waiting('CrashLoopBackOff'),
+    ],
+    [
+      'it fails its readiness probe after it was ready',
+      {
+        ...container({ ready: false, state: { running: { startedAt: '2030-01-01T00:00:00Z' } } }),
+        conditions: [{ ...condition('Ready', 'False'), lastTransitionTime: '2030-01-01T01:00:00Z' }],
+      },
+      waiting('CrashLoopBackOff'),
+    ],
     ['it failed', { phase: 'Failed', reason: 'Evicted' }, { phase: 'Failed', reason: 'Other' }],
     [
       'a container that comes first fails',

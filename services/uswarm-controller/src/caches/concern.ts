@@ -29,6 +29,7 @@ interface StatusCondition {
   status: string;
   reason?: string;
   message?: string;
+  lastTransitionTime?: string;
 }
 
 interface DeploymentStatus {
@@ -69,7 +70,7 @@ interface ContainerStatus {
   name: string;
   ready?: boolean;
   restartCount?: number;
-  state?: { waiting?: { reason?: string; message?: string }; terminated?: object };
+  state?: { waiting?: { reason?: string; message?: string }; running?: { startedAt?: string }; terminated?: object };
   lastState?: { terminated?: object };
 }
 
@@ -85,9 +86,25 @@ function podConcern(pod: KubernetesObject | undefined): string {
       .filter(({ type, status: is }) => type === 'PodScheduled' && is === 'False')
       .map(({ message, reason }) => ({ message, reason })),
     ...[...initContainerStatuses, ...containerStatuses].flatMap(troubleOf),
+    ...(lostReadiness(status) ? [{ reason: 'lost readiness' }] : []),
     ...(status.phase === 'Failed' ? [{ reason: status.reason, message: status.message }] : []),
   ];
   return troubles.length === 0 ? '' : canonical(troubles);
+}
+
+/**
+ * Whether it is not ready any more, though nothing is wrong with its containers: its node is lost, or a container that
+ * runs fails its readiness probe.
+ */
+function lostReadiness({ conditions = [], containerStatuses = [] }: PodStatus): boolean {
+  const conditionOf = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const ready = conditionOf('Ready');
+  if (ready?.status !== 'False') return false;
+  if (conditionOf('ContainersReady')?.status === 'True') return true;
+  const since = ready.lastTransitionTime ?? '';
+  return containerStatuses.some(
+    ({ state }) => state?.running?.startedAt !== undefined && since > state.running.startedAt,
+  );
 }
 
 function troubleOf({ lastState, name, ready = false, restartCount = 0, state = {} }: ContainerStatus): object[] {

@@ -37,6 +37,9 @@ const ON_ITS_WAY: ReadonlySet<string | undefined> = new Set([
   'Queued',
   'Suspended',
   'DatabaseUnreachable',
+  // The node's fault, and over once there is another pod.
+  'NodeLost',
+  'Evicted',
 ]);
 
 export function memberOf(parent: KubernetesObject): Member {

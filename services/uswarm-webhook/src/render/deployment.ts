@@ -1,4 +1,10 @@
-import { type KubernetesObject, runtimeSelector, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
+import {
+  START_DEADLINE_S,
+  type KubernetesObject,
+  runtimeSelector,
+  type UserSwarm,
+  type UserSwarmSpec,
+} from '@uswarm/contract/userswarm';
 import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
 import { type Place, placeOf } from './place.js';
@@ -8,8 +14,8 @@ import type { RenderSettings, TemplateSettings } from './settings.js';
 
 export const RUNTIME_CONTAINER = 'agent-runtime';
 const NOBODY = 65_532;
-/** Seconds that a runtime may take to become Ready before StartDeadlineExceeded shows. */
-const START_DEADLINE_S = 300;
+/** Seconds that a runtime may take until it first answers; the kubelet looks once a second. */
+export const STARTUP_PROBE_S = 120;
 
 export interface TemplateInput {
   parent: UserSwarm;
@@ -128,11 +134,12 @@ function renderContainer({ parent, spec, image, settings, mcpToken }: TemplateIn
       seccompProfile: { type: 'RuntimeDefault' },
     },
     // A kubelet can look once a second at most; ready is to show as soon as it is true.
-    startupProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: 120 }),
+    startupProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: STARTUP_PROBE_S }),
     readinessProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 }),
     livenessProbe: probe(port, { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 }),
     terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
+    // The end of its log, at most 2 KiB, tells why it stopped.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: 'cache', mountPath: '/var/cache/uswarm' },
       { name: 'tmp', mountPath: '/tmp' },

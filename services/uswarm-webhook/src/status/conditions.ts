@@ -15,12 +15,15 @@ export interface Stamp {
 
 const MAX_MESSAGE = 1024;
 
+/** As conditions have it: RFC 3339, in whole seconds. */
+export const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
+
 /** All conditions in their fixed order; the time of one changes only when its status does. */
 export function stampConditions(
   findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding>>,
   { previous, generation, now }: Stamp,
 ): Condition[] {
-  const time = `${now.toISOString().slice(0, 19)}Z`;
+  const time = timeOf(now);
   return CONDITIONS.map((type) => {
     const before = previous.find((condition) => condition.type === type);
     if (type === 'Synced') return before ?? notYetSynced(time, generation);

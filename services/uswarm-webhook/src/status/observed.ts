@@ -15,23 +15,40 @@ interface StatusCondition {
   status: string;
   reason?: string;
   message?: string;
+  /** RFC 3339, in whole seconds. */
+  lastTransitionTime?: string;
 }
 
-interface Terminated {
+export interface Terminated {
   reason?: string;
   exitCode?: number;
+  message?: string;
+  startedAt?: string;
+  finishedAt?: string;
 }
 
 export interface ContainerStatus {
   name: string;
+  image?: string;
   ready?: boolean;
   restartCount?: number;
-  state?: { waiting?: { reason?: string; message?: string }; terminated?: Terminated };
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: { startedAt?: string };
+    terminated?: Terminated;
+  };
   lastState?: { terminated?: Terminated };
 }
 
 export interface Pod extends KubernetesObject {
-  status?: { phase?: string; conditions?: StatusCondition[]; containerStatuses?: ContainerStatus[] };
+  status?: {
+    phase?: string;
+    reason?: string;
+    message?: string;
+    conditions?: StatusCondition[];
+    initContainerStatuses?: ContainerStatus[];
+    containerStatuses?: ContainerStatus[];
+  };
 }
 
 export interface Deployment extends KubernetesObject {
@@ -77,16 +94,24 @@ export const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
 const ENDED: ReadonlySet<unknown> = new Set(['Failed', 'Succeeded']);
 
 /** The runtime's pods that have not ended and are not on their way out, the newest first. */
-export function livePods({ parent, related }: SyncRequest, namespace: string): Pod[] {
+export const livePods = (request: SyncRequest, namespace: string): Pod[] =>
+  podsOf(request, namespace).filter(({ status }) => !ENDED.has(status?.phase));
+
+/** The runtime's pods that are not on their way out, the newest first. */
+export function podsOf({ parent, related }: SyncRequest, namespace: string): Pod[] {
   const selector = Object.entries(runtimeSelector(parent.metadata.name));
   return (Object.values(related['Pod.v1'] ?? {}) as Pod[])
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
-    .filter(({ status }) => !ENDED.has(status?.phase))
     .filter(({ metadata }) => selector.every(([label, value]) => metadata.labels?.[label] === value))
     .toSorted(
       (left, right) => age(right).localeCompare(age(left)) || left.metadata.name.localeCompare(right.metadata.name),
     );
 }
+
+/** The time is undefined if the condition does not have this status. */
+export const sinceOf = (pod: Pod | Deployment, type: string, status: string): string | undefined =>
+  pod.status?.conditions?.find((condition) => condition.type === type && condition.status === status)
+    ?.lastTransitionTime;
 
 const age = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
 

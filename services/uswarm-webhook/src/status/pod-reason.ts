@@ -1,6 +1,7 @@
 import type { FailureReason } from '@uswarm/contract/userswarm';
 import { RUNTIME_CONTAINER } from '../render/deployment.js';
-import type { ContainerStatus, Pod } from './observed.js';
+import { ABORTED, failedStartupProbe, howItEnds } from './ending.js';
+import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
 
 /** Why a runtime is not Ready, for people; the message is the same as long as the cause is. */
 export interface Cause {
@@ -21,18 +22,17 @@ const START_FAILURES: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'RunCon
 /** One restart may be a hiccup; from the second on it is a loop, also between two back-offs. */
 const RESTARTS_OF_A_LOOP = 2;
 
-/** In order of precedence; the newest pod is asked first. */
-const CAUSES: readonly ((pod: Pod, image: string) => Cause | undefined)[] = [
-  secretMissing,
-  imagePull,
-  outOfMemory,
-  crashLoop,
-  unschedulable,
-];
+type FindCause = (pod: Pod, image: string) => Cause | undefined;
 
-/** The cause that the runtime's pods show, if they show one. */
-export function podCause(pods: readonly Pod[], image: string): Cause | undefined {
-  for (const cause of CAUSES) {
+/** In order of precedence; the newest pod is asked first. */
+const CAUSES: readonly FindCause[] = [secretMissing, imagePull, outOfMemory, crashLoop, unschedulable];
+
+/** The cause that the runtime's pods show for not coming up, if they show one. */
+export const podCause = (pods: readonly Pod[], image: string): Cause | undefined => firstCause(CAUSES, pods, image);
+
+/** The first cause that applies to any of the pods. */
+export function firstCause(causes: readonly FindCause[], pods: readonly Pod[], image: string): Cause | undefined {
+  for (const cause of causes) {
     for (const pod of pods) {
       const found = cause(pod, image);
       if (found !== undefined) return found;
@@ -75,22 +75,33 @@ function pullFailure(reason: string, message: string): string {
 
 function outOfMemory(pod: Pod): Cause | undefined {
   const runtime = runtimeOf(pod);
-  const killed = [runtime?.state?.terminated, runtime?.lastState?.terminated].some(
-    (end) => end?.reason === 'OOMKilled',
-  );
-  return killed
-    ? { reason: 'OOMKilled', message: 'The runtime was killed: it used more memory than its limit.' }
+  const ends = [runtime?.state?.terminated, runtime?.lastState?.terminated];
+  if (ends.some((end) => end?.reason === 'OOMKilled')) {
+    return { reason: 'OOMKilled', message: 'The runtime was killed: it used more memory than its limit.' };
+  }
+  return ends.some((end) => end?.exitCode === ABORTED)
+    ? {
+        reason: 'OOMKilled',
+        message: `The runtime aborted with exit code ${ABORTED}, as Node.js does when its heap is full.`,
+      }
     : undefined;
 }
 
 function crashLoop(pod: Pod): Cause | undefined {
   const { state, lastState, restartCount = 0 } = runtimeOf(pod) ?? {};
   const end = state?.terminated ?? lastState?.terminated;
+  const neverAnswered = end !== undefined && failedStartupProbe(end, sinceOf(pod, 'Ready', 'False'));
   const loops =
-    START_FAILURES.has(state?.waiting?.reason ?? '') || (end !== undefined && restartCount >= RESTARTS_OF_A_LOOP);
+    START_FAILURES.has(state?.waiting?.reason ?? '') ||
+    neverAnswered ||
+    (end !== undefined && restartCount >= RESTARTS_OF_A_LOOP);
   if (!loops) return undefined;
-  const how = end?.exitCode === undefined ? 'cannot be started' : `keeps stopping, last with exit code ${end.exitCode}`;
-  return { reason: 'CrashLoopBackOff', message: `The runtime ${how}.` };
+  if (neverAnswered)
+    return {
+      reason: 'CrashLoopBackOff',
+      message: 'The runtime was stopped: it did not pass its startup probe in time.',
+    };
+  return { reason: 'CrashLoopBackOff', message: `The runtime ${howItEnds(end ?? {})}.` };
 }
 
 function unschedulable(pod: Pod): Cause | undefined {

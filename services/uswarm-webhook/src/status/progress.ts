@@ -1,7 +1,8 @@
-import { type Condition, SYNC_FAILURES, type SyncRequest } from '@uswarm/contract/userswarm';
+import { type Condition, START_DEADLINE_S, SYNC_FAILURES, type SyncRequest } from '@uswarm/contract/userswarm';
 import { REVISION } from '../render/revision.js';
 import type { DatabaseState } from '../render/settings.js';
-import { type Deployment, livePods, namespaceState, type Observed } from './observed.js';
+import { evicted, lossCause } from './lost-reason.js';
+import { type Deployment, livePods, namespaceState, type Observed, podsOf, sinceOf } from './observed.js';
 import { podCause } from './pod-reason.js';
 
 export interface Progress {
@@ -17,16 +18,17 @@ export interface ProgressInput {
   database: DatabaseState;
   /** Others start first. */
   queued: boolean;
+  now: Date;
 }
 
 /** Why a runtime is not Ready: the first cause that applies, else that it is starting. */
 export function progressOf(input: ProgressInput): Progress {
-  const { request, namespace, observed, image, database, queued } = input;
+  const { request, namespace, database, queued } = input;
   return (
     namespaceProblem(request, namespace) ??
     applyProblem(request.parent.status?.conditions) ??
     (queued ? QUEUED : undefined) ??
-    podProblem(request, namespace, observed.deployment, image) ??
+    runtimeProblem(input) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
       reason: 'Starting',
       // The same before and after its children are made: another sentence would be another write.
@@ -35,14 +37,36 @@ export function progressOf(input: ProgressInput): Progress {
   );
 }
 
-/** Why the pod does not come up, where it or its Deployment says so. */
-export function podProblem(
+function runtimeProblem({ request, namespace, observed, image, now }: ProgressInput): Progress | undefined {
+  const { deployment } = observed;
+  return (
+    startProblem(request, namespace, deployment, image) ??
+    lossCause(livePods(request, namespace)) ??
+    deadline(deployment) ??
+    overdue(request, namespace, deployment, now) ??
+    evicted(podsOf(request, namespace), runsSince(request))
+  );
+}
+
+/** Why the pod does not come up, if it or its Deployment says so. What may befall a runtime that came up is not in it. */
+export const podProblem = (
   request: SyncRequest,
   namespace: string,
   deployment: Deployment | undefined,
   image: string,
-): Progress | undefined {
-  return replicaProblem(deployment) ?? podCause(livePods(request, namespace), image) ?? deadline(deployment);
+): Progress | undefined => startProblem(request, namespace, deployment, image) ?? deadline(deployment);
+
+const startProblem = (
+  request: SyncRequest,
+  namespace: string,
+  deployment: Deployment | undefined,
+  image: string,
+): Progress | undefined => replicaProblem(deployment) ?? podCause(livePods(request, namespace), image);
+
+/** When it was created or last resumed. */
+function runsSince({ parent: { metadata, status } }: SyncRequest): string {
+  const running = status?.conditions?.find(({ type, status: is }) => type === 'Suspended' && is === 'False');
+  return running?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
 }
 
 const QUEUED: Progress = { reason: 'Queued', message: 'As many runtimes start as may start at once.' };
@@ -79,10 +103,29 @@ function replicaProblem(deployment: Deployment | undefined): Progress | undefine
   return { reason: /is forbidden: /.test(failure.message ?? '') ? 'Forbidden' : 'ApplyFailed', message };
 }
 
+const TOO_LATE: Progress = { reason: 'StartDeadlineExceeded', message: 'The runtime did not become ready in time.' };
+
 function deadline(deployment: Deployment | undefined): Progress | undefined {
   const progressing = conditionOf(deployment, 'Progressing');
-  if (progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return undefined;
-  return { reason: 'StartDeadlineExceeded', message: 'The runtime did not become ready in time.' };
+  return progressing?.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded' ? TOO_LATE : undefined;
+}
+
+/**
+ * A Deployment that was complete once never exceeds its own deadline, so one that was resumed or lost its pod is timed
+ * here: from when it became unavailable, or its newest pod was created.
+ */
+function overdue(
+  request: SyncRequest,
+  namespace: string,
+  deployment: Deployment | undefined,
+  now: Date,
+): Progress | undefined {
+  if (deployment === undefined) return undefined;
+  const unavailableSince = sinceOf(deployment, 'Available', 'False');
+  if (unavailableSince === undefined) return undefined;
+  const created = livePods(request, namespace).at(0)?.metadata.creationTimestamp ?? '';
+  const since = Date.parse(created > unavailableSince ? created : unavailableSince);
+  return now.getTime() - since >= START_DEADLINE_S * 1_000 ? TOO_LATE : undefined;
 }
 
 const conditionOf = (deployment: Deployment | undefined, type: string) =>

@@ -2,6 +2,7 @@ import {
   childName,
   type Condition,
   type FailureReason,
+  readyUntil,
   runtimeAddress,
   type SyncRequest,
   type UserSwarmPhase,
@@ -9,7 +10,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { Revisions } from '../render/rollout.js';
 import type { RenderFacts } from '../render/settings.js';
-import { type Finding, stampConditions } from './conditions.js';
+import { type Finding, stampConditions, timeOf } from './conditions.js';
 import { type Deployment, isDeleting, isOwned, observe, remainingChildren } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 
@@ -98,8 +99,21 @@ function summarise(
   const namespace = rendering.spec.placement.runtimeNamespace;
   const observed = observe(request, namespace);
   const { image, queued } = rendering;
-  const input = { request, namespace, observed, image, queued, database: facts.database };
-  return { phase: 'Progressing', summary: progressOf(input) };
+  const input = { request, namespace, observed, image, queued, database: facts.database, now: facts.now };
+  return { phase: 'Progressing', summary: withHistory(progressOf(input), request, facts.now) };
+}
+
+/** Leaves room for the sentence that follows. */
+const MAX_CAUSE = 900;
+
+/** Adds when a runtime that was Ready since it was created or resumed lost it. */
+function withHistory<T extends { message: string }>(progress: T, { parent: { status } }: SyncRequest, now: Date): T {
+  const wasReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+  const until = wasReady ? timeOf(now) : readyUntil(status);
+  if (until === undefined) return progress;
+  const { message } = progress;
+  const cause = message.length > MAX_CAUSE ? `${message.slice(0, MAX_CAUSE)}…` : message.replace(/\.?$/, '.');
+  return { ...progress, message: `${cause} It was Ready until ${until}.` };
 }
 
 function remains(request: SyncRequest): string {

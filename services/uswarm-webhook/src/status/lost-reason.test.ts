@@ -1,0 +1,222 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Condition, KubernetesObject } from '@uswarm/contract/userswarm';
+import { pod, settledRequest, testFacts, testSettings, userSwarm, type World } from '../../test/webhook-input.js';
+import { render } from '../render/render.js';
+
+// The shapes are those that Kubernetes 1.34 writes: kubelet, node lifecycle controller, Deployment controller.
+
+const at = (time: string): string => `2030-01-01T${time}Z`;
+const STARTED = at('09:00:00');
+const LOST = at('10:00:00');
+const NOW = new Date(at('10:00:02'));
+
+type PodCondition = [type: string, status: string, since: string, reason?: string];
+const conditionsOf = (...list: PodCondition[]): object[] =>
+  list.map(([type, status, lastTransitionTime, reason]) => ({
+    type,
+    status,
+    lastTransitionTime,
+    ...(reason === undefined ? {} : { reason }),
+  }));
+const SCHEDULED = conditionsOf(
+  ['PodScheduled', 'True', STARTED],
+  ['PodReadyToStartContainers', 'True', STARTED],
+  ['Initialized', 'True', STARTED],
+);
+const UNREADY = conditionsOf(
+  ['Ready', 'False', LOST, 'ContainersNotReady'],
+  ['ContainersReady', 'False', LOST, 'ContainersNotReady'],
+);
+const running = { started: true, restartCount: 0, state: { running: { startedAt: STARTED } } };
+const unavailable = (since: string): Record<string, unknown> => ({
+  observedGeneration: 1,
+  replicas: 1,
+  updatedReplicas: 1,
+  unavailableReplicas: 1,
+  conditions: [
+    { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', lastTransitionTime: STARTED },
+    { type: 'Available', status: 'False', reason: 'MinimumReplicasUnavailable', lastTransitionTime: since },
+  ],
+});
+
+const podWith = (container: object, conditions: object[], metadata: object = {}): KubernetesObject =>
+  pod(container, { conditions: [...SCHEDULED, ...conditions], metadata: { creationTimestamp: STARTED, ...metadata } });
+const withSidecar = (sidecar: object): KubernetesObject => {
+  const own = podWith({ ...running, ready: true }, UNREADY);
+  const status = own['status'] as { containerStatuses: object[] };
+  return { ...own, status: { ...status, containerStatuses: [...status.containerStatuses, sidecar] } };
+};
+const evictedPod = (since: string): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { ...podWith({}, []).metadata, name: 'agent-runtime-workspace-a-0', creationTimestamp: STARTED },
+  status: {
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 57Mi. ',
+    conditions: conditionsOf(['DisruptionTarget', 'True', since, 'TerminationByKubelet']),
+  },
+});
+const NEW_POD = podWith(
+  { ready: false, started: false, state: { waiting: { reason: 'ContainerCreating' } } },
+  conditionsOf(['Ready', 'False', at('10:00:01'), 'ContainersNotReady']),
+  { creationTimestamp: at('10:00:01') },
+);
+const condition = (type: Condition['type'], status: Condition['status'], time: string): Condition => ({
+  type,
+  status,
+  lastTransitionTime: time,
+  reason: 'Any',
+  message: '',
+});
+const WAS_READY = [condition('Ready', 'True', STARTED), condition('Suspended', 'False', at('08:59:00'))];
+
+async function readyOf(world: World, now = NOW): Promise<Condition> {
+  const request = await settledRequest(userSwarm(), { deployment: unavailable(LOST), conditions: WAS_READY, ...world });
+  const { status } = render(request, testSettings(), await testFacts('a', { now }));
+  return (status['conditions'] as Condition[]).find(({ type }) => type === 'Ready')!;
+}
+
+describe('the reason of a runtime that lost Ready', () => {
+  it.each<[reason: string, what: string, pods: KubernetesObject[], says: RegExp]>([
+    [
+      'NodeLost',
+      'only the condition Ready of the pod is False',
+      [
+        podWith(
+          { ...running, ready: true },
+          conditionsOf(['Ready', 'False', LOST], ['ContainersReady', 'True', STARTED]),
+        ),
+      ],
+      /node of the pod does not report/,
+    ],
+    [
+      'ReadinessFailed',
+      'the container runs and is not ready since a time after its start',
+      [podWith({ ...running, ready: false }, UNREADY)],
+      /no longer passes its readiness probe/,
+    ],
+    [
+      'SidecarCrashing',
+      'another container crashes',
+      [
+        withSidecar({
+          name: 'proxy',
+          ready: false,
+          restartCount: 4,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'a secret of somebody else' } },
+        }),
+      ],
+      /^The container proxy beside the runtime keeps stopping, last with exit code 3\. It was/,
+    ],
+    ['Evicted', 'its pod was evicted and has no successor yet', [evictedPod(LOST)], /low on resource: memory/],
+    ['Evicted', 'its pod was evicted and the next one is starting', [NEW_POD, evictedPod(LOST)], /low on resource/],
+    ['Starting', 'its pod was deleted and the next one is starting', [NEW_POD], /is starting/],
+  ])('is %s if %s', async (reason, _what, pods, says) => {
+    const ready = await readyOf({ pods });
+    expect(ready).toMatchObject({ status: 'False', reason, message: expect.stringMatching(says) });
+  });
+
+  it('comes with the time until which the runtime was Ready, which stays the same', async () => {
+    const pods = [podWith({ ...running, ready: false }, UNREADY)];
+    const first = await readyOf({ pods });
+    expect(first.message).toMatch(/ It was Ready until 2030-01-01T10:00:02Z\.$/);
+    const conditions = [first, WAS_READY[1]!];
+    const later = await readyOf({ pods, conditions }, new Date(at('10:03:00')));
+    expect(later).toEqual(first);
+  });
+
+  it('says nothing of a time before the runtime was last resumed', async () => {
+    const conditions = [condition('Ready', 'False', at('09:00:00')), condition('Suspended', 'False', at('09:59:00'))];
+    expect((await readyOf({ pods: [NEW_POD], conditions })).message).toBe('The runtime is starting.');
+  });
+
+  it('is not Evicted because of a pod that was evicted before the runtime was last resumed', async () => {
+    const conditions = [condition('Ready', 'False', at('09:00:00')), condition('Suspended', 'False', at('09:59:00'))];
+    const pods = [NEW_POD, evictedPod(at('09:30:00'))];
+    expect((await readyOf({ pods, conditions })).reason).toBe('Starting');
+  });
+
+  it('is not NodeLost if the pod waits for a readiness gate', async () => {
+    const conditions = conditionsOf(
+      ['Ready', 'False', LOST, 'ReadinessGatesNotReady'],
+      ['ContainersReady', 'True', STARTED],
+    );
+    expect((await readyOf({ pods: [podWith({ ...running, ready: true }, conditions)] })).reason).toBe('Starting');
+  });
+
+  it('is not ReadinessFailed between the startup probe and the first readiness probe', async () => {
+    const conditions = conditionsOf(['Ready', 'False', at('08:59:59'), 'ContainersNotReady']);
+    expect((await readyOf({ pods: [podWith({ ...running, ready: false }, conditions)] })).reason).toBe('Starting');
+  });
+
+  it.each([
+    ['was lost, 300 s after its last pod was created', at('10:05:01'), 'StartDeadlineExceeded'],
+    ['was lost, less than 300 s after its last pod was created', at('10:05:00'), 'Starting'],
+  ])('is by the clock of the webhook for one that %s', async (_what, now, reason) => {
+    // `NewReplicaSetAvailable`: the Deployment's own deadline never passes again.
+    expect((await readyOf({ pods: [NEW_POD] }, new Date(now))).reason).toBe(reason);
+  });
+
+  it('does not hand a newer revision to a runtime that lost its node', async () => {
+    const pods = [
+      podWith(
+        { ...running, ready: true },
+        conditionsOf(['Ready', 'False', LOST], ['ContainersReady', 'True', STARTED]),
+      ),
+    ];
+    const request = await settledRequest(userSwarm(), { deployment: unavailable(LOST), conditions: WAS_READY, pods });
+    const settings = testSettings({ image: 'registry.test/runtime:2' });
+    const { status } = render(request, settings, await testFacts());
+    expect(status).toMatchObject({ image: 'registry.test/runtime:1', pendingRevision: settings.platformRevision });
+  });
+});
+
+describe('how a runtime that crashes ended', () => {
+  const crashed = (terminated: object, restartCount = 2): World => ({
+    conditions: [],
+    pods: [
+      podWith(
+        { ready: false, restartCount, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated } },
+        conditionsOf(['Ready', 'False', STARTED, 'ContainersNotReady']),
+      ),
+    ],
+  });
+
+  it('is a full heap if the exit code is 134', async () => {
+    const { reason, message } = await readyOf(crashed({ exitCode: 134, reason: 'Error' }));
+    expect({ reason, message }).toEqual({
+      reason: 'OOMKilled',
+      message: 'The runtime aborted with exit code 134, as Node.js does when its heap is full.',
+    });
+  });
+
+  it.each([
+    ['killed after the time of its startup probe', at('09:02:05'), /did not pass its startup probe/],
+    ['killed earlier', at('09:01:00'), /keeps stopping, last with exit code 137/],
+  ])('tells a startup probe that failed from another kill: %s', async (_what, finishedAt, says) => {
+    const end = { exitCode: 137, reason: 'Error', startedAt: STARTED, finishedAt };
+    expect(await readyOf(crashed(end))).toMatchObject({
+      reason: 'CrashLoopBackOff',
+      message: expect.stringMatching(says),
+    });
+  });
+
+  it('is not a startup probe that failed if the pod was ready meanwhile', async () => {
+    const end = { exitCode: 137, reason: 'Error', startedAt: at('08:00:00'), finishedAt: at('09:30:00') };
+    expect((await readyOf(crashed(end))).message).toMatch(/last with exit code 137/);
+  });
+
+  it('comes with what its log says last', async () => {
+    const message = `${JSON.stringify({ level: 'fatal', msg: 'USWARM_MODEL_TIMEOUT_MS: expected number' })}\n`;
+    expect((await readyOf(crashed({ exitCode: 1, reason: 'Error', message }))).message).toBe(
+      'The runtime keeps stopping, last with exit code 1: USWARM_MODEL_TIMEOUT_MS: expected number.',
+    );
+  });
+
+  it('has the kubelet keep the end of its log', async () => {
+    const { children } = render(await settledRequest(userSwarm()), testSettings(), await testFacts());
+    expect(JSON.stringify(children)).toContain('"terminationMessagePolicy":"FallbackToLogsOnError"');
+  });
+});
