@@ -334,9 +334,9 @@ it('the controller calls the webhook, shows its token, and watches the allowed n
   });
 });
 
-it('the tool server accepts what the webhook signs, and the key before', () => {
+it('the tool server accepts what the orchestrator signs, and the key before', () => {
   const env = environment(full, 'searxng-client');
-  expect(env['SVC_MCP_SIGNING_KEY']).toBe(environment(full, 'webhook')['SVC_MCP_SIGNING_KEY']);
+  expect(env['SVC_MCP_SIGNING_KEY']).toBe(environment(full, 'orchestrator')['SVC_MCP_SIGNING_KEY']);
   const config = loadSearchConfig(env, []);
   expect(config).toMatchObject({
     endpoint: 'http://searxng.backend.svc.cluster.local:8080',
@@ -345,6 +345,7 @@ it('the tool server accepts what the webhook signs, and the key before', () => {
   });
   expect(config.keys.map(({ id }) => id)).toEqual(['k1', 'default']);
   expect(loadSearchConfig(environment(minimal, 'searxng-client'), []).keys).toHaveLength(1);
+  expect(config.acceptUnlimitedTokens).toBe(true);
 });
 
 describe('every variable', () => {

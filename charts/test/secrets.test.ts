@@ -93,7 +93,7 @@ describe('secrets by reference', () => {
     expect(holders('call', 'tls.crt')).toEqual(['webhook']);
     expect(holders('my-database', 'database-url')).toEqual(['orchestrator']);
     expect(holders('my-realtime', 'realtime-redis-url')).toEqual(['orchestrator', 'realtime-gateway']);
-    expect(holders('my-mcpsigning', 'mcp-signing-key')).toEqual(['searxng-client', 'webhook']);
+    expect(holders('my-mcpsigning', 'mcp-signing-key')).toEqual(['orchestrator', 'searxng-client']);
     expect(holders('my-sync', 'sync-token')).toEqual(['controller', 'test', 'webhook']);
   });
 

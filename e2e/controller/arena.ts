@@ -221,7 +221,6 @@ async function webhook(
     SVC_AGENT_RUNTIME_IMAGE: imageOf(images, 'agent-runtime'),
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',
     SVC_MCP_ENDPOINT: 'http://search.invalid:8080/mcp',
-    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
   });
   await rm(policy, { recursive: true });
   const renderSettings = {

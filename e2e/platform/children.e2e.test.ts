@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseSigningKey, verifyMcpToken } from '@uswarm/service-kit';
 import { workspaceIdOf } from '@uswarm/contract/userswarm';
 import {
   type Children,
   EXTRA_RUNTIME_NAMESPACES,
   eventually,
-  GENERATED_SECRET,
   imageOf,
   type Kinds,
   NAMESPACE,
   openSession,
-  secretValue,
   type Session,
 } from '../src/index.js';
 
@@ -145,7 +142,7 @@ describe('the children of a UserSwarm', () => {
 });
 
 describe('the environment of a runtime', () => {
-  it('is the documented one, in which nothing is secret but the search token', () => {
+  it('is the documented one, in which nothing is secret', () => {
     const { env = [], envFrom } = children.deployment!.spec!.template.spec!.containers[0]!;
     expect(envFrom).toEqual([{ secretRef: { name: `${name}-env` } }]);
     const values = Object.fromEntries(env.map(({ name: key, value }) => [key, value]));
@@ -156,17 +153,18 @@ describe('the environment of a runtime', () => {
       USWARM_CALL_PUBLIC_KEY: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----/),
       USWARM_DEFAULT_PROVIDER: 'demo',
       USWARM_DEFAULT_MODEL: 'flash',
-      USWARM_MCP_TOKEN: expect.any(String),
       SVC_MCP_ENDPOINT: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       SVC_ORCHESTRATOR_ENDPOINT: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
     });
   });
 
-  it('holds a search token of exactly this workspace', async () => {
-    const { env = [] } = children.deployment!.spec!.template.spec!.containers[0]!;
-    const token = env.find(({ name: key }) => key === 'USWARM_MCP_TOKEN')!.value!;
-    const key = parseSigningKey(await secretValue(session.api, GENERATED_SECRET, 'mcp-signing-key'));
-    expect(await verifyMcpToken([key], token)).toBe(workspaceIdOf(name));
+  it('has no token that the role view could read, in no Deployment, ReplicaSet, pod or annotation', async () => {
+    const kinds = ['Deployment', 'ReplicaSet', 'Pod', 'UserSwarm'] as const;
+    const objects = (await Promise.all(kinds.map((kind) => session.api.list(kind)))).flat();
+    expect(objects.some(({ metadata }) => metadata?.namespace === NAMESPACE.runtime)).toBe(true);
+    // A JWT, whatever it is for.
+    const withToken = objects.filter((object) => /eyJ[\w-]+\.eyJ[\w-]+\./.test(JSON.stringify(object)));
+    expect(withToken.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`)).toEqual([]);
   });
 
   it('shows no value of any installed Secret, in no child, pod or UserSwarm', async () => {

@@ -214,7 +214,6 @@ async function startWebhook(
     SVC_AGENT_RUNTIME_IMAGE: 'simulated.invalid/agent-runtime:1',
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',
     SVC_MCP_ENDPOINT: 'http://search.invalid:8080/mcp',
-    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
   };
   const script = built('services/uswarm-webhook/dist/main.js');
   const webhook = await startService(script, env, path.join(folder, 'webhook.log'));

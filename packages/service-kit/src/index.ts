@@ -17,6 +17,7 @@ export * from './secret-files.js';
 export * from './secret-text.js';
 export * from './security-log.js';
 export * from './shutdown.js';
+export * from './signing-key.js';
 export * from './tokens.js';
 export * from './tracing.js';
 export * from './transport-security.js';

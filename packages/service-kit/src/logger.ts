@@ -10,6 +10,8 @@ const REDACTED = [
   'password',
   'secret',
   'token',
+  'tool_token',
+  'toolToken',
   'id_token',
   'api_key',
   'text',

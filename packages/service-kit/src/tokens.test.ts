@@ -18,6 +18,7 @@ const SECRET = 'of this test, and long enough for it';
 const key = parseSigningKey(`new:${SECRET}`);
 const older = parseSigningKey(`old:${SECRET.toUpperCase()}`);
 const WORKSPACE = '0192d3a4-0000-7000-8000-000000000001';
+const TURN = { workspaceId: WORKSPACE, agentId: 'agent-1', turnId: 'turn-1' };
 const SECOND = 1_000;
 
 beforeEach(
@@ -52,23 +53,34 @@ describe('a signing key', () => {
 });
 
 describe('the token that runtimes show to MCP servers', () => {
-  it('names its workspace, and is the same each time', async () => {
-    const token = await signMcpToken(key, WORKSPACE);
+  it('names its workspace, agent and turn, and is refused after four minutes', async () => {
+    const token = await signMcpToken(key, TURN);
+    expect(decodeJwt(token)).toMatchObject({ sub: WORKSPACE, agent: TURN.agentId, turn: TURN.turnId, aud: 'mcp' });
+    jest.advanceTimersByTime(239 * SECOND);
     expect(await verifyMcpToken([key], token)).toBe(WORKSPACE);
-    jest.advanceTimersByTime(365 * 24 * 3_600 * SECOND);
-    expect(await signMcpToken(key, WORKSPACE)).toBe(token);
-    expect(await verifyMcpToken([key], token)).toBe(WORKSPACE);
+    jest.advanceTimersByTime(SECOND);
+    expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
   it('is good under any of the keys while they are exchanged', async () => {
-    const token = await signMcpToken(older, WORKSPACE);
+    const token = await signMcpToken(older, TURN);
     expect(await verifyMcpToken([key, older], token)).toBe(WORKSPACE);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
+  it('needs an expiry unless tokens of release 0.2 are allowed, and an expiry that has passed is refused then as well', async () => {
+    const unlimited = new SignJWT().setProtectedHeader({ alg: 'HS256', kid: key.id }).setSubject(WORKSPACE);
+    const token = await unlimited.setAudience('mcp').sign(key.secret);
+    const ofTurn = await signMcpToken(key, TURN);
+    expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
+    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toBe(WORKSPACE);
+    jest.advanceTimersByTime(240 * SECOND);
+    expect(await refusal(verifyMcpToken([key], ofTurn, { allowUnlimited: true }))).toBeInstanceOf(TokenError);
+  });
+
   it.each([
-    ['another secret under the same id', () => signMcpToken({ ...older, id: key.id }, WORKSPACE)],
-    ['a changed subject', async () => tampered(await signMcpToken(key, WORKSPACE))],
+    ['another secret under the same id', () => signMcpToken({ ...older, id: key.id }, TURN)],
+    ['a changed subject', async () => tampered(await signMcpToken(key, TURN))],
     ['a token for the internal API', () => signInternalToken(key, WORKSPACE)],
     ['no token at all', async () => 'no.token.this'],
     ['an empty text', async () => ''],
@@ -76,12 +88,17 @@ describe('the token that runtimes show to MCP servers', () => {
       'a token that nobody signed',
       async () => {
         const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-        return `${part({ alg: 'none', kid: key.id })}.${part({ sub: WORKSPACE, aud: 'mcp' })}.`;
+        return `${part({ alg: 'none', kid: key.id })}.${part({ sub: WORKSPACE, aud: 'mcp', exp: 9_999_999_999 })}.`;
       },
     ],
     [
       'a token without a subject',
-      () => new SignJWT().setProtectedHeader({ alg: 'HS256', kid: key.id }).setAudience('mcp').sign(key.secret),
+      () =>
+        new SignJWT()
+          .setProtectedHeader({ alg: 'HS256', kid: key.id })
+          .setAudience('mcp')
+          .setExpirationTime('60s')
+          .sign(key.secret),
     ],
   ])('is not %s', async (_what, token) => {
     expect(await refusal(verifyMcpToken([key], await token()))).toBeInstanceOf(TokenError);
@@ -98,7 +115,7 @@ describe('the token of the internal API', () => {
   });
 
   it('is not one for MCP servers, and not one that never expires', async () => {
-    expect(await refusal(verifyInternalToken([key], await signMcpToken(key, WORKSPACE)))).toBeInstanceOf(TokenError);
+    expect(await refusal(verifyInternalToken([key], await signMcpToken(key, TURN)))).toBeInstanceOf(TokenError);
     const { aud } = decodeJwt(await signInternalToken(key, 'user-1'));
     const forever = new SignJWT()
       .setProtectedHeader({ alg: 'HS256', kid: key.id })

@@ -53,18 +53,41 @@ async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<str
   }
 }
 
-/** HS256 without an expiry: the same inputs give the same bytes, as a pod template needs. */
-export function signMcpToken(key: SigningKey, workspaceId: string): Promise<string> {
-  return new SignJWT()
+const TOOL_AUDIENCE = 'mcp';
+
+/** Seconds that a tool token is valid. Short, because nothing revokes it: see docs/adr/0018-tool-tokens-expire.md. */
+export const TOOL_TOKEN_TTL_S = 240;
+
+/** The turn that a tool token is for. */
+export interface ToolTokenTurn {
+  workspaceId: string;
+  agentId: string;
+  turnId: string;
+}
+
+/** An HS256 token with which the runtime of a workspace calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`. */
+export function signMcpToken(key: SigningKey, { workspaceId, agentId, turnId }: ToolTokenTurn): Promise<string> {
+  return new SignJWT({ agent: agentId, turn: turnId })
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(workspaceId)
-    .setAudience('mcp')
+    .setAudience(TOOL_AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime(`${TOOL_TOKEN_TTL_S}s`)
     .sign(key.secret);
 }
 
+export interface McpTokenRules {
+  /** Also accept tokens without an expiry, which pods made by release 0.2 have in their environment. */
+  allowUnlimited?: boolean;
+}
+
 /** @returns the workspace id. @throws TokenError */
-export function verifyMcpToken(keys: readonly SigningKey[], token: string): Promise<string> {
-  return verifySharedKeyToken(keys, token, 'mcp');
+export function verifyMcpToken(
+  keys: readonly SigningKey[],
+  token: string,
+  { allowUnlimited = false }: McpTokenRules = {},
+): Promise<string> {
+  return verifySharedKeyToken(keys, token, TOOL_AUDIENCE, allowUnlimited ? [] : ['exp']);
 }
 
 const INTERNAL_AUDIENCE = 'orchestrator-internal';

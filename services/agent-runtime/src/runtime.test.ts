@@ -10,6 +10,8 @@ const results = [
 ];
 const notConfigured = 'web_search_tool: searxng endpoint is not configured';
 
+const TOKEN = 'tool-token-of-the-turn';
+
 describe('a runtime with tools', () => {
   const cleanUp: (() => Promise<void>)[] = [];
   beforeAll(buildRuntime);
@@ -18,10 +20,11 @@ describe('a runtime with tools', () => {
   });
 
   /** A runtime, its tool server, and, where there is a script, its model server. */
-  async function setUp(answer: (query: string) => McpAnswer, script?: ModelScript) {
-    const mcp = await startMcpServer({ tool: 'web_search_tool', token: 'mcp-token', answer });
+  async function setUp(answer: (query: string) => McpAnswer | Promise<McpAnswer>, script?: ModelScript) {
+    const accepted = new Set([TOKEN]);
+    const mcp = await startMcpServer({ tool: 'web_search_tool', token: accepted, answer });
     cleanUp.push(mcp.close);
-    const env: Record<string, string> = { SVC_MCP_ENDPOINT: mcp.endpoint, USWARM_MCP_TOKEN: 'mcp-token' };
+    const env: Record<string, string> = { SVC_MCP_ENDPOINT: mcp.endpoint, LOG_LEVEL: 'trace' };
     let model: ModelServer | undefined;
     if (script !== undefined) {
       model = await startModelServer({ script });
@@ -30,14 +33,19 @@ describe('a runtime with tools', () => {
     }
     const running = await startRuntimeProcess(env);
     cleanUp.push(running.end);
-    return { running, model };
+    return { running, model, mcp, accepted };
   }
 
-  async function ask({ running }: Awaited<ReturnType<typeof setUp>>, text: string) {
+  async function ask(
+    { running }: Awaited<ReturnType<typeof setUp>>,
+    text: string,
+    more: { turnId?: string; toolToken?: string } = {},
+  ) {
     const events: TurnEvent['event'][] = [];
     const history = [{ role: HistoryRole.USER, text }];
     const agent = { id: 'a', slug: 'researcher', name: 'Rita', model: 'flash' };
-    const request = { turnId: 't', generation: 1, agent, history, tools: ['web_search_tool'], firstStep: 7 };
+    const turn = { turnId: 't', generation: 1, toolToken: TOKEN, ...more };
+    const request = { ...turn, agent, history, tools: ['web_search_tool'], firstStep: 7 };
     for await (const { event } of running.runtime.runTurn(request)) events.push(event);
     const done = events.at(-1);
     if (done?.case !== 'done') throw new Error('no done');
@@ -89,6 +97,52 @@ describe('a runtime with tools', () => {
       '1. Llamas of Peru - https://llama.example/?a=1&b=2\n2. More llamas - https://more.example/',
     );
     expect(usage.map(({ step }) => step)).toEqual([7, 8]);
+  });
+
+  it('searches again with the token that was renewed while the turn runs', async () => {
+    const searching = Promise.withResolvers<void>();
+    const renewed = Promise.withResolvers<void>();
+    const script: ModelScript = ({ messages }) =>
+      messages.filter(({ role }) => role === 'tool').length === 2
+        ? words('Done.')
+        : [{ toolCalls: [{ name: 'web_search_tool', arguments: { query: 'llamas' } }] }];
+    const setup = await setUp(async () => {
+      searching.resolve();
+      await renewed.promise;
+      return { text: '', structured: { results } };
+    }, script);
+    const asked = ask(setup, 'Search twice');
+    await searching.promise;
+    // From now on the first token is expired.
+    setup.accepted.clear();
+    setup.accepted.add('renewed-token');
+    await setup.running.runtime.renewToolToken({ turnId: 't', generation: 1, toolToken: 'renewed-token' });
+    renewed.resolve();
+    const { done, tools } = await asked;
+    expect([done.text, tools.map(({ state }) => state)]).toEqual([
+      'Done.',
+      [ToolState.RUNNING, ToolState.COMPLETED, ToolState.RUNNING, ToolState.COMPLETED],
+    ]);
+    expect(setup.mcp.shown().at(-1)).toBe('renewed-token');
+  });
+
+  it('answers without its tools when the orchestrator sends no token', async () => {
+    const setup = await setUp(() => ({ text: '' }));
+    const { done, tools } = await ask(setup, 'Hello', { toolToken: '' });
+    expect([done.outcome, tools]).toEqual([Outcome.COMPLETED, []]);
+  });
+
+  it('keeps the tool token out of its log, also when the tool server refuses it', async () => {
+    const setup = await setUp(() => ({ text: '', structured: { results } }));
+    await ask(setup, 'Search the web for llamas');
+    await expect(
+      setup.running.runtime.renewToolToken({ turnId: 'x', generation: 1, toolToken: TOKEN }),
+    ).rejects.toThrow();
+    setup.accepted.clear();
+    await ask(setup, 'Search the web for llamas', { turnId: 'second', toolToken: 'refused-token' });
+    await setup.running.end();
+    expect(setup.running.log()).toContain('a turn ended');
+    expect(setup.running.log()).not.toMatch(/tool-token-of-the-turn|refused-token/);
   });
 
   it('passes on what the search tool says when it cannot search', async () => {

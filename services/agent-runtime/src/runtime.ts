@@ -40,7 +40,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
 
   const model = createProvider(config);
   const turns = createTurnRegistry({
-    run: createTurnRunner({ model, tools: mcpTools ?? noTools, logger }),
+    run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger }),
     onError: (error, { turnId, generation }) =>
       logger.error({ err: error, turn_id: turnId, generation }, 'a turn could not be run'),
   });

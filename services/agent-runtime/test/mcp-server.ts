@@ -13,8 +13,8 @@ export interface McpAnswer {
 export interface McpServerOptions {
   /** The name of its one tool, which takes a `query`. */
   tool: string;
-  /** The bearer token it wants; any other is answered with 401. */
-  token: string;
+  /** The bearer tokens it accepts, as they are at the time of the request; any other is answered with 401. */
+  token: string | ReadonlySet<string>;
   answer: (query: string) => Promise<McpAnswer> | McpAnswer;
   port?: number;
 }
@@ -22,6 +22,8 @@ export interface McpServerOptions {
 /** A real MCP server on loopback, as the official SDK makes it. */
 export async function startMcpServer({ tool, token, answer, port = 0 }: McpServerOptions) {
   let requests = 0;
+  const shown: (string | undefined)[] = [];
+  const accepts = (bearer: string): boolean => (typeof token === 'string' ? bearer === token : token.has(bearer));
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'test-tools', version: '1.0.0' });
     const config = { description: 'Ans\u200Bwers.', inputSchema: z.object({ query: z.string() }) };
@@ -40,7 +42,9 @@ export async function startMcpServer({ tool, token, answer, port = 0 }: McpServe
   const serve = toNodeHandler(handler);
   const server = createServer((request, response) => {
     requests += 1;
-    if (request.headers.authorization !== `Bearer ${token}`) {
+    const bearer = request.headers.authorization?.replace('Bearer ', '');
+    shown.push(bearer);
+    if (bearer === undefined || !accepts(bearer)) {
       response.writeHead(401).end();
       return;
     }
@@ -54,6 +58,8 @@ export async function startMcpServer({ tool, token, answer, port = 0 }: McpServe
     endpoint: `http://127.0.0.1:${bound}/mcp`,
     /** How many HTTP requests came. */
     requests: () => requests,
+    /** The bearer token of each request. */
+    shown: (): readonly (string | undefined)[] => shown,
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -43,6 +43,8 @@ export interface RuntimeProcess {
   stdout: readonly string[];
   runtime: Client<typeof AgentRuntime>;
   health: Client<typeof health.Health>;
+  /** Everything that it logged so far. */
+  log(): string;
   /** A client that sends this header instead of a valid token. */
   clientWith(authorization: string | undefined): Client<typeof AgentRuntime>;
   /** Resolves with exit code and signal. */
@@ -100,6 +102,7 @@ export async function startRuntimeProcess(env: Record<string, string> = {}): Pro
     runtime: clientWith(async () => `Bearer ${await callToken()}`),
     health: createClient(health.Health, createGrpcTransport({ baseUrl })),
     clientWith: (authorization) => clientWith(() => Promise.resolve(authorization)),
+    log: () => log,
     exited,
     async end() {
       child.kill('SIGKILL');

@@ -12,6 +12,7 @@ import { createLifecycle } from './features/runtimes/lifecycle.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
 import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
+import { createToolTokens } from './features/runtimes/tool-tokens.js';
 import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
@@ -119,6 +120,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       limits: deps.limits,
       equip: createEquipment({ settings: stores.agentSettings, memories: stores.memories, tools: loadTools() }),
       client,
+      toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
       publish,
       committed: relay.wake,
       hurryRuntime,

@@ -12,6 +12,7 @@ import {
   proxyList,
   secret,
   secretText,
+  signingKey,
   SOURCE_ADDRESSES,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
@@ -168,9 +169,10 @@ export const OrchestratorConfig = z.object({
   /** `<namespace>/<name>` of the ConfigMap that is there while the release is being removed. */
   DRAIN_FLAG: namespacedName.optional(),
 
+  /** `<id>:<secret>`; signs what runtimes show to the tool server. Without one they have no tools of it. */
+  SVC_MCP_SIGNING_KEY: secret(signingKey.optional()),
+
   // Of processes, with RUNTIME_DRIVER=process.
-  /** `<id>:<secret>`; signs what runtimes show to the tool server. */
-  SVC_MCP_SIGNING_KEY: secret(secretText(32).optional()),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
   /** Folder for the log files of runtime processes. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),

@@ -77,7 +77,10 @@ describe('the internal API', () => {
       ['an ID token of the user', () => user.token],
       ['another secret', () => signInternalToken(parseSigningKey(`test:${'x'.repeat(32)}`), userId)],
       ['another key id', () => signInternalToken({ ...parseSigningKey(uswarm.internalKey), id: 'other' }, userId)],
-      ['a token for tools', () => signMcpToken(parseSigningKey(uswarm.internalKey), userId)],
+      [
+        'a token for tools',
+        () => signMcpToken(parseSigningKey(uswarm.internalKey), { workspaceId: userId, agentId: 'a', turnId: 't' }),
+      ],
       ['one that has expired', () => expired()],
       [
         'one that never expires',

@@ -48,7 +48,7 @@ export interface Call {
   events?: EventInit[];
   error?: ConnectError;
   /** Happens once the events are given. */
-  atTheEnd?: () => void;
+  atTheEnd?: () => void | Promise<void>;
 }
 
 export const failure = (code: Code): Call => ({ error: new ConnectError('', code) });
@@ -76,6 +76,9 @@ export function createScene(
     deadlineMs?: number;
     /** The runtime has no turn that it could stop. */
     unstoppable?: boolean;
+    /** Names of the tools that the agent may use. */
+    tools?: string[];
+    renewToolTokenMs?: number;
   },
 ) {
   const turn: TurnRow = {
@@ -102,10 +105,15 @@ export function createScene(
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
+    renewals: [] as string[],
+    /** How often the turn was read from the store. */
+    reads: 0,
   };
   const messages = new Map<string, { text?: string; status?: string }>();
   let seq = 0;
   let instance = 'i';
+  let tokens = 0;
+  let deleted = false;
 
   async function* runTurn(request: RunTurnRequest): AsyncGenerator<TurnEvent> {
     requests.push(request);
@@ -113,7 +121,7 @@ export function createScene(
     if (call === undefined) throw new Error('the script is over');
     let number = request.fromEvent;
     for (const event of call.events ?? []) yield create(TurnEventSchema, { number: (number += 1n), event });
-    call.atTheEnd?.();
+    await call.atTheEnd?.();
     if (call.error !== undefined) throw call.error;
   }
 
@@ -121,7 +129,10 @@ export function createScene(
     transaction: (run) => run(NO_DATABASE),
     work: { holds: async () => true, complete: async () => undefined },
     turns: {
-      get: async () => ({ ...turn }),
+      get: async () => {
+        seen.reads += 1;
+        return deleted ? undefined : { ...turn };
+      },
       start: async (_id, replyId) => void Object.assign(turn, { status: 'running', reply_message_id: replyId }),
       setInstance: async (_id, instanceId) => void (turn.runtime_instance = instanceId),
       nextGeneration: async (_id, limit) => (turn.generation < limit ? (turn.generation += 1) : undefined),
@@ -140,7 +151,7 @@ export function createScene(
       setActivity: async () => undefined,
     },
     users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
-    equip: async () => ({ model: null, responseLength: 'auto', prompts: [], tools: [], memories: [] }),
+    equip: async () => ({ model: null, responseLength: 'auto', prompts: [], tools: more.tools ?? [], memories: [] }),
     messages: {
       insert: async ({ id, content }) => {
         if (content.type === 'system') seen.notes.push(content.text);
@@ -171,12 +182,16 @@ export function createScene(
         if (more.unstoppable === true) throw new ConnectError('', Code.NotFound);
         seen.stops.push(asked);
       },
+      renewToolToken: async (_to, renewal) => void seen.renewals.push(renewal.toolToken),
       forget: () => undefined,
       close: () => undefined,
     },
+    toolTokens: async ({ workspaceId, agentId, turnId }) =>
+      `token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
     publish: async () => true,
     hurryRuntime: async () => void (seen.hurried += 1),
     committed: () => undefined,
+    ...(more.renewToolTokenMs === undefined ? {} : { renewToolTokenMs: more.renewToolTokenMs }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
     clock: more.clock ?? systemClock,
     logger: silentLogger,
@@ -187,6 +202,12 @@ export function createScene(
     question: () => messages.get('question'),
     asked: () => requests.map(({ generation, fromEvent }) => [generation, Number(fromEvent)]),
     wantStopped: () => void (turn.stop_requested = true),
+    /** Changes the turn, or deletes it. @returns how often it was read until then */
+    change(changed: Partial<TurnRow> | undefined): number {
+      if (changed === undefined) deleted = true;
+      else Object.assign(turn, changed);
+      return seen.reads;
+    },
     startAgain: (name: string) => void (instance = name),
     run: (work: Partial<LeasedWork> = {}, signal: AbortSignal = new AbortController().signal) =>
       createTurnRunner(deps)({ ...WORK, ...work }, signal),

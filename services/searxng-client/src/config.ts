@@ -1,20 +1,13 @@
 import { parseArgs } from 'node:util';
-import { ConfigError, loadConfig, parseSigningKey, port, secret, type SigningKey } from '@uswarm/service-kit';
+import { ConfigError, flag, loadConfig, port, secret, type SigningKey, signingKey } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { resolveEndpoint } from './endpoint.js';
-
-const signingKey = z.string().transform((text, context): SigningKey => {
-  try {
-    return parseSigningKey(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'malformed' });
-    return z.NEVER;
-  }
-});
 
 const schema = z.object({
   SVC_MCP_SIGNING_KEY: secret(signingKey),
   SVC_MCP_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
+  /** Accept tokens without an expiry: pods made by release 0.2 have one until they are rolled out. */
+  ACCEPT_UNLIMITED_TOKENS: flag.default(false),
   /** Requests of runtimes. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
@@ -28,6 +21,7 @@ export interface SearchServiceConfig {
   /** Empty when searching is switched off. */
   endpoint: string;
   keys: readonly SigningKey[];
+  acceptUnlimitedTokens: boolean;
   port: number;
   opsPort: number;
   limits: { perMinute: number; concurrent: number };
@@ -51,6 +45,7 @@ export function loadSearchConfig(
     // Not through loadConfig, which takes an empty variable for an unset one.
     endpoint: resolveEndpoint({ flag: endpointFlag(argv), env }),
     keys,
+    acceptUnlimitedTokens: settings.ACCEPT_UNLIMITED_TOKENS,
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,
     limits: { perMinute: settings.SEARCH_RATE_PER_MINUTE, concurrent: settings.SEARCH_CONCURRENCY },

@@ -19,6 +19,7 @@ await runService({ logger }, async (stack) => {
   const server = createSearchServer({
     search,
     keys: config.keys,
+    acceptUnlimitedTokens: config.acceptUnlimitedTokens,
     logger,
     limits: config.limits,
     onLimited: metrics.limited,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createMetrics, listen, parseSigningKey, type RunningServer, silentLogger } from '@uswarm/service-kit';
-import { SIGNING_KEY, settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../test/webhook-input.js';
+import { createMetrics, listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../test/webhook-input.js';
 import { createWebhookApp, type WebhookDeps } from './app.js';
 import { createWebhookMetrics } from './metrics.js';
 import { render } from './render/render.js';
@@ -12,7 +12,6 @@ let server: RunningServer | undefined;
 async function start(deps: Partial<WebhookDeps> = {}): Promise<string> {
   const app = createWebhookApp({
     syncToken: TOKEN,
-    mcpKey: parseSigningKey(SIGNING_KEY),
     settings: testSettings(),
     logger: silentLogger,
     clock: { now: () => now },
@@ -62,12 +61,12 @@ describe('rotating SYNC_TOKEN', () => {
 });
 
 describe('POST /sync', () => {
-  it('HOOK-001: reconciles: answers with what is rendered, with a token for this workspace', async () => {
+  it('HOOK-001: reconciles: answers with what is rendered', async () => {
     const url = await start();
     const request = syncRequest(userSwarm());
     const response = await post(url, request);
     expect(response.status).toBe(200);
-    const expected = render(request, testSettings(), await testFacts('a', { now }));
+    const expected = render(request, testSettings(), await testFacts({ now }));
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 

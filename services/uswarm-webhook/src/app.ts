@@ -1,18 +1,16 @@
-import { type SyncResponse, type UserSwarmStatus, workspaceIdOf } from '@uswarm/contract/userswarm';
-import { type Clock, type Logger, type SigningKey, systemClock } from '@uswarm/service-kit';
+import type { SyncResponse, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { type Clock, type Logger, systemClock } from '@uswarm/service-kit';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { bearerCheck } from './http/bearer.js';
 import { readSyncRequest } from './http/sync-request.js';
 import type { SyncOutcome, WebhookMetrics } from './metrics.js';
 import { render } from './render/render.js';
 import type { DatabaseState, RenderSettings } from './render/settings.js';
-import { createTokenSource } from './token-cache.js';
 
 export interface WebhookDeps {
   syncToken: string;
   /** Accepted besides. */
   previousSyncTokens?: readonly string[];
-  mcpKey: SigningKey;
   settings: RenderSettings;
   logger: Pick<Logger, 'error' | 'warn'>;
   metrics?: WebhookMetrics;
@@ -68,15 +66,13 @@ function authenticate({ syncToken, previousSyncTokens = [] }: WebhookDeps): Requ
 
 function sync(deps: WebhookDeps): RequestHandler {
   const { settings, metrics, databaseState = () => 'unset' as const, clock = systemClock } = deps;
-  const tokenOf = createTokenSource(deps.mcpKey);
-  return async (incoming, response) => {
+  return (incoming, response) => {
     const read = readSyncRequest(incoming.body);
     if ('fault' in read) {
       response.status(400).json({ error: read.fault });
       return;
     }
-    const mcpToken = await tokenOf(workspaceIdOf(read.request.parent.metadata.name));
-    const answer = render(read.request, settings, { mcpToken, database: databaseState(), now: clock.now() });
+    const answer = render(read.request, settings, { database: databaseState(), now: clock.now() });
     count(answer, metrics);
     response.json(answer);
   };

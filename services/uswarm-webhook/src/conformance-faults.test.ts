@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type SyncRequest, type SyncResponse, workspaceIdOf } from '@uswarm/contract/userswarm';
+import type { SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
 import { createManualClock, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/testkit';
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
@@ -53,7 +53,7 @@ const FAULTS: Record<string, Fault> = {
   'Ready before it is true': (response) => ({ ...response, status: { ...response.status, phase: 'Ready' } }),
 };
 
-const FACTS = await testFacts('story');
+const FACTS = await testFacts();
 
 describe('a hook with one fault is caught', () => {
   it.each(Object.keys(FAULTS))('%s', async (name) => {
@@ -83,7 +83,7 @@ function createWorld(
     flavour,
     apply,
     hook: async (request) => {
-      const facts = await testFacts(workspaceIdOf(request.parent.metadata.name), { now: clock.now() });
+      const facts = await testFacts({ now: clock.now() });
       const response = render(request, testSettings({ image: MODEL_IMAGES.good }), facts);
       return fault(JSON.parse(JSON.stringify(response)) as SyncResponse, request, clock.now());
     },

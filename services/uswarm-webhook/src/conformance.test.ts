@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { workspaceIdOf } from '@uswarm/contract/userswarm';
 import { createManualClock, type Hook, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswarm/testkit';
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
@@ -12,7 +11,7 @@ function createWorld(options: Partial<ConstructorParameters<typeof ModelWorld>[0
   const hookOf =
     (of: typeof settings): Hook =>
     async (request) =>
-      render(request, of, await testFacts(workspaceIdOf(request.parent.metadata.name), { now: clock.now() }));
+      render(request, of, await testFacts({ now: clock.now() }));
   return new ModelWorld({ hook: hookOf(settings), nextHook: hookOf(nextSettings), clock, ...options });
 }
 

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { undocumented } from '@uswarm/testkit';
-import { CALL_KEY, SIGNING_KEY, syncRequest, userSwarm } from '../test/webhook-input.js';
+import { CALL_KEY, syncRequest, userSwarm } from '../test/webhook-input.js';
 
 const SYNC_TOKEN = 't'.repeat(32);
 let policy: string;
@@ -33,7 +33,6 @@ describe('the service', () => {
       SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
       SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.test',
       SVC_MCP_ENDPOINT: 'http://mcp.test/mcp',
-      SVC_MCP_SIGNING_KEY: SIGNING_KEY,
     });
     const exit = once(service, 'exit');
     try {
@@ -60,7 +59,7 @@ describe('the service', () => {
     const service = start({ POLICY_DIRECTORY: policy });
     const [output, [code]] = await Promise.all([text(service.stdout), once(service, 'exit')]);
     expect(code).toBe(1);
-    for (const name of ['SYNC_TOKEN', 'SVC_AGENT_RUNTIME_IMAGE', 'SVC_MCP_SIGNING_KEY']) {
+    for (const name of ['SYNC_TOKEN', 'SVC_AGENT_RUNTIME_IMAGE']) {
       expect(output).toContain(`${name} is not set`);
     }
   });

@@ -18,7 +18,6 @@ export async function webhookConfig(environment: Record<string, string> = {}): P
     SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator:8082',
     SVC_MCP_ENDPOINT: 'http://search:8080/mcp',
-    SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
     ...environment,
   });
   await rm(policy, { recursive: true });

@@ -7,14 +7,11 @@ import {
   type UserSwarm,
   UserSwarmSpec,
 } from '@uswarm/contract/userswarm';
-import { parseSigningKey, signMcpToken } from '@uswarm/service-kit';
 import { stored } from '@uswarm/testkit';
 import { runtimePods } from '../src/config/runtime-pods.js';
 import { platformRevision } from '../src/render/platform-revision.js';
 import { render } from '../src/render/render.js';
 import type { RenderFacts, RenderSettings, TemplateSettings } from '../src/render/settings.js';
-
-export const SIGNING_KEY = `k1:${'signing-'.repeat(5)}`;
 
 /** The same in every run: golden files hold it. */
 export const CALL_KEY = [
@@ -39,11 +36,10 @@ export function testSettings(overrides: Partial<RenderSettings> = {}): RenderSet
     },
     ...overrides,
   };
-  return { platformRevision: platformRevision(settings, 'token'), rolloutGate: true, ...settings };
+  return { platformRevision: platformRevision(settings), rolloutGate: true, ...settings };
 }
 
-export const testFacts = async (workspaceId = 'a', overrides: Partial<RenderFacts> = {}): Promise<RenderFacts> => ({
-  mcpToken: await signMcpToken(parseSigningKey(SIGNING_KEY), workspaceId),
+export const testFacts = async (overrides: Partial<RenderFacts> = {}): Promise<RenderFacts> => ({
   database: 'unset',
   now: new Date('2030-01-01T00:00:00Z'),
   ...overrides,

@@ -26,6 +26,7 @@
 {{- if $values.secrets.callKey.previousPrivateKey }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "callKey" "variable" "CALL_PRIVATE_KEY_PREVIOUS" "field" "previousPrivateKey") }}
 {{- end }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "mcpSigning" "variable" "SVC_MCP_SIGNING_KEY") }}
 - name: SIGNATURE_MODE
   value: {{ $values.signature.mode | quote }}
 {{- if eq $values.signature.mode "required" }}

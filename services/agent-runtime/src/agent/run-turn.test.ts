@@ -60,7 +60,11 @@ async function run(
       else yield step;
     }
   }
-  const runner = createTurnRunner({ model: { name: 'scripted', stream }, tools, logger: silentLogger });
+  const runner = createTurnRunner({
+    model: { name: 'scripted', stream },
+    tools: { forTurn: () => tools },
+    logger: silentLogger,
+  });
   const done: Done = await runner(
     create(RunTurnRequestSchema, {
       turnId: 't',
@@ -71,7 +75,7 @@ async function run(
       firstStep: 1,
       ...request,
     }),
-    { emit: (event) => events.push(event), signal },
+    { emit: (event) => events.push(event), signal, toolToken: () => undefined },
   );
   return { asked, events, done };
 }

@@ -2,7 +2,7 @@ import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswa
 import type { Logger } from '@uswarm/service-kit';
 import type { ModelMessage, ModelProvider, ModelRequest, ToolCall, ToolDefinition } from '../models/model.js';
 import { actionCardTool } from '../tools/action-card.js';
-import type { ToolSource } from '../tools/tool.js';
+import type { ToolServer, ToolSource } from '../tools/tool.js';
 import { createUntrustedBlock, type UntrustedBlock } from '../tools/untrusted-block.js';
 import { usageEvent } from '../turns/turn-events.js';
 import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
@@ -17,7 +17,7 @@ export const MAX_STEPS = 8;
 
 export interface TurnRunnerDeps {
   model: ModelProvider;
-  tools: ToolSource;
+  tools: ToolServer;
   logger: Pick<Logger, 'error' | 'info'>;
   /** Milliseconds over which text is put together into one chunk. */
   coalesceMs?: number;
@@ -102,13 +102,13 @@ async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const { model, tools, logger, coalesceMs = 50, schedule } = deps;
   const untrusted = createUntrustedBlock();
-  return async (request: RunTurnRequest, { emit, signal }: TurnContext): Promise<Done> => {
+  return async (request: RunTurnRequest, { emit, signal, toolToken }: TurnContext): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('a turn needs an agent');
     const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
     let done: Done;
     try {
-      done = await converse(request, agent, tools, { model, writer, untrusted, signal });
+      done = await converse(request, agent, tools.forTurn(toolToken), { model, writer, untrusted, signal });
     } catch (error) {
       const end = interrupted(error, writer.text);
       if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'a turn failed unexpectedly');

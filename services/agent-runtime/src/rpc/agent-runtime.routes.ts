@@ -16,6 +16,16 @@ function toConnectError(error: unknown): unknown {
   return error instanceof TurnRefused ? new ConnectError(error.message, CODES[error.refusal]) : error;
 }
 
+/** The result of a call about a known turn, with refusals as gRPC codes. */
+function answer(act: () => void): Record<string, never> {
+  try {
+    act();
+    return {};
+  } catch (error) {
+    throw toConnectError(error);
+  }
+}
+
 export interface AgentRuntimeDeps {
   turns: TurnRegistry;
   identity: { workspaceId: string; version: string; instanceId: string };
@@ -33,14 +43,9 @@ export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): Servi
         throw toConnectError(error);
       }
     },
-    stopTurn({ turnId, generation }) {
-      try {
-        turns.stop(turnId, generation);
-        return {};
-      } catch (error) {
-        throw toConnectError(error);
-      }
-    },
+    stopTurn: ({ turnId, generation }) => answer(() => turns.stop(turnId, generation)),
+    renewToolToken: ({ turnId, generation, toolToken }) =>
+      answer(() => turns.renewToolToken(turnId, generation, toolToken)),
     status() {
       const running = turns.running();
       return { busy: running.length > 0, turns: running, idleMs: BigInt(Math.floor(turns.idleMs())) };

@@ -5,25 +5,25 @@ import { MAX_RESULT_BYTES } from './mcp-result.js';
 import { createMcpTools, type McpDeps } from './mcp.js';
 
 const NEVER = new AbortController().signal;
-const TOKEN = 'workspace-token';
+const TOKEN = 'token';
 
 describe('tools of an MCP server', () => {
   const cleanUp: (() => Promise<void>)[] = [];
+  const accepted = new Set([TOKEN, 'token-a', 'token-b']);
   afterEach(async () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();
   });
 
-  async function setUp(answer: () => Promise<McpAnswer> | McpAnswer, deps: Partial<McpDeps> = {}) {
-    const server = await startMcpServer({ tool: 'echo_tool', token: TOKEN, answer });
-    const tools = createMcpTools({
+  async function setUp(answer: (query: string) => Promise<McpAnswer> | McpAnswer, deps: Partial<McpDeps> = {}) {
+    const server = await startMcpServer({ tool: 'echo_tool', token: accepted, answer });
+    const toolServer = createMcpTools({
       endpoint: server.endpoint,
-      token: TOKEN,
       version: '0',
       logger: silentLogger,
       ...deps,
     });
-    cleanUp.push(server.close, () => tools.close());
-    return { server, tools };
+    cleanUp.push(server.close, () => toolServer.close());
+    return { server, toolServer, tools: toolServer.forTurn(() => TOKEN) };
   }
 
   it('are listed once, with what a model needs, without those it could not call', async () => {
@@ -95,9 +95,45 @@ describe('tools of an MCP server', () => {
   });
 
   it('fail with a sentence when the server refuses the token', async () => {
-    const { tools } = await setUp(() => ({ text: '' }), { token: 'wrong' });
-    await expect(tools.list(NEVER)).rejects.toThrow('The tool server refused the token of this workspace.');
+    const { toolServer } = await setUp(() => ({ text: '' }));
+    const tools = toolServer.forTurn(() => 'wrong');
+    await expect(tools.list(NEVER)).rejects.toThrow('The tool server refused the token of this turn.');
     expect((await tools.call('echo_tool', { query: '' }, NEVER)).failed).toBe(true);
+  });
+
+  it('are called with the token of the turn that calls, also when turns call at the same time', async () => {
+    const waiting = Promise.withResolvers<void>();
+    let calls = 0;
+    const { toolServer, server } = await setUp(async () => {
+      calls += 1;
+      if (calls === 2) waiting.resolve();
+      await waiting.promise;
+      return { text: '' };
+    });
+    const [a, b] = [toolServer.forTurn(() => 'token-a'), toolServer.forTurn(() => 'token-b')];
+    await a.list(NEVER);
+    expect(new Set(server.shown())).toEqual(new Set(['token-a']));
+    const before = server.requests();
+    await Promise.all([a.call('echo_tool', { query: '' }, NEVER), b.call('echo_tool', { query: '' }, NEVER)]);
+    expect(server.shown().slice(before).toSorted()).toEqual(['token-a', 'token-b']);
+  });
+
+  it('are called with a renewed token without connecting again', async () => {
+    const { toolServer, server } = await setUp(() => ({ text: 'found' }));
+    let token = 'token-a';
+    const tools = toolServer.forTurn(() => token);
+    await tools.list(NEVER);
+    token = 'token-b';
+    const before = server.requests();
+    expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: 'found', failed: false });
+    expect(server.shown().slice(before)).toEqual(['token-b']);
+  });
+
+  it('are called with the token of the process when the turn brings none', async () => {
+    const { toolServer, server } = await setUp(() => ({ text: '' }), { token: 'token-a' });
+    await toolServer.forTurn(() => undefined).list(NEVER);
+    await toolServer.forTurn(() => 'token-b').call('echo_tool', { query: '' }, NEVER);
+    expect([server.shown()[0], server.shown().at(-1)]).toEqual(['token-a', 'token-b']);
   });
 
   it('are there again when the server is', async () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type CallToolResult,
   Client,
@@ -12,11 +13,12 @@ import {
 import type { Logger } from '@uswarm/service-kit';
 import type { ToolDefinition } from '../models/model.js';
 import { toToolResult } from './mcp-result.js';
-import type { ToolResult, ToolSource } from './tool.js';
+import type { TokenOfTurn, ToolResult, ToolServer, ToolSource } from './tool.js';
 import { capped, visibleText } from './untrusted-text.js';
 
 export interface McpDeps {
   endpoint: string;
+  /** Used for turns that bring no token: an orchestrator or a webhook of release 0.2 gives it to the process. */
   token?: string | undefined;
   version: string;
   logger: Pick<Logger, 'warn'>;
@@ -36,7 +38,7 @@ function toDefinition({ name, description = '', inputSchema }: Tool): ToolDefini
 
 function reasonOf(error: unknown): string {
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return 'did not answer in time';
-  if (error instanceof UnauthorizedError) return 'refused the token of this workspace';
+  if (error instanceof UnauthorizedError) return 'refused the token of this turn';
   if (error instanceof SdkHttpError && error.status === 429) return 'is limiting requests; try again later';
   if (error instanceof SdkHttpError && error.status !== undefined) return `answered with status ${error.status}`;
   return 'could not be reached';
@@ -49,15 +51,20 @@ interface Session {
   tools: readonly ToolDefinition[];
 }
 
-/** Tools of an MCP server over streamable HTTP: connected to on first use, again after a failure. */
-export function createMcpTools(deps: McpDeps): ToolSource & { close(): Promise<void> } {
-  const { endpoint, token, version, logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000 } = deps;
+/**
+ * Tools of an MCP server over streamable HTTP: connected to on first use, again after a failure. The turns share the
+ * connection; each request carries the token of the turn that makes it.
+ */
+export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
+  const { endpoint, version, logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000 } = deps;
+  // The SDK asks for the token once per HTTP request and passes no context to the function it asks.
+  const tokenOfTurn = new AsyncLocalStorage<TokenOfTurn>();
   let session: Promise<Session> | undefined;
 
   async function connect(): Promise<Session> {
     const client = new Client({ name: 'uswarm-agent-runtime', version }, { versionNegotiation: { mode: 'auto' } });
-    const options = token === undefined ? {} : { authProvider: { token: () => Promise.resolve(token) } };
-    const transport = new StreamableHTTPClientTransport(new URL(endpoint), options);
+    const authProvider = { token: () => Promise.resolve(tokenOfTurn.getStore()?.() ?? deps.token) };
+    const transport = new StreamableHTTPClientTransport(new URL(endpoint), { authProvider });
     try {
       await client.connect(transport, { timeout: listTimeoutMs });
       const { tools } = await client.listTools(undefined, { timeout: listTimeoutMs });
@@ -82,10 +89,10 @@ export function createMcpTools(deps: McpDeps): ToolSource & { close(): Promise<v
     await broken.then(({ client }) => client.close()).catch(() => undefined);
   }
 
-  return {
+  const forTurn = (token: TokenOfTurn): ToolSource => ({
     async list(signal) {
       try {
-        return (await unlessAborted(current(), signal)).tools;
+        return (await unlessAborted(tokenOfTurn.run(token, current), signal)).tools;
       } catch (error) {
         signal.throwIfAborted();
         logger.warn({ err: error }, 'the tool server could not be listed');
@@ -94,11 +101,12 @@ export function createMcpTools(deps: McpDeps): ToolSource & { close(): Promise<v
     },
 
     async call(name, input, signal): Promise<ToolResult> {
-      const attempt = current();
+      const attempt = tokenOfTurn.run(token, current);
       try {
         const { client } = await unlessAborted(attempt, signal);
         const options = { signal, timeout: callTimeoutMs, maxTotalTimeout: callTimeoutMs };
-        return toToolResult(await client.callTool({ name, arguments: input }, options));
+        const call = (): Promise<CallToolResult> => client.callTool({ name, arguments: input }, options);
+        return toToolResult(await tokenOfTurn.run(token, call));
       } catch (error) {
         signal.throwIfAborted();
         logger.warn({ err: error, tool: name }, 'a tool call failed');
@@ -108,7 +116,10 @@ export function createMcpTools(deps: McpDeps): ToolSource & { close(): Promise<v
         return { text: `${name}: the tool server ${reasonOf(error)}.`, failed: true };
       }
     },
+  });
 
+  return {
+    forTurn,
     async close() {
       if (session !== undefined) await discard(session);
     },

@@ -22,6 +22,15 @@ export interface ToolSource {
   call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<ToolResult>;
 }
 
+/** The bearer token of a turn at the time of the call; undefined if the orchestrator sent none. */
+export type TokenOfTurn = () => string | undefined;
+
+/** A server that offers tools, with a token per turn. */
+export interface ToolServer {
+  /** The tools as one turn calls them. The token is read before each request: it is renewed while the turn runs. */
+  forTurn(token: TokenOfTurn): ToolSource;
+}
+
 /** The source of a runtime that has no tools. */
 export const noTools: ToolSource = {
   list: () => Promise.resolve([]),

@@ -77,6 +77,32 @@ describe('a turn registry', () => {
     expect(summary(await events)).toEqual(['1 chunk Hello', '2 chunk world', '3 done Hello world']);
   });
 
+  it('knows the tool token of a turn as it was last renewed, by a call or by a request that re-attaches', async () => {
+    const { turns, start } = setUp();
+    const { context, finish, events } = await start({ toolToken: 'first' });
+    expect(context.toolToken()).toBe('first');
+    turns.renewToolToken('turn', 1, 'second');
+    expect(context.toolToken()).toBe('second');
+    turns.follow(request({ toolToken: 'third' }), NEVER);
+    expect(context.toolToken()).toBe('third');
+    // An orchestrator of release 0.2 re-attaches.
+    turns.follow(request(), NEVER);
+    expect(context.toolToken()).toBe('third');
+    finish(done(''));
+    await events;
+  });
+
+  it('renews the tool token of no other turn or generation', async () => {
+    const { turns, start } = setUp();
+    const { context, finish } = await start({ generation: 2 });
+    expect(context.toolToken()).toBeUndefined();
+    expect(() => turns.renewToolToken('other', 2, 'x')).toThrow(refused('not_found'));
+    expect(() => turns.renewToolToken('turn', 3, 'x')).toThrow(refused('not_found'));
+    expect(() => turns.renewToolToken('turn', 1, 'x')).toThrow(refused('superseded'));
+    expect(context.toolToken()).toBeUndefined();
+    finish(done(''));
+  });
+
   it('runs a turn once, however often it is asked for', async () => {
     const { turns, runs, start } = setUp();
     const { context, finish, events } = await start();

@@ -19,6 +19,8 @@ export interface TurnContext {
   emit(event: TurnEventBody): void;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
+  /** The tool token as last received for this turn; undefined if the orchestrator sent none. */
+  toolToken: () => string | undefined;
 }
 
 /** Works on a turn until it has an end; must settle soon after its signal aborts. */
@@ -59,6 +61,8 @@ export interface TurnRegistry {
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Asks a turn to end with outcome STOPPED; one that ended already stays as it is. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
+  /** Replaces the tool token of a turn; a turn that ended needs none. @throws TurnRefused */
+  renewToolToken(turnId: string, generation: number, toolToken: string): void;
   running(): RunningTurn[];
   /** Milliseconds since the last turn ended, or since the start; 0 while one runs. */
   idleMs(): number;
@@ -74,6 +78,8 @@ interface Turn {
   generation: number;
   agentId: string;
   activity: AgentActivity;
+  /** Empty if there is none. */
+  toolToken: string;
   log: EventLog<TurnEvent>;
   bytes: number;
   controller: AbortController;
@@ -142,6 +148,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       generation: request.generation,
       agentId: request.agent?.id ?? '',
       activity: AgentActivity.UNSPECIFIED,
+      toolToken: request.toolToken,
       log: createEventLog(),
       bytes: 0,
       controller,
@@ -152,6 +159,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     const context: TurnContext = {
       emit: (event) => emitInto(turn, event, limits.bytesPerTurn),
       signal: controller.signal,
+      toolToken: () => turn.toolToken || undefined,
     };
     // Not before the next tick: whoever asked for the turn has it in hand when the work begins.
     turn.ended = Promise.resolve()
@@ -170,6 +178,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     if (known !== undefined && request.generation < known.generation) throw new TurnRefused('superseded');
     if (known !== undefined && request.generation === known.generation) {
       if (from > known.log.length) throw new TurnRefused('beyond_the_end');
+      if (request.toolToken !== '') known.toolToken = request.toolToken;
       return known;
     }
     if (from > 0) throw new TurnRefused('not_found');
@@ -181,13 +190,22 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     return start(request);
   }
 
+  /** @throws TurnRefused */
+  function turnOf(turnId: string, generation: number): Turn {
+    const turn = turns.get(turnId);
+    if (turn === undefined || generation > turn.generation) throw new TurnRefused('not_found');
+    if (generation < turn.generation) throw new TurnRefused('superseded');
+    return turn;
+  }
+
   return {
     follow: (request, signal) => find(request).log.read(Number(request.fromEvent), signal),
     stop(turnId, generation) {
-      const turn = turns.get(turnId);
-      if (turn === undefined || generation > turn.generation) throw new TurnRefused('not_found');
-      if (generation < turn.generation) throw new TurnRefused('superseded');
+      const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
+    },
+    renewToolToken(turnId, generation, toolToken) {
+      turnOf(turnId, generation).toolToken = toolToken;
     },
     running: () =>
       Array.from(running, ({ turnId, generation, agentId, activity }) =>

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type SigningKey, verifyMcpToken } from '@uswarm/service-kit';
+import { type McpTokenRules, type SigningKey, verifyMcpToken } from '@uswarm/service-kit';
 
 /**
  * The workspace that the request's bearer token speaks for; without a valid one the request is
@@ -9,13 +9,14 @@ export async function authenticate(
   keys: readonly SigningKey[],
   request: IncomingMessage,
   response: ServerResponse,
+  rules: McpTokenRules = {},
 ): Promise<string | undefined> {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const workspaceId = token === undefined ? undefined : await verifyMcpToken(keys, token).catch(() => undefined);
+  const workspaceId = token === undefined ? undefined : await verifyMcpToken(keys, token, rules).catch(() => undefined);
   if (workspaceId !== undefined) return workspaceId;
   const challenge = token === undefined ? 'Bearer realm="mcp"' : 'Bearer realm="mcp", error="invalid_token"';
   response
     .writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' })
-    .end('{"error":"a valid workspace token is required"}\n');
+    .end('{"error":"a valid tool token is required"}\n');
   return undefined;
 }

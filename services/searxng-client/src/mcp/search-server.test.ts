@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -9,6 +10,17 @@ import { createSearchServer, type SearchServerDeps } from './search-server.js';
 const key = parseSigningKey(`k2:${'new secret '.repeat(4)}`);
 const previousKey = parseSigningKey(`k1:${'old secret '.repeat(4)}`);
 const strangersKey = parseSigningKey(`k2:${'no secret of ours '.repeat(4)}`);
+
+const tokenOf = (workspaceId: string, signingKey = key): Promise<string> =>
+  signMcpToken(signingKey, { workspaceId, agentId: 'a', turnId: 't' });
+
+/** An HS256 token with exactly these claims. */
+function tokenWith(claims: object): string {
+  const signed = [{ alg: 'HS256', kid: key.id }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  return `${signed}.${createHmac('sha256', key.secret).update(signed).digest('base64url')}`;
+}
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -23,7 +35,7 @@ async function start(search: WebSearch, deps: Partial<SearchServerDeps> = {}): P
 }
 
 async function connect(url: URL, signingKey = key, workspaceId = 'w1'): Promise<Client> {
-  const token = await signMcpToken(signingKey, workspaceId);
+  const token = await tokenOf(workspaceId, signingKey);
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => token } }));
   closers.push(() => client.close());
@@ -140,6 +152,16 @@ describe('errors of the tool', () => {
   });
 });
 
+async function statusWith(url: URL, token: string): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  return (await fetch(url, { method: 'POST', headers, body })).status;
+}
+
 describe('who may come in', () => {
   it('a token of the previous key is accepted during a rotation', async () => {
     const client = await connect(await start(unset), previousKey);
@@ -156,19 +178,36 @@ describe('who may come in', () => {
   });
 
   it('a token signed with a key that is not ours is answered with 401', async () => {
-    const authorization = `Bearer ${await signMcpToken(strangersKey, 'w1')}`;
+    const authorization = `Bearer ${await tokenOf('w1', strangersKey)}`;
     const response = await fetch(await start(unset), { method: 'POST', body: '{}', headers: { authorization } });
     expect(response.status).toBe(401);
   });
 
+  const seconds = (fromNow: number): number => Math.floor(Date.now() / 1_000) + fromNow;
+  it.each([
+    ['expired', { sub: 'w1', aud: 'mcp', exp: seconds(-1) }, 401],
+    ['is for another audience', { sub: 'w1', aud: 'orchestrator-internal', exp: seconds(60) }, 401],
+    ['names no workspace', { aud: 'mcp', exp: seconds(60) }, 401],
+    ['never expires', { sub: 'w1', aud: 'mcp' }, 401],
+    ['is all right', { sub: 'w1', aud: 'mcp', exp: seconds(60) }, 200],
+  ])('answers a token that %s by its claims', async (_what, claims, status) => {
+    expect(await statusWith(await start(unset), tokenWith(claims))).toBe(status);
+  });
+
+  it('accepts tokens without an expiry only if told to, and expired ones never', async () => {
+    const url = await start(unset, { acceptUnlimitedTokens: true });
+    expect(await statusWith(url, tokenWith({ sub: 'w1', aud: 'mcp' }))).toBe(200);
+    expect(await statusWith(url, tokenWith({ sub: 'w1', aud: 'mcp', exp: seconds(-1) }))).toBe(401);
+  });
+
   it('a request that names a browser origin is refused', async () => {
-    const headers = { authorization: `Bearer ${await signMcpToken(key, 'w1')}`, origin: 'https://evil.example' };
+    const headers = { authorization: `Bearer ${await tokenOf('w1')}`, origin: 'https://evil.example' };
     expect((await fetch(await start(unset), { method: 'POST', body: '{}', headers })).status).toBe(403);
   });
 
   it('a host name that is not expected is refused, where the hosts are given', async () => {
     const url = await start(unset, { allowedHosts: ['127.0.0.1'] });
-    const headers = { host: 'rebound.example', authorization: `Bearer ${await signMcpToken(key, 'w1')}` };
+    const headers = { host: 'rebound.example', authorization: `Bearer ${await tokenOf('w1')}` };
     const status = await new Promise((resolve, reject) => {
       httpRequest(url, { method: 'POST', headers }, (response) => resolve(response.resume().statusCode))
         .on('error', reject)
@@ -179,7 +218,7 @@ describe('who may come in', () => {
 
   it('a body of more than 64 KiB is refused', async () => {
     const headers = {
-      authorization: `Bearer ${await signMcpToken(key, 'w1')}`,
+      authorization: `Bearer ${await tokenOf('w1')}`,
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     };

@@ -14,8 +14,10 @@ const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
   search: WebSearch;
-  /** Keys that sign workspace tokens: the current one and, during a rotation, the previous one. */
+  /** Keys that sign tool tokens: the current one and, during a rotation, the previous one. */
   keys: readonly SigningKey[];
+  /** Accept tokens without an expiry as well; see `McpTokenRules`. */
+  acceptUnlimitedTokens?: boolean;
   logger: Pick<Logger, 'error' | 'warn'>;
   limits?: WorkspaceLimits;
   /** Told of each search that a workspace may not make now. */
@@ -31,8 +33,8 @@ export interface SearchServer {
 }
 
 /**
- * `web_search_tool` as an MCP server: streamable HTTP at `/mcp`, stateless, one bearer token a
- * workspace. It serves without a configured endpoint too; the tool then says what is missing.
+ * `web_search_tool` as an MCP server: streamable HTTP at `/mcp`, stateless, a bearer token per
+ * turn. It serves without a configured endpoint too; the tool then says what is missing.
  */
 export function createSearchServer(deps: SearchServerDeps): SearchServer {
   const limiter = createWorkspaceLimiter(deps.limits ?? DEFAULT_LIMITS);
@@ -73,7 +75,8 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       return;
     }
     if (!guards.every((accepts) => accepts(request, response))) return;
-    const workspaceId = await authenticate(deps.keys, request, response);
+    const rules = { allowUnlimited: deps.acceptUnlimitedTokens ?? false };
+    const workspaceId = await authenticate(deps.keys, request, response, rules);
     if (workspaceId === undefined) return;
     // The token itself is of no use further in, so it goes no further.
     const auth = { token: '', clientId: workspaceId, scopes: [] };

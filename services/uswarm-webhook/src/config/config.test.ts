@@ -3,10 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { workspaceIdOf } from '@uswarm/contract/userswarm';
-import { signMcpToken } from '@uswarm/service-kit';
 import fc from 'fast-check';
-import { CALL_KEY, SIGNING_KEY, syncRequest, testFacts, userSwarm } from '../../test/webhook-input.js';
+import { CALL_KEY, syncRequest, testFacts, userSwarm } from '../../test/webhook-input.js';
 import { render } from '../render/render.js';
 import { loadWebhookConfig } from './config.js';
 
@@ -26,7 +24,6 @@ const environment = (overrides: Record<string, string> = {}): Record<string, str
   SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
   SVC_ORCHESTRATOR_ENDPOINT: 'http://uswarm-orchestrator.backend.svc:8082',
   SVC_MCP_ENDPOINT: 'http://uswarm-searxng-client.backend.svc:8080/mcp',
-  SVC_MCP_SIGNING_KEY: SIGNING_KEY,
   ...overrides,
 });
 
@@ -70,7 +67,6 @@ describe('the environment of the webhook', () => {
     'SVC_AGENT_RUNTIME_IMAGE',
     'SVC_ORCHESTRATOR_ENDPOINT',
     'SVC_MCP_ENDPOINT',
-    'SVC_MCP_SIGNING_KEY',
   ])('does not do without %s', async (name) => {
     expect(await refusal({ [name]: '' })).toBe(`${name} is not set`);
   });
@@ -81,7 +77,6 @@ describe('the environment of the webhook', () => {
     ['SVC_AGENT_RUNTIME_IMAGE', 'two words-9f3c'],
     ['SVC_ORCHESTRATOR_ENDPOINT', 'nourl-9f3c'],
     ['SVC_MCP_ENDPOINT', 'http://user:password-9f3c@mcp.test'],
-    ['SVC_MCP_SIGNING_KEY', 'short-9f3c'],
     ['HTTP_PORT', '9f3c'],
     ['RUNTIME_PODS', '{9f3c'],
     ['RUNTIME_PODS', '{"imagePullPolicy":"9f3c"}'],
@@ -93,16 +88,6 @@ describe('the environment of the webhook', () => {
   ])('refuses a malformed %s without printing it', async (name, value) => {
     const message = await refusal({ [name]: value });
     expect(message).toContain(name);
-    expect(message).not.toContain('9f3c');
-  });
-
-  it.each([
-    ['a placeholder', 'mcp:change-me-9f3c-change-me-9f3c-change-me', 'not a placeholder'],
-    ['a short one', 'mcp:short-9f3c', 'needs at least 32 bytes'],
-  ])('says what is wrong with %s for a signing key', async (_what, key, problem) => {
-    const message = await refusal({ SVC_MCP_SIGNING_KEY: key });
-    expect(message).toContain('SVC_MCP_SIGNING_KEY');
-    expect(message).toContain(problem);
     expect(message).not.toContain('9f3c');
   });
 
@@ -149,24 +134,22 @@ describe('the environment of the webhook', () => {
 });
 
 describe('secrets of the environment', () => {
-  it('are in no child, but for the token of the workspace itself', async () => {
+  it('are in no child', async () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9]{32,48}$/);
     const secrets = fc.record({
       sync: secret,
-      signing: secret,
       password: secret,
       redis: secret,
       key: secret,
       spaces: secret,
     });
     await fc.assert(
-      fc.asyncProperty(secrets, async ({ sync, signing, password, redis, key, spaces }) => {
+      fc.asyncProperty(secrets, async ({ sync, password, redis, key, spaces }) => {
         const config = await loadWebhookConfig(
           environment({
             ...DATABASE,
             ...SPACES,
             SYNC_TOKEN: sync,
-            SVC_MCP_SIGNING_KEY: `k1:${signing}`,
             SVC_DATABASE_PASSWORD: password,
             SVC_REDIS_ADDR: `redis://user:${redis}@valkey.test:6379`,
             SVC_SPACES_KEY: key,
@@ -174,12 +157,9 @@ describe('secrets of the environment', () => {
           }),
         );
         const parent = userSwarm();
-        const mcpToken = await signMcpToken(config.mcpKey, workspaceIdOf(parent.metadata.name));
-        const answer = render(syncRequest(parent), config.settings, await testFacts('a', { mcpToken }));
+        const answer = render(syncRequest(parent), config.settings, await testFacts());
         const text = JSON.stringify(answer);
-        for (const value of [sync, signing, password, redis, key, spaces]) expect(text).not.toContain(value);
-        // In the template of the Deployment, and in the copy that tells what it was.
-        expect(text.split(mcpToken)).toHaveLength(3);
+        for (const value of [sync, password, redis, key, spaces]) expect(text).not.toContain(value);
         for (const name of ['SVC_DATABASE_PASSWORD', 'SVC_REDIS_ADDR', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET']) {
           expect(text).toContain(`"secretKeyRef":{"name":"uswarm-runtime-stores","key":"${name}"}`);
         }

@@ -1,33 +1,11 @@
-import {
-  flag,
-  json,
-  loadConfig,
-  parseSigningKey,
-  port,
-  previousSecrets,
-  secret,
-  secretText,
-  type SigningKey,
-  signMcpToken,
-  TokenError,
-} from '@uswarm/service-kit';
+import { flag, json, loadConfig, port, previousSecrets, secret, secretText } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { platformRevision, SAMPLE_WORKSPACE } from '../render/platform-revision.js';
+import { platformRevision } from '../render/platform-revision.js';
 import type { RenderSettings, TemplateSettings } from '../render/settings.js';
 import { callPublicKey } from './call-public-key.js';
 import { loadPolicy } from './policy.js';
 import { runtimePods } from './runtime-pods.js';
 import { type Database, plainUrl, readStores, storeVariables } from './stores.js';
-
-const signingKey = z.string().transform((text, context): SigningKey => {
-  try {
-    return parseSigningKey(text);
-  } catch (error) {
-    // A TokenError says what is wrong with a key, and never the key.
-    context.addIssue({ code: 'custom', message: error instanceof TokenError ? error.message : 'malformed' });
-    return z.NEVER;
-  }
-});
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
@@ -51,7 +29,6 @@ const schema = z.object({
     .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
-  SVC_MCP_SIGNING_KEY: secret(signingKey),
   ...storeVariables,
 });
 
@@ -61,7 +38,6 @@ export interface WebhookConfig {
   previousSyncTokens: readonly string[];
   port: number;
   opsPort: number;
-  mcpKey: SigningKey;
   /** What the background probe asks, when pods are given a database. */
   database: Database | undefined;
   settings: RenderSettings;
@@ -84,17 +60,15 @@ export async function loadWebhookConfig(env: Record<string, string | undefined>)
     pods: values.RUNTIME_PODS,
     policy: await loadPolicy(values.POLICY_DIRECTORY),
   };
-  const sampleToken = await signMcpToken(values.SVC_MCP_SIGNING_KEY, SAMPLE_WORKSPACE);
   return {
     syncToken: values.SYNC_TOKEN,
     previousSyncTokens: values.SYNC_TOKEN_PREVIOUS,
     port: values.HTTP_PORT,
     opsPort: values.OPS_PORT,
-    mcpKey: values.SVC_MCP_SIGNING_KEY,
     database,
     settings: {
       ...settings,
-      platformRevision: platformRevision(settings, sampleToken),
+      platformRevision: platformRevision(settings),
       rolloutGate: values.ROLLOUT_GATE,
     },
   };

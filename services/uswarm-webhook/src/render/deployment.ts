@@ -22,7 +22,6 @@ export interface TemplateInput {
   spec: UserSwarmSpec;
   image: string;
   settings: TemplateSettings;
-  mcpToken: string;
 }
 
 export interface DeploymentInput extends TemplateInput {
@@ -113,14 +112,14 @@ function scheduling(pods: TemplateSettings['pods']): object {
   );
 }
 
-function renderContainer({ parent, spec, image, settings, mcpToken }: TemplateInput): object {
+function renderContainer({ parent, spec, image, settings }: TemplateInput): object {
   const { port } = spec.runtime;
   const secret = spec.config.envSecretRef?.name;
   return {
     name: RUNTIME_CONTAINER,
     image,
     imagePullPolicy: settings.pods.imagePullPolicy,
-    env: renderEnvironment(parent, spec, settings, mcpToken),
+    env: renderEnvironment(parent, spec, settings),
     ...(secret === undefined ? {} : { envFrom: [{ secretRef: { name: secret } }] }),
     ports: [{ name: 'grpc', protocol: 'TCP', containerPort: port }],
     resources: renderResources(spec.runtime.resources, settings.pods.resources),

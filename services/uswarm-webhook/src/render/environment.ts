@@ -8,12 +8,11 @@ export type EnvironmentVariable =
 /** Kubelets expand `$(NAME)`, also in what users wrote; doubled, a dollar stands for itself. */
 const literal = (name: string, value: string): EnvironmentVariable => ({ name, value: value.replaceAll('$', '$$$$') });
 
-/** The environment of a runtime, always in the same order. */
+/** The environment of a runtime, always in the same order. It has no credential: those come with each turn, or from a Secret. */
 export function renderEnvironment(
   parent: UserSwarm,
   spec: UserSwarmSpec,
   settings: TemplateSettings,
-  mcpToken: string,
 ): EnvironmentVariable[] {
   const { defaultProvider, defaultModel } = spec.config;
   return [
@@ -25,7 +24,6 @@ export function renderEnvironment(
     ...(defaultModel === undefined ? [] : [literal('USWARM_DEFAULT_MODEL', defaultModel)]),
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
-    literal('USWARM_MCP_TOKEN', mcpToken),
     ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
     // An empty value is stored as none, and what is sent must equal what is stored.
     ...settings.pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),

@@ -3,8 +3,7 @@ import { renderTemplate } from './deployment.js';
 import { revisionOf } from './revision.js';
 import type { TemplateSettings } from './settings.js';
 
-/** The workspace whose token stands for those of all: with another signing key it is another one. */
-export const SAMPLE_WORKSPACE = 'sample';
+const SAMPLE_WORKSPACE = 'sample';
 
 /** One that leaves everything to the platform, and one that says everything itself. */
 const SAMPLES = [
@@ -19,15 +18,13 @@ const SAMPLES = [
 /**
  * What tells one release of the platform from another, as far as pods can: the templates that it
  * renders for a sample. Image, keys, settings of pods and the code are all in it.
- *
- * @param mcpToken the token of `SAMPLE_WORKSPACE`
  */
-export function platformRevision(settings: TemplateSettings, mcpToken: string): string {
+export function platformRevision(settings: TemplateSettings): string {
   const metadata = { name: userSwarmName(SAMPLE_WORKSPACE) };
   return revisionOf(
     SAMPLES.map((spec) => {
       const parent = { apiVersion: USERSWARM_API_VERSION, kind: USERSWARM_KIND, metadata, spec } as const;
-      return renderTemplate({ parent, spec, image: settings.image, settings, mcpToken });
+      return renderTemplate({ parent, spec, image: settings.image, settings });
     }),
   );
 }

@@ -29,7 +29,7 @@ describe('rendering, whatever is observed', () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
-        const answer = checkResponse(request, copy(render(request, configured, await testFacts('a', { database }))));
+        const answer = checkResponse(request, copy(render(request, configured, await testFacts({ database }))));
         expect(UserSwarmStatus.safeParse(answer.status).error).toBeUndefined();
       }),
     );
@@ -40,7 +40,7 @@ describe('rendering, whatever is observed', () => {
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
         const before = JSON.stringify(request);
-        const facts = await testFacts('a', { database });
+        const facts = await testFacts({ database });
         const answer = JSON.stringify(render(request, configured, facts));
         expect(JSON.stringify(request)).toBe(before);
         expect(JSON.stringify(render(copy(request), configured, facts))).toBe(answer);
@@ -56,9 +56,9 @@ describe('rendering, whatever is observed', () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
-        const once = render(request, configured, await testFacts('a', { database }));
+        const once = render(request, configured, await testFacts({ database }));
         const parent = { ...request.parent, status: once.status as UserSwarmStatus };
-        const later = await testFacts('a', { database, now: new Date('2031-01-01T00:00:00Z') });
+        const later = await testFacts({ database, now: new Date('2031-01-01T00:00:00Z') });
         expect(render({ ...request, parent }, configured, later)).toEqual(once);
       }),
     );
@@ -103,7 +103,7 @@ describe('in the model of a cluster', () => {
       clock,
       flavour,
       apply: flavour === 'builtin' ? 'server-side' : 'three-way',
-      hook: async (request) => render(request, testSettings(), await testFacts('a', { now: clock.now() })),
+      hook: async (request) => render(request, testSettings(), await testFacts({ now: clock.now() })),
     });
     return world;
   };

@@ -37,7 +37,7 @@ const UNWATCHED: ReadonlySet<string> = new Set([
  * equal bytes. What cannot be rendered keeps the children it has. spec: supporting §4.2
  */
 export function render(request: SyncRequest, settings: RenderSettings, facts: RenderFacts): SyncResponse {
-  const { rendering, children } = renderChildren(request, settings, facts);
+  const { rendering, children } = renderChildren(request, settings);
   const status = deriveStatus(request, rendering, facts);
   if (request.finalizing) return finalize(request, status);
   const resyncAfterSeconds = resyncAfter(status, facts);
@@ -64,7 +64,7 @@ interface Rendered {
   children: KubernetesObject[];
 }
 
-function renderChildren(request: SyncRequest, settings: RenderSettings, { mcpToken }: RenderFacts): Rendered {
+function renderChildren(request: SyncRequest, settings: RenderSettings): Rendered {
   const { parent } = request;
   let spec: UserSwarmSpec | undefined;
   try {
@@ -72,7 +72,7 @@ function renderChildren(request: SyncRequest, settings: RenderSettings, { mcpTok
     checkPolicy(parent, spec, settings.policy);
     const image = allowedImage(spec, settings.image, settings.policy);
     const place = placeOf(parent, spec);
-    const wanted = renderDeployment({ parent, spec, image, settings, mcpToken });
+    const wanted = renderDeployment({ parent, spec, image, settings });
     const { deployment, keptImage, revisions, queued } = rollOut({ request, spec, wanted, settings });
     const children = [renderServiceAccount(place), renderService(place, spec.runtime.port)];
     const shown = { image: keptImage ?? image, deployment: (deployment ?? wanted) as Deployment, revisions, queued };

@@ -46,15 +46,13 @@ describe('the revision of a specification', () => {
 });
 
 describe('the revision of the platform', () => {
-  const revision = (overrides: Parameters<typeof testSettings>[0], token = 'token'): string =>
-    platformRevision(testSettings(overrides), token);
+  const revision = (overrides: Parameters<typeof testSettings>[0]): string => platformRevision(testSettings(overrides));
 
-  it('is another one with another image, call key, signing key, or setting of pods', () => {
+  it('is another one with another image, call key, or setting of pods', () => {
     const revisions = [
       revision({}),
       revision({ image: 'registry.test/runtime:2' }),
       revision({ callPublicKey: 'another' }),
-      revision({}, 'another'),
       revision({ stores: [{ name: 'SVC_REDIS_ADDR', value: 'valkey.test:6379' }] }),
       revision({ pods: runtimePods.parse({ resources: { limits: { memory: '1Gi' } } }) }),
       revision({ pods: runtimePods.parse({ extraEnv: [{ name: 'TZ', value: 'UTC' }] }) }),

@@ -27,8 +27,6 @@ export type DatabaseState = 'unset' | 'reachable' | 'unreachable';
 
 /** What only holds for one request. */
 export interface RenderFacts {
-  /** The workspace's own token for the tool server. */
-  mcpToken: string;
   database: DatabaseState;
   /** Only stamps conditions that flip. */
   now: Date;

@@ -15,7 +15,7 @@ const synced = (reason: string): Condition => ({
 });
 
 async function statusOf(request: SyncRequest, facts: Partial<RenderFacts> = {}) {
-  const { status, resyncAfterSeconds } = render(request, testSettings(), await testFacts('a', facts));
+  const { status, resyncAfterSeconds } = render(request, testSettings(), await testFacts(facts));
   const conditions = status['conditions'] as Condition[];
   const [ready] = conditions;
   return { phase: status['phase'], ready: ready!, conditions, resyncAfterSeconds };

@@ -68,7 +68,6 @@ async function processes(deps: ChooseDriverDeps): Promise<ChosenDriver> {
     program: AGENT_RUNTIME,
     environment: runtimeEnvironment({
       callPrivateKey: config.CALL_PRIVATE_KEY,
-      mcpSigningKey: config.SVC_MCP_SIGNING_KEY,
       mcpEndpoint: config.SVC_MCP_ENDPOINT,
       logLevel: config.LOG_LEVEL,
       environment,

@@ -51,7 +51,6 @@ describe('runtimes as processes', () => {
   const createDriver = (program = AGENT_RUNTIME): ProcessDriver => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
-      mcpSigningKey: undefined,
       mcpEndpoint: undefined,
       logLevel: 'silent',
       environment: {},

@@ -13,7 +13,7 @@ export interface ProcessDriverDeps {
   /** The program: `dist/main.js` of the agent runtime. */
   program: string;
   /** The environment of the runtime of one workspace; nothing else is passed on. */
-  environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Promise<Record<string, string>>;
+  environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
   /** Folder for what runtimes log; without one it is dropped. */
   logDirectory?: string;
   logger: Logger;
@@ -37,7 +37,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   const listeners: ((workspaceId: string) => void)[] = [];
 
   async function start(spec: RuntimeSpec): Promise<number> {
-    const child = spawnRuntime(program, await environment(spec), logFile(logDirectory, spec.workspaceId));
+    const child = spawnRuntime(program, environment(spec), logFile(logDirectory, spec.workspaceId));
     child.once('exit', (code, signal) => {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'a runtime process ended');
       for (const listener of listeners) listener(spec.workspaceId);

@@ -20,6 +20,12 @@ export interface RuntimeClient {
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Asks a turn to end; it still says how it ended, to whoever follows it. */
   stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
+  /** Replaces the tool token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
+  renewToolToken(
+    target: RuntimeTarget,
+    renewal: { turnId: string; generation: number; toolToken: string },
+    signal?: AbortSignal,
+  ): Promise<void>;
   /** The runtime is gone for good: drops the connections to it. */
   forget(workspaceId: string): void;
   close(): void;
@@ -138,6 +144,9 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     },
     async stopTurn(target, turn, signal) {
       await call(target, (client) => client.stopTurn(turn, short(signal)));
+    },
+    async renewToolToken(target, renewal, signal) {
+      await call(target, (client) => client.renewToolToken(renewal, short(signal)));
     },
     runTurn: follow,
     forget: (workspaceId) => namesOf(workspaceId).forEach(drop),

@@ -1,9 +1,8 @@
-import { callPublicKey, parseSigningKey, signMcpToken } from '@uswarm/service-kit';
+import { callPublicKey } from '@uswarm/service-kit';
 import type { RuntimeSpec } from './runtime-driver.js';
 
 export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;
-  mcpSigningKey: string | undefined;
   mcpEndpoint: string | undefined;
   logLevel: string;
   /** Where the allowed names below are taken from. */
@@ -33,15 +32,11 @@ const IDLE_EXIT_MS = '60000';
 /** The environment of a runtime process: what a pod would get, and no secret of the platform's. */
 export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
   const publicKey = callPublicKey(options.callPrivateKey);
-  const mcpKey = options.mcpSigningKey === undefined ? undefined : parseSigningKey(options.mcpSigningKey);
   const passedOn = PASSED_ON.flatMap((name) => {
     const value = options.environment[name];
     return value === undefined || value === '' ? [] : [[name, value] as const];
   });
-  return async ({
-    workspaceId,
-    userId,
-  }: Pick<RuntimeSpec, 'workspaceId' | 'userId'>): Promise<Record<string, string>> => ({
+  return ({ workspaceId, userId }: Pick<RuntimeSpec, 'workspaceId' | 'userId'>): Record<string, string> => ({
     ...Object.fromEntries(passedOn),
     USWARM_WORKSPACE_ID: workspaceId,
     USWARM_USER_ID: userId,
@@ -51,6 +46,5 @@ export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
     USWARM_IDLE_EXIT_MS: IDLE_EXIT_MS,
     LOG_LEVEL: options.logLevel,
     ...(options.mcpEndpoint === undefined ? {} : { SVC_MCP_ENDPOINT: options.mcpEndpoint }),
-    ...(mcpKey === undefined ? {} : { USWARM_MCP_TOKEN: await signMcpToken(mcpKey, workspaceId) }),
   });
 }

@@ -70,6 +70,7 @@ describe('the request of a turn', () => {
     equipment,
     firstStep: 3,
     fromEvent: 7,
+    toolToken: 'token',
     now: new Date('2026-11-22T23:30:00.000Z'),
     reader: { name: 'Ada', language: 'de', time_zone: 'Pacific/Auckland' },
   };

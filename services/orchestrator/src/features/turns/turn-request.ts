@@ -48,6 +48,8 @@ export interface TurnRequestInput {
   reader: Reader;
   /** How many events the caller has already. */
   fromEvent: number;
+  /** With which the runtime calls tools; empty for none. */
+  toolToken: string;
 }
 
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
@@ -64,6 +66,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     tools: equipment.tools,
     memories: equipment.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
+    toolToken: input.toolToken,
     context: create(AnswerContextSchema, {
       nowMs: BigInt(input.now.getTime()),
       timeZone: input.reader.time_zone,

@@ -8,8 +8,10 @@ import type { AgentStore } from '../agents/agents.store.js';
 import type { Equipment } from '../agents/equipment.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
+import { RENEW_TOOL_TOKEN_MS, type ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
 import { createLiveEvents } from './live-events.js';
+import { renewToolToken } from './renew-tool-token.js';
 import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
 import { watchForStop } from './stop-watch.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
@@ -25,11 +27,15 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   users: Pick<UserStore, 'reader'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
+  /** What the runtime may call tools with during a turn. */
+  toolTokens: ToolTokens;
   publish: Parameters<typeof createLiveEvents>[0];
   /** Has the lifecycle look at the runtime now. */
   hurryRuntime: (workspaceId: string) => Promise<void>;
   /** Milliseconds that a reply may take from its begin. Default: half an hour. */
   deadlineMs?: number;
+  /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
+  renewToolTokenMs?: number;
   clock: Clock;
   logger: Logger;
 }
@@ -84,6 +90,7 @@ interface Run {
 /** Takes a turn through to its end, whatever dies on the way. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const { turns, agents, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
+  const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
 
   /** @throws RuntimeHeld */
   async function target(workspaceId: string): Promise<RuntimeTarget | undefined> {
@@ -112,7 +119,18 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const history = boundedHistory(newestFirst);
     const { generation, events: fromEvent } = reply;
     const context = { now: clock.now(), reader: reader ?? UNKNOWN_READER };
-    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent, ...context });
+    // An agent without tools needs no token.
+    const toolToken = equipment.tools.length === 0 ? '' : await toolTokenOf(turn);
+    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent, toolToken, ...context });
+  }
+
+  const toolTokenOf = ({ id, workspace_id, agent_id }: TurnRow): Promise<string> =>
+    deps.toolTokens({ workspaceId: workspace_id, agentId: agent_id, turnId: id });
+
+  /** A turn that was deleted, is stopped or whose user is banned gets no further token: what it has expires. */
+  async function mayUseTools(turnId: string): Promise<boolean> {
+    const turn = await turns.get(turnId);
+    return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
   }
 
   /** The runtime has nothing of this turn any more. @returns false where it was lost once before. */
@@ -177,8 +195,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       everyMs: STOP_LOOK_MS,
       onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a look whether to stop failed'),
     });
+    let endRenewals = (): void => undefined;
     try {
-      const events = client.runTurn(to, await request(run), AbortSignal.any([signal, leave.signal]));
+      const asked = await request(run);
+      if (asked.toolToken !== '') endRenewals = renewals(run, to);
+      const events = client.runTurn(to, asked, AbortSignal.any([signal, leave.signal]));
       for await (const event of events) {
         silence.refresh();
         if (await reply.apply(event)) return 'done';
@@ -190,9 +211,21 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       clearTimeout(silence);
       clearTimeout(deadline);
       endWatch();
+      endRenewals();
       leave.abort();
     }
   }
+
+  const renewals = ({ turn, reply, signal }: Run, to: RuntimeTarget): (() => void) =>
+    renewToolToken({
+      allowed: () => mayUseTools(turn.id),
+      async renew() {
+        const toolToken = await toolTokenOf(turn);
+        await client.renewToolToken(to, { turnId: turn.id, generation: reply.generation, toolToken }, signal);
+      },
+      everyMs: renewToolTokenMs,
+      onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a tool token was not renewed'),
+    });
 
   const overdue = ({ deadlineAt }: Run): boolean => clock.now().getTime() >= deadlineAt;
 

@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiTgoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlItcCCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dCJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIrkBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkiagoOSGlzdG9yeU1lc3NhZ2USCgoCaWQYASABKAkSLAoEcm9sZRgCIAEoDjIeLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlSb2xlEhAKCGFnZW50X2lkGAMgASgJEgwKBHRleHQYBCABKAkiOAoGTWVtb3J5EgsKA2tleRgBIAEoCRIPCgdjb250ZW50GAIgASgJEhAKCGNhdGVnb3J5GAMgASgJIuECCglUdXJuRXZlbnQSDgoGbnVtYmVyGAEgASgEEi8KCGFjdGl2aXR5GAIgASgLMhsudXN3YXJtLnJ1bnRpbWUudjEuQWN0aXZpdHlIABIpCgVjaHVuaxgDIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkNodW5rSAASJwoEdG9vbBgEIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLlRvb2xIABIpCgV1c2FnZRgFIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlSAASMwoKZGVsZWdhdGlvbhgGIAEoCzIdLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25IABItCgdtZXNzYWdlGAcgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuTWVzc2FnZUgAEicKBGRvbmUYCCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Eb25lSABCBwoFZXZlbnQiPgoIQWN0aXZpdHkSMgoIYWN0aXZpdHkYASABKA4yIC51c3dhcm0ucnVudGltZS52MS5BZ2VudEFjdGl2aXR5IhUKBUNodW5rEgwKBHRleHQYASABKAkidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkiaAoFVXNhZ2USDAoEc3RlcBgBIAEoDRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAQgASgEEhkKEWNvbXBsZXRpb25fdG9rZW5zGAUgASgEIpoBCgpEZWxlZ2F0aW9uEhUKDWRlbGVnYXRpb25faWQYASABKAkSFQoNZnJvbV9hZ2VudF9pZBgCIAEoCRITCgt0b19hZ2VudF9pZBgDIAEoCRIzCgZzdGF0dXMYBCABKA4yIy51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uU3RhdHVzEhQKDHRhc2tfcHJldmlldxgFIAEoCSJSCgdNZXNzYWdlEgsKA2tleRgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIoCgdjb250ZW50GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpZCglBZ2VudFJvbGUSGgoWQUdFTlRfUk9MRV9VTlNQRUNJRklFRBAAEhYKEkFHRU5UX1JPTEVfTUFOQUdFUhABEhgKFEFHRU5UX1JPTEVfU1VCX0FHRU5UEAIqWgoLSGlzdG9yeVJvbGUSHAoYSElTVE9SWV9ST0xFX1VOU1BFQ0lGSUVEEAASFQoRSElTVE9SWV9ST0xFX1VTRVIQARIWChJISVNUT1JZX1JPTEVfQUdFTlQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy1QIKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiTgoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIlAKFVJlbmV3VG9vbFRva2VuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKdG9vbF90b2tlbhgDIAEoCSIYChZSZW5ld1Rvb2xUb2tlblJlc3BvbnNlIusCCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dBISCgp0b29sX3Rva2VuGAsgASgJIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAkiuQEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCSJqCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCSI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAki4QIKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIAEIHCgVldmVudCI+CghBY3Rpdml0eRIyCghhY3Rpdml0eRgBIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiFQoFQ2h1bmsSDAoEdGV4dBgBIAEoCSJ2CgRUb29sEg8KB2NhbGxfaWQYASABKAkSDAoEdG9vbBgCIAEoCRIrCgVzdGF0ZRgDIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLlRvb2xTdGF0ZRITCgtkZXNjcmlwdGlvbhgEIAEoCRINCgVxdWVyeRgFIAEoCSJoCgVVc2FnZRIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRY29tcGxldGlvbl90b2tlbnMYBSABKAQimgEKCkRlbGVnYXRpb24SFQoNZGVsZWdhdGlvbl9pZBgBIAEoCRIVCg1mcm9tX2FnZW50X2lkGAIgASgJEhMKC3RvX2FnZW50X2lkGAMgASgJEjMKBnN0YXR1cxgEIAEoDjIjLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25TdGF0dXMSFAoMdGFza19wcmV2aWV3GAUgASgJIlIKB01lc3NhZ2USCwoDa2V5GAEgASgJEhAKCGFnZW50X2lkGAIgASgJEigKB2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ImwKBERvbmUSKwoHb3V0Y29tZRgBIAEoDjIaLnVzd2FybS5ydW50aW1lLnYxLk91dGNvbWUSDAoEdGV4dBgCIAEoCRISCgplcnJvcl9jb2RlGAMgASgJEhUKDWVycm9yX21lc3NhZ2UYBCABKAkqoAEKDUFnZW50QWN0aXZpdHkSHgoaQUdFTlRfQUNUSVZJVFlfVU5TUEVDSUZJRUQQABIaChZBR0VOVF9BQ1RJVklUWV9SRUFESU5HEAESGwoXQUdFTlRfQUNUSVZJVFlfVEhJTktJTkcQAhIaChZBR0VOVF9BQ1RJVklUWV9XUklUSU5HEAMSGgoWQUdFTlRfQUNUSVZJVFlfUEVORElORxAEKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKnAKCVRvb2xTdGF0ZRIaChZUT09MX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSVE9PTF9TVEFURV9SVU5OSU5HEAESGAoUVE9PTF9TVEFURV9DT01QTEVURUQQAhIVChFUT09MX1NUQVRFX0ZBSUxFRBADKpMBChBEZWxlZ2F0aW9uU3RhdHVzEiEKHURFTEVHQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZREVMRUdBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0RFTEVHQVRJT05fU1RBVFVTX0NPTVBMRVRFRBACEhwKGERFTEVHQVRJT05fU1RBVFVTX0ZBSUxFRBADKo4BCgdPdXRjb21lEhcKE09VVENPTUVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPTVBMRVRFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISFgoST1VUQ09NRV9JTkNPTVBMRVRFEAMSEwoPT1VUQ09NRV9TVE9QUEVEEAQSEgoOT1VUQ09NRV9TSUxFTlQQBTK8AwoMQWdlbnRSdW50aW1lElMKCElkZW50aWZ5EiIudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuSWRlbnRpZnlSZXNwb25zZRJMCgdSdW5UdXJuEiEudXN3YXJtLnJ1bnRpbWUudjEuUnVuVHVyblJlcXVlc3QaHC51c3dhcm0ucnVudGltZS52MS5UdXJuRXZlbnQwARJTCghTdG9wVHVybhIiLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLlN0b3BUdXJuUmVzcG9uc2USZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlEk0KBlN0YXR1cxIgLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1JlcXVlc3QaIS51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -165,6 +165,48 @@ export const StopTurnResponseSchema: GenMessage<StopTurnResponse> = /*@__PURE__*
   messageDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
+ * @generated from message uswarm.runtime.v1.RenewToolTokenRequest
+ */
+export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenRequest"> & {
+  /**
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * @generated from field: uint32 generation = 2;
+   */
+  generation: number;
+
+  /**
+   * As in RunTurnRequest.
+   *
+   * @generated from field: string tool_token = 3;
+   */
+  toolToken: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.RenewToolTokenRequest.
+ * Use `create(RenewToolTokenRequestSchema)` to create a new message.
+ */
+export const RenewToolTokenRequestSchema: GenMessage<RenewToolTokenRequest> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+
+/**
+ * @generated from message uswarm.runtime.v1.RenewToolTokenResponse
+ */
+export type RenewToolTokenResponse = Message$1<"uswarm.runtime.v1.RenewToolTokenResponse"> & {
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.RenewToolTokenResponse.
+ * Use `create(RenewToolTokenResponseSchema)` to create a new message.
+ */
+export const RenewToolTokenResponseSchema: GenMessage<RenewToolTokenResponse> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+
+/**
  * @generated from message uswarm.runtime.v1.RunTurnRequest
  */
 export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
@@ -232,6 +274,14 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
    * @generated from field: uswarm.runtime.v1.AnswerContext context = 10;
    */
   context?: AnswerContext | undefined;
+
+  /**
+   * A secret: the bearer token for tool calls of this turn. It expires within minutes; RenewToolToken and requests that
+   * re-attach bring a later one. Empty in requests of release 0.2 and for agents without tools.
+   *
+   * @generated from field: string tool_token = 11;
+   */
+  toolToken: string;
 };
 
 /**
@@ -239,7 +289,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  * Use `create(RunTurnRequestSchema)` to create a new message.
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * What an answer depends on besides the conversation.
@@ -281,7 +331,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -344,7 +394,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -378,7 +428,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -405,7 +455,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -471,7 +521,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -488,7 +538,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * A piece of the reply's text, coalesced over 40–60 ms.
@@ -507,7 +557,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -550,7 +600,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * What the model provider reported for one model call, once per (turn, step).
@@ -589,7 +639,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * A sub-agent got a task (RUNNING) or is through with it.
@@ -628,7 +678,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * A message of its own besides the reply (action card, artifact, workflow). The content is a
@@ -658,7 +708,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -697,7 +747,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
@@ -937,6 +987,17 @@ export const AgentRuntime: GenService<{
     methodKind: "unary";
     input: typeof StopTurnRequestSchema;
     output: typeof StopTurnResponseSchema;
+  },
+  /**
+   * Replaces the tool token of a running turn, before the last one expires. Unknown turns: NOT_FOUND.
+   * Runtimes of release 0.2 answer UNIMPLEMENTED.
+   *
+   * @generated from rpc uswarm.runtime.v1.AgentRuntime.RenewToolToken
+   */
+  renewToolToken: {
+    methodKind: "unary";
+    input: typeof RenewToolTokenRequestSchema;
+    output: typeof RenewToolTokenResponseSchema;
   },
   /**
    * Whether the runtime works on something, and since when it does not.

@@ -1,0 +1,55 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { renewToolToken } from './renew-tool-token.js';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A renewal every second; `outcomes` are what the runtime answers, one per call. */
+function start(outcomes: (Code | 'ok')[], allowed = true) {
+  const errors: unknown[] = [];
+  let calls = 0;
+  const end = renewToolToken({
+    allowed: () => Promise.resolve(allowed),
+    async renew() {
+      const outcome = outcomes[calls] ?? 'ok';
+      calls += 1;
+      if (outcome !== 'ok') throw new ConnectError('', outcome);
+    },
+    everyMs: 1_000,
+    onError: (error) => errors.push(error),
+  });
+  return { calls: () => calls, errors, end };
+}
+
+describe('the renewal of a tool token', () => {
+  it('happens in each interval until it is ended', async () => {
+    const { calls, end } = start([]);
+    await jest.advanceTimersByTimeAsync(2_500);
+    expect(calls()).toBe(2);
+    end();
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(calls()).toBe(2);
+  });
+
+  it('is tried again in the next interval after a failure', async () => {
+    const { calls, errors, end } = start([Code.Unavailable]);
+    await jest.advanceTimersByTimeAsync(2_500);
+    end();
+    expect([calls(), errors.length]).toEqual([2, 1]);
+  });
+
+  it('is given up when the runtime does not know the call', async () => {
+    const { calls, errors, end } = start([Code.Unimplemented]);
+    await jest.advanceTimersByTimeAsync(5_000);
+    end();
+    expect([calls(), errors.length]).toEqual([1, 1]);
+  });
+
+  it('does not happen for a turn that may not use tools', async () => {
+    const { calls, end } = start([], false);
+    await jest.advanceTimersByTimeAsync(5_000);
+    end();
+    expect(calls()).toBe(0);
+  });
+});
