@@ -73,7 +73,7 @@ const WAS_READY = [condition('Ready', 'True', STARTED), condition('Suspended', '
 
 async function readyOf(world: World, now = NOW): Promise<Condition> {
   const request = await settledRequest(userSwarm(), { deployment: unavailable(LOST), conditions: WAS_READY, ...world });
-  const { status } = render(request, testSettings(), await testFacts('a', { now }));
+  const { status } = render(request, testSettings(), await testFacts({ now }));
   return (status['conditions'] as Condition[]).find(({ type }) => type === 'Ready')!;
 }
 
