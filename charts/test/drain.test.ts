@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { drainFlagExpiry } from '@uswarm/contract/userswarm';
+import { startKnownCluster } from './known-cluster.js';
 import {
   container,
   evaluation,
@@ -7,6 +9,7 @@ import {
   helm,
   type Manifest,
   ofKind,
+  parseManifests,
   podTemplates,
   refusal,
   render,
@@ -33,10 +36,10 @@ const inOrder = (event: string): string[] =>
 const RIGHTS = ['ServiceAccount uswarm-drain', 'ClusterRole uswarm-drain', 'ClusterRoleBinding uswarm-drain'];
 
 describe('the hooks of a removal', () => {
-  it('give the rights first, then raise the flag, then drain', () => {
+  it('give the rights first, then drain', () => {
     const order = inOrder('pre-delete');
     expect(order.slice(0, 3).toSorted()).toEqual(RIGHTS.toSorted());
-    expect(order.slice(3)).toEqual(['ConfigMap uswarm-drain', 'Job uswarm-drain']);
+    expect(order.slice(3)).toEqual(['Job uswarm-drain']);
   });
 
   it('lower the flag and take off finalizers when everything else is gone', () => {
@@ -45,16 +48,18 @@ describe('the hooks of a removal', () => {
     expect(order.slice(3)).toEqual(['ConfigMap uswarm-drain', 'Job uswarm-drain-finish']);
   });
 
-  it('leave the flag standing from the drain to the end, and no other time', () => {
-    const [raised] = hooks('pre-delete').filter(({ kind }) => kind === 'ConfigMap');
-    const [lowered] = hooks('post-delete').filter(({ kind }) => kind === 'ConfigMap');
-    expect(hookOf(raised!)).toMatchObject({ events: ['pre-delete'], policies: ['before-hook-creation'] });
-    expect(hookOf(lowered!)).toMatchObject({
-      events: ['post-delete', 'pre-install', 'pre-rollback'],
-      policies: ['before-hook-creation', 'hook-succeeded'],
-    });
-    const place = ({ metadata: { name, namespace } }: Manifest) => ({ name, namespace });
-    expect(place(lowered!)).toEqual(place(raised!));
+  it('never raise the flag, and delete it after a removal and before a rollback', () => {
+    const flags = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name === 'uswarm-drain');
+    expect(flags.map(hookOf)).toEqual([
+      { events: ['post-delete', 'pre-rollback'], weight: -10, policies: ['before-hook-creation', 'hook-succeeded'] },
+    ]);
+    // Void also during the moment for which it exists.
+    expect(drainFlagExpiry(flags[0]!)).toBe(0);
+  });
+
+  it('run on no install and no upgrade, which other tools do on every sync', () => {
+    const events = new Set(manifests.flatMap((manifest) => hookOf(manifest).events));
+    expect([...events].toSorted()).toEqual(['post-delete', 'pre-delete', 'pre-rollback', 'test']);
   });
 
   it('take everything else away again, and replace what an earlier try has left', () => {
@@ -100,23 +105,26 @@ describe('the Jobs of a removal', () => {
     expect(spec.activeDeadlineSeconds).toBeGreaterThan(240);
     expect(spec.activeDeadlineSeconds).toBeLessThan(300);
     expect(spec.backoffLimit).toBeGreaterThan(0);
-    expect(spec.podFailurePolicy.rules).toHaveLength(1);
+    expect(spec.podFailurePolicy.rules.map(({ action }: { action: string }) => action)).toEqual(['Ignore', 'FailJob']);
     expect(spec.template.spec.restartPolicy).toBe('Never');
   });
 
   it('run a program of the controller image, which knows flag, namespaces, times and what is kept', async () => {
     const own = await render({
       ...external,
-      drain: { timeoutSeconds: 100, graceSeconds: 7 },
+      drain: { hooks: 'helm', timeoutSeconds: 100, graceSeconds: 7 },
       runtime: { ...external.runtime, extraNamespaces: ['team-a'] },
     });
     const drain = container(own, 'uswarm-drain', 'drain');
     expect(drain.image).toBe(container(own, 'uswarm-controller', 'controller').image);
     expect(drain.args).toEqual(['/app/dist/drain-main.js', 'drain']);
     expect(container(own, 'uswarm-drain-finish', 'drain').args).toEqual(['/app/dist/drain-main.js', 'finish']);
-    const { DRAIN_KEEPS, ...env } = Object.fromEntries(drain.env!.map(({ name, value }) => [name, value]));
+    const { DRAIN_KEEPS, ...env } = Object.fromEntries(
+      drain.env!.map(({ name, value, valueFrom }) => [name, value ?? valueFrom]),
+    );
     expect(env).toEqual({
       DRAIN_FLAG: 'backend/uswarm-drain',
+      DRAIN_RUN: { fieldRef: { fieldPath: "metadata.labels['batch.kubernetes.io/controller-uid']" } },
       RUNTIME_NAMESPACES: 'userswarms,team-a',
       DRAIN_GRACE_S: '7',
       DRAIN_TIMEOUT_S: '100',
@@ -167,4 +175,74 @@ it('a grace that is longer than the time there is is refused', async () => {
   expect(await refusal({ ...external, drain: { timeoutSeconds: 60, graceSeconds: 60 } })).toMatch(
     /^drain\.graceSeconds is not below drain\.timeoutSeconds; .*\.$/,
   );
+});
+
+const identity = ({ apiVersion, kind, metadata }: Manifest): string =>
+  `${apiVersion.split('/')[0]} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+const isOf = (component: string) => (manifest: Manifest) =>
+  manifest.metadata.labels?.['app.kubernetes.io/component'] === component;
+
+describe('drain.hooks', () => {
+  const { drain: _, ...plain } = external;
+
+  it.each(['auto', 'helm', 'argocd', 'none'])('%s renders no identity twice', async (chosen) => {
+    const identities = (await render({ ...plain, drain: { hooks: chosen } })).map(identity);
+    expect(identities.filter((each, index) => identities.indexOf(each) !== index)).toEqual([]);
+  });
+
+  it('auto renders nothing in `helm template` that removes UserSwarms', async () => {
+    const rendered = await render(plain);
+    expect(ofKind(rendered, 'Job')).toEqual([]);
+    expect(rendered.filter(isOf('drain')).map(shown)).toEqual([
+      'Role uswarm-orchestrator-drain-flag',
+      'RoleBinding uswarm-orchestrator-drain-flag',
+    ]);
+    expect(rendered.flatMap((manifest) => hookOf(manifest).events)).toEqual(['test', 'test']);
+    expect(await render({ ...plain, drain: { hooks: 'none' } })).toEqual(rendered);
+  });
+
+  it('auto renders the hooks of Helm for a cluster, so that helm uninstall drains', async () => {
+    const cluster = await startKnownCluster(manifests);
+    try {
+      const verb = ['template', '--dry-run=server', '--disable-openapi-validation', '--kubeconfig', cluster.kubeconfig];
+      const rendered = parseManifests(await helm(verb, plain));
+      expect(rendered.filter(isOf('drain')).map(shown)).toEqual(manifests.filter(isOf('drain')).map(shown));
+      await expect(helm(verb, { ...plain, drain: { hooks: 'argocd' } })).rejects.toThrow(
+        /drain.hooks=argocd is for Argo CD/,
+      );
+    } finally {
+      await cluster.close();
+    }
+  });
+
+  it('argocd renders a Job that does nothing while the release exists', async () => {
+    const rendered = await render({ ...plain, drain: { hooks: 'argocd' } });
+    const job = container(rendered, 'uswarm-cleanup', 'drain');
+    expect(job.args).toEqual(['/app/dist/drain-main.js', 'cleanup']);
+    const env = Object.fromEntries(job.env!.map(({ name, value }) => [name, value]));
+    expect(env).toEqual({
+      RELEASE_NAMESPACE: 'backend',
+      RELEASE_COMPONENTS: 'uswarm-orchestrator,uswarm-webhook,uswarm-controller',
+      DRAIN_TIMEOUT_S: '150',
+    });
+    // Under either framework one of these is part of the release.
+    const lasting = rendered.filter(({ kind }) => kind === 'Deployment' || kind === 'Service').map(shown);
+    expect(lasting).toEqual(expect.arrayContaining(['Deployment uswarm-orchestrator', 'Service uswarm-orchestrator']));
+    expect(rendered.filter(isOf('cleanup')).map(shown).toSorted()).toEqual([
+      'ClusterRole uswarm-cleanup',
+      'ClusterRoleBinding uswarm-cleanup',
+      'Job uswarm-cleanup',
+      'NetworkPolicy uswarm-cleanup',
+      'ServiceAccount uswarm-cleanup',
+    ]);
+  });
+
+  it('changes no pod of the services, so that a change of the tool restarts nothing', async () => {
+    const [helmPods, argoPods] = await Promise.all(
+      ['helm', 'argocd'].map(async (chosen) =>
+        ofKind(await render({ ...plain, drain: { hooks: chosen } }), 'Deployment'),
+      ),
+    );
+    expect(argoPods).toEqual(helmPods);
+  });
 });

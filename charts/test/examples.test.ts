@@ -53,6 +53,15 @@ describe('the example values', () => {
     expect(variables).toContain('SVC_SPACES_SECRET');
   });
 
+  it.each(['deploy/production/values.yaml', 'charts/uswarm/ci/minimal-production-values.yaml'])(
+    'of %s render the same bytes each time, so that GitOps tools see no change',
+    async (path) => {
+      const files = [repositoryFile(path)];
+      const [first, second] = [await helm(['template'], {}, { files }), await helm(['template'], {}, { files })];
+      expect(second).toBe(first);
+    },
+  );
+
   it('name nothing that the chart does not make and deploy/README.md does not show how to make', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const references = referencesOf(manifests);

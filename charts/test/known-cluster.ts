@@ -7,7 +7,7 @@ import type { Manifest } from './rendering.js';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** As much of a cluster as helm needs to look up Secrets and ClusterRoles. */
+/** As much of a cluster as helm needs to look up Secrets, ClusterRoles and the namespace `default`. */
 export interface KnownCluster {
   /** The file that leads there. */
   kubeconfig: string;
@@ -51,6 +51,7 @@ const configFor = (server: string): object => ({
 type Kind = Pick<Manifest, 'apiVersion' | 'kind'>;
 const LOOKED_UP: readonly Kind[] = [
   { apiVersion: 'v1', kind: 'Secret' },
+  { apiVersion: 'v1', kind: 'Namespace' },
   { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole' },
 ];
 
@@ -85,6 +86,7 @@ function answers(objects: readonly Manifest[]): Record<string, object> {
   const roles = objects.filter(({ kind }) => kind === 'ClusterRole');
   const secrets = objects.filter(({ kind }) => kind === 'Secret');
   return {
+    '/api/v1/namespaces/default': { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } },
     [`/apis/${RBAC}/v1/clusterroles`]: { apiVersion: `${RBAC}/v1`, kind: 'ClusterRoleList', items: roles },
     ...Object.fromEntries(
       secrets.map((secret) => [

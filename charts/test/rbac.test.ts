@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { evaluation, type Manifest, ofKind, render } from './rendering.js';
+import { evaluation, find, type Manifest, ofKind, render } from './rendering.js';
 
 interface Rule {
   apiGroups: string[];
@@ -8,9 +8,11 @@ interface Rule {
   verbs: string[];
 }
 
+const TWO_NAMESPACES = { ...evaluation, runtime: { extraNamespaces: ['team-a'] } };
+
 let manifests: Manifest[];
 beforeAll(async () => {
-  manifests = await render({ ...evaluation, runtime: { extraNamespaces: ['team-a'] } });
+  manifests = await render(TWO_NAMESPACES);
 });
 
 const place = ({ metadata }: Manifest): string => `${metadata.namespace ?? '*'}/${metadata.name}`;
@@ -56,11 +58,25 @@ describe('rights', () => {
       'team-a/uswarm-controller-children': CHILDREN,
       // Hooks: only there while the release is being removed.
       '*/uswarm-drain': ['userswarms.uswarm.dev: get list patch delete', 'namespaces[userswarms,team-a]: get'],
-      'backend/uswarm-drain-flag': ['configmaps[uswarm-drain]: get'],
+      'backend/uswarm-drain-flag': ['configmaps[uswarm-drain]: get create patch delete'],
       'backend/uswarm-orchestrator-drain-flag': ['configmaps[uswarm-drain]: get'],
       'userswarms/uswarm-drain-children': DRAINED,
       'team-a/uswarm-drain-children': DRAINED,
     });
+  });
+
+  it('of the hooks of Argo CD reach UserSwarms and the names of what shows that the release exists', async () => {
+    const rendered = await render({ ...TWO_NAMESPACES, drain: { hooks: 'argocd' } });
+    const names = 'uswarm-orchestrator,uswarm-webhook,uswarm-controller';
+    expect(rights(find(rendered, 'ClusterRole', 'uswarm-cleanup'))).toEqual([
+      'userswarms.uswarm.dev: get list patch delete',
+      `deployments.apps[${names}]: get`,
+      `services[${names}]: get`,
+    ]);
+    const roles = [...ofKind(rendered, 'ClusterRole'), ...ofKind(rendered, 'Role')].map(
+      ({ metadata }) => metadata.name,
+    );
+    expect(roles.filter((name) => name.includes('drain'))).toEqual(['uswarm-orchestrator-drain-flag']);
   });
 
   it('are bound to the account of their component, in the same place', () => {

@@ -30,8 +30,12 @@ export interface Manifest {
 /** Where somebody pushed the images to. */
 export const REGISTRY = 'registry.example.com/team';
 
+/** Renders as Helm does for a cluster: without one the chart leaves its hooks out. */
+const HELM_HOOKS = { hooks: 'helm' };
+
 /** The smallest values that install. */
 export const evaluation = {
+  drain: HELM_HOOKS,
   images: { registry: REGISTRY },
   evaluation: { enabled: true },
   oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
@@ -56,6 +60,7 @@ const SECRETS = [
 
 /** Every secret by reference, nothing in the cluster. */
 export const external = {
+  drain: HELM_HOOKS,
   images: evaluation.images,
   oidc: evaluation.oidc,
   secrets: Object.fromEntries(SECRETS.map((name) => [name, { existingSecret: `my-${name.toLowerCase()}` }])),

@@ -39,6 +39,9 @@
 {{- if and .Values.drain.enabled (ge (int .Values.drain.graceSeconds) (int .Values.drain.timeoutSeconds)) }}
 {{- fail "drain.graceSeconds is not below drain.timeoutSeconds; time would be up before the drain does anything by itself." }}
 {{- end }}
+{{- if and (eq (default "auto" .Values.drain.hooks) "argocd") (lookup "v1" "Namespace" "" "default") }}
+{{- fail "drain.hooks=argocd is for Argo CD, which renders the chart without a cluster; Helm would install the hooks as lasting objects. Leave it at auto." }}
+{{- end }}
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- end }}

@@ -1,37 +1,71 @@
-import { createCredentials, createKubeClient, KubeError, loadKubeConfig } from '@uswarm/kube-client';
+import { createCredentials, createKubeClient, type KubeClient, KubeError, loadKubeConfig } from '@uswarm/kube-client';
 import { ConfigError, systemClock } from '@uswarm/service-kit';
-import { loadDrainConfig } from './drain/config.js';
-import { drain, DrainError } from './drain/drain.js';
+import { cleanUp } from './drain/cleanup.js';
+import { loadCleanupConfig, loadDrainConfig } from './drain/config.js';
+import { DrainError } from './drain/drain-error.js';
+import { drain } from './drain/drain.js';
 import { finish } from './drain/finish.js';
+import { createDrainFlag } from './drain/flag.js';
+import { createReleaseGone } from './drain/release-gone.js';
 
-// The Jobs of `helm uninstall`: `drain` before anything is removed, `finish` after everything is. Their
-// log is for people: helm prints it.
+// The Jobs of a removal. `helm uninstall` runs `drain` before anything is removed and `finish` after everything is;
+// Argo CD runs `cleanup` once everything is removed. Their log is for people: helm prints it.
 
 const FINISH_MS = 60_000;
-const STEPS = ['drain', 'finish'] as const;
+/** Exit code of a failure that another pod would run into as well: the Job fails with it. */
+const FINAL = 3;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const stopping = new AbortController();
+const { signal } = stopping;
 process.once('SIGTERM', () => stopping.abort(new DrainError('stopped; it goes on where it was when it runs again')));
 
-try {
-  const step = STEPS.find((name) => name === process.argv[2]);
-  if (step === undefined) throw new DrainError(`say which: ${STEPS.join(' or ')}`);
+async function runDrain(client: KubeClient): Promise<void> {
   const config = loadDrainConfig(process.env);
-  const credentials = await createCredentials(loadKubeConfig(process.env));
-  const client = createKubeClient({ credentials, fieldManager: 'uswarm-drain', timeoutMs: 10_000 });
-  if (step === 'drain') {
-    const { DRAIN_FLAG: flag, RUNTIME_NAMESPACES: runtimeNamespaces } = config;
-    const times = { graceMs: config.DRAIN_GRACE_S * 1_000, timeoutMs: config.DRAIN_TIMEOUT_S * 1_000 };
-    await drain({ client, flag, runtimeNamespaces, ...times, say, clock: systemClock }, stopping.signal);
-    if (config.DRAIN_KEEPS !== '') say(`Helm now removes the release. What stays:\n${config.DRAIN_KEEPS.trimEnd()}`);
-  } else {
-    await finish({ client, timeoutMs: FINISH_MS, say }, stopping.signal);
+  const flag = createDrainFlag({
+    client,
+    place: config.DRAIN_FLAG,
+    run: config.DRAIN_RUN,
+    clock: systemClock,
+  });
+  const { RUNTIME_NAMESPACES: runtimeNamespaces } = config;
+  const times = { graceMs: config.DRAIN_GRACE_S * 1_000, timeoutMs: config.DRAIN_TIMEOUT_S * 1_000 };
+  try {
+    await drain({ client, guard: { begin: flag.raise, check: flag.hold }, runtimeNamespaces, ...times, say }, signal);
+    await flag.complete(signal);
+  } catch (error) {
+    // uswarm stays, and is in use again right away. A pod that was only stopped leaves the flag to the next one.
+    if (!signal.aborted) await flag.lower().catch(() => say('The flag could not be lowered; it expires in a minute.'));
+    throw error;
   }
+  if (config.DRAIN_KEEPS !== '') say(`Helm now removes the release. What stays:\n${config.DRAIN_KEEPS.trimEnd()}`);
+}
+
+async function runCleanup(client: KubeClient): Promise<void> {
+  const {
+    RELEASE_NAMESPACE: namespace,
+    RELEASE_COMPONENTS: components,
+    DRAIN_TIMEOUT_S,
+  } = loadCleanupConfig(process.env);
+  const guard = createReleaseGone({ client, namespace, components });
+  await cleanUp({ client, guard, timeoutMs: DRAIN_TIMEOUT_S * 1_000, say }, signal);
+}
+
+const STEPS: Readonly<Record<string, (client: KubeClient) => Promise<void>>> = {
+  drain: runDrain,
+  finish: (client) => finish({ client, timeoutMs: FINISH_MS, say }, signal),
+  cleanup: runCleanup,
+};
+
+try {
+  const step = STEPS[process.argv[2] ?? ''];
+  if (step === undefined) throw new DrainError(`Usage: drain-main.js ${Object.keys(STEPS).join('|')}`);
+  const credentials = await createCredentials(loadKubeConfig(process.env));
+  await step(createKubeClient({ credentials, fieldManager: 'uswarm-drain', timeoutMs: 10_000 }));
   await credentials.close();
 } catch (error) {
-  const cause = stopping.signal.aborted ? stopping.signal.reason : error;
+  const cause = signal.aborted ? signal.reason : error;
   if (!(cause instanceof DrainError || cause instanceof ConfigError || cause instanceof KubeError)) throw cause;
   say(`Not removed: ${cause.message}`);
-  process.exitCode = 1;
+  process.exitCode = cause instanceof DrainError && !signal.aborted && process.argv[2] !== 'finish' ? FINAL : 1;
 }

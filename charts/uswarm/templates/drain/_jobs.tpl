@@ -1,4 +1,16 @@
-{{/* The ConfigMap that is there while the release is being removed. */}}
+{{/* Whose hooks remove UserSwarms with the release: helm, argocd, or nothing. Without a cluster to ask, as in `helm template`, no hook of Helm would ever run as one. */}}
+{{- define "uswarm.drainHooks" -}}
+{{- if .Values.drain.enabled -}}
+{{- $hooks := default "auto" .Values.drain.hooks -}}
+{{- if eq $hooks "auto" -}}
+{{- if lookup "v1" "Namespace" "" "default" }}helm{{ end -}}
+{{- else if ne $hooks "none" -}}
+{{- $hooks -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The ConfigMap that the drain raises as its flag while the release is being removed. */}}
 {{- define "uswarm.drainFlag" -}}
 {{ include "uswarm.fullname" . }}-drain
 {{- end }}
@@ -21,13 +33,17 @@ Secret {{ include "uswarm.modelEnvSecret" . }} in namespace {{ .Values.runtime.n
 {{- if .Values.admissionPolicy.enabled }}
 ValidatingAdmissionPolicy {{ include "uswarm.fullname" . }}-policy-lists and its binding, which refuse nothing
 {{- end }}
-{{ if .Values.drain.enabled }}UserSwarms labelled uswarm.dev/keep-on-uninstall=true{{ else }}UserSwarms{{ end }}, with their pods; nobody looks after them then
+{{ if include "uswarm.drainHooks" . }}UserSwarms labelled uswarm.dev/keep-on-uninstall=true{{ else }}UserSwarms{{ end }}, with their pods; nobody looks after them then
 every Secret that values name, and what is outside of the cluster: database, Valkey, bucket
 {{- end }}
 
 {{- define "uswarm.drain.env" -}}
 - name: DRAIN_FLAG
   value: {{ printf "%s/%s" .root.Release.Namespace (include "uswarm.drainFlag" .root) | quote }}
+- name: DRAIN_RUN
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.labels['batch.kubernetes.io/controller-uid']
 - name: RUNTIME_NAMESPACES
   value: {{ include "uswarm.runtimeNamespaces" .root | quote }}
 - name: DRAIN_GRACE_S
@@ -38,23 +54,37 @@ every Secret that values name, and what is outside of the cluster: database, Val
   value: {{ include "uswarm.kept" .root | trim | quote }}
 {{- end }}
 
-{{/* A Job of `helm uninstall`: root, step, hook, seconds until it is given up. */}}
+{{- define "uswarm.cleanup.env" -}}
+- name: RELEASE_NAMESPACE
+  value: {{ .root.Release.Namespace | quote }}
+- name: RELEASE_COMPONENTS
+  value: {{ include "uswarm.cleanup.components" .root | quote }}
+- name: DRAIN_TIMEOUT_S
+  value: {{ min 150 (int .values.timeoutSeconds) | quote }}
+{{- end }}
+
+{{/* Whose Deployment or Service shows that the release exists. */}}
+{{- define "uswarm.cleanup.components" -}}
+{{- $names := list }}
+{{- range list "orchestrator" "webhook" "controller" }}
+{{- $names = append $names (include "uswarm.componentName" (dict "root" $ "component" .)) }}
+{{- end }}
+{{- join "," $names }}
+{{- end }}
+
+{{/* A Job that removes UserSwarms: root, component, step, annotations, seconds until it is given up. */}}
 {{- define "uswarm.drain.job" -}}
 {{- $values := merge (dict "image" .root.Values.controller.image "terminationGracePeriodSeconds" 5) .root.Values.drain }}
-{{- $component := dict "root" .root "component" "drain" "values" $values "token" true "env" "uswarm.drain.env" }}
+{{- $component := dict "root" .root "component" .component "values" $values "token" true "env" (printf "uswarm.%s.env" .component) }}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {{ include "uswarm.componentName" $component }}{{ if ne .step "drain" }}-{{ .step }}{{ end }}
+  name: {{ include "uswarm.componentName" $component }}{{ if ne .step .component }}-{{ .step }}{{ end }}
   namespace: {{ .root.Release.Namespace }}
   labels:
     {{- include "uswarm.labels" $component | nindent 4 }}
   annotations:
-    helm.sh/hook: {{ .hook }}
-    helm.sh/hook-weight: '0'
-    # One that failed stays, to be read; the next one takes its place.
-    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-    helm.sh/hook-output-log-policy: hook-succeeded,hook-failed
+    {{- toYaml .annotations | nindent 4 }}
 spec:
   backoffLimit: 3
   # A pod that its node has no more room for is no failure: the next one goes on.
@@ -63,6 +93,9 @@ spec:
       - action: Ignore
         onPodConditions:
           - { type: DisruptionTarget, status: 'True' }
+      # Time is up, or uswarm stays: another pod would find the same.
+      - action: FailJob
+        onExitCodes: { containerName: drain, operator: In, values: [3] }
   activeDeadlineSeconds: {{ .seconds }}
   ttlSecondsAfterFinished: 86400
   template:

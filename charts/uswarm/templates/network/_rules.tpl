@@ -9,6 +9,10 @@ apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
   {{- include "uswarm.metadata" . | nindent 2 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   podSelector:
     matchLabels:

@@ -5,3 +5,4 @@ export * from './resource.js';
 export * from './hook.js';
 export * from './rollout.js';
 export * from './readiness.js';
+export * from './drain-flag.js';

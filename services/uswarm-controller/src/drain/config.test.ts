@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '@uswarm/service-kit';
-import { loadDrainConfig } from './config.js';
+import { loadCleanupConfig, loadDrainConfig } from './config.js';
 
-const ENVIRONMENT = { DRAIN_FLAG: 'backend/uswarm-drain', RUNTIME_NAMESPACES: 'userswarms,team-a' };
+const ENVIRONMENT = { DRAIN_FLAG: 'backend/uswarm-drain', DRAIN_RUN: 'job', RUNTIME_NAMESPACES: 'userswarms,team-a' };
 
 describe('the settings of a drain', () => {
   it('name flag and namespaces; times have defaults', () => {
     expect(loadDrainConfig(ENVIRONMENT)).toEqual({
       DRAIN_FLAG: { namespace: 'backend', name: 'uswarm-drain' },
+      DRAIN_RUN: 'job',
       RUNTIME_NAMESPACES: ['userswarms', 'team-a'],
       DRAIN_GRACE_S: 60,
       DRAIN_TIMEOUT_S: 240,
@@ -18,10 +19,21 @@ describe('the settings of a drain', () => {
   it.each([
     ['DRAIN_FLAG', 'uswarm-drain'],
     ['DRAIN_FLAG', 'a/b/c'],
+    ['DRAIN_RUN', ''],
     ['RUNTIME_NAMESPACES', ''],
     ['DRAIN_TIMEOUT_S', '0'],
   ])('are refused with %s=%s', (name, value) => {
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(ConfigError);
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(name);
   });
+});
+
+it('the settings of a cleanup name what shows that the release exists', () => {
+  const environment = { RELEASE_NAMESPACE: 'backend', RELEASE_COMPONENTS: 'uswarm-orchestrator,uswarm-webhook' };
+  expect(loadCleanupConfig(environment)).toEqual({
+    RELEASE_NAMESPACE: 'backend',
+    RELEASE_COMPONENTS: ['uswarm-orchestrator', 'uswarm-webhook'],
+    DRAIN_TIMEOUT_S: 240,
+  });
+  expect(() => loadCleanupConfig({ ...environment, RELEASE_COMPONENTS: '' })).toThrow('RELEASE_COMPONENTS');
 });

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { namespaces } from '../config.js';
 
 const schema = z.object({
-  /** `<namespace>/<name>` of the ConfigMap that `helm uninstall` raises. */
+  /** `<namespace>/<name>` of the ConfigMap that the drain raises as its flag. */
   DRAIN_FLAG: namespacedName,
+  /** Identifies the Job across restarts of its pod. */
+  DRAIN_RUN: z.string().min(1),
   RUNTIME_NAMESPACES: namespaces,
   DRAIN_GRACE_S: z.coerce.number().int().min(0).default(60),
   DRAIN_TIMEOUT_S: z.coerce.number().int().min(1).default(240),
@@ -14,5 +16,18 @@ const schema = z.object({
 
 export type DrainConfig = z.output<typeof schema>;
 
+const cleanupSchema = schema.pick({ DRAIN_TIMEOUT_S: true }).extend({
+  RELEASE_NAMESPACE: z.string().min(1),
+  /** Names of Deployments and Services, separated by commas: nothing is deleted while one of them exists. */
+  RELEASE_COMPONENTS: namespaces,
+});
+
+export type CleanupConfig = z.output<typeof cleanupSchema>;
+
+type Environment = Record<string, string | undefined>;
+
 /** @throws ConfigError */
-export const loadDrainConfig = (env: Record<string, string | undefined>): DrainConfig => loadConfig(schema, env);
+export const loadDrainConfig = (env: Environment): DrainConfig => loadConfig(schema, env);
+
+/** @throws ConfigError */
+export const loadCleanupConfig = (env: Environment): CleanupConfig => loadConfig(cleanupSchema, env);

@@ -7,6 +7,7 @@ import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-cl
 import { FINALIZER } from '../sync/finalizer.js';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
+import { createDrainFlag, type DrainFlag } from './flag.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const FLAGS = '/api/v1/namespaces/backend/configmaps';
@@ -28,7 +29,6 @@ beforeEach(async () => {
   said = [];
   workers = [];
   stopping = new AbortController();
-  raiseFlag();
 });
 afterEach(async () => {
   for (const worker of workers) clearInterval(worker);
@@ -36,10 +36,6 @@ afterEach(async () => {
   await server.close();
 });
 
-const raiseFlag = (ageS = 0): void => {
-  const creationTimestamp = new Date(Date.now() - ageS * 1_000).toISOString();
-  server.put(FLAGS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...flag, creationTimestamp } });
-};
 function addSwarm(name: string, metadata: object = {}): KubernetesObject {
   return server.put(SWARMS, {
     apiVersion: 'uswarm.dev/v1alpha1',
@@ -86,23 +82,30 @@ const startGarbageCollector = (): void =>
   });
 
 const client = () => createKubeClient({ credentials, fieldManager: 'test' });
+const flagOf = (job: string): DrainFlag =>
+  createDrainFlag({ client: client(), place: flag, run: job, clock: systemClock });
+const guardOf = ({ raise: begin, hold: check }: DrainFlag) => ({ begin, check });
 const run = (options: Partial<DrainDeps> = {}): Promise<void> =>
   drain(
     {
       client: client(),
-      flag,
+      guard: guardOf(flagOf('job')),
       runtimeNamespaces: ['userswarms'],
       graceMs: 60_000,
       timeoutMs: 60_000,
       everyMs: 5,
       settleMs: 30,
       say: (line) => said.push(line),
-      clock: systemClock,
       ...options,
     },
     stopping.signal,
   );
-const writes = (): string[] => server.writes().map(({ method, path }) => `${method} ${path}`);
+/** Without those of the flag. */
+const writes = (): string[] =>
+  server
+    .writes()
+    .filter(({ path }) => !path.startsWith(FLAGS))
+    .map(({ method, path }) => `${method} ${path}`);
 
 describe('a drain', () => {
   it('deletes every UserSwarm and leaves the rest to the controller', async () => {
@@ -225,7 +228,7 @@ describe('a drain', () => {
   it('goes on where one stopped that was killed half-way', async () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     const first = run();
-    await eventually(() => server.writes().length === 3);
+    await eventually(() => writes().length === 3);
     stopping.abort(new Error('killed'));
     await expect(first).rejects.toThrow();
     server.remove(SWARMS, 'b');
@@ -289,7 +292,8 @@ describe('a drain whose time is up', () => {
   });
 
   it('has used up its time when it begins again late, but for what it takes to try', async () => {
-    raiseFlag(3_600);
+    const data = { run: 'job', startedAt: new Date(Date.now() - 3_600_000).toISOString(), expiresAt: '' };
+    server.put(FLAGS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: flag, data });
     startController();
     addSwarm('a');
     await run({ timeoutMs: 3_000_000 });
@@ -298,21 +302,14 @@ describe('a drain whose time is up', () => {
   });
 });
 
-it('without the flag of helm uninstall nothing is deleted', async () => {
-  server.remove(FLAGS, flag.name);
-  addSwarm('a');
-  await expect(run()).rejects.toThrow(/there is no ConfigMap backend\/uswarm-drain/);
-  expect(writes()).toEqual([]);
-});
-
-it('that is lowered stops it, as somebody keeps uswarm after all', async () => {
+it('stops when its flag is deleted, as uswarm stays installed', async () => {
   for (const name of ['a', 'b']) addSwarm(name);
   const running = run();
-  await eventually(() => server.writes().length === 2);
+  await eventually(() => writes().length === 2);
   server.remove(FLAGS, flag.name);
-  await expect(running).rejects.toThrow(/there is no ConfigMap/);
+  await expect(running).rejects.toThrow(/ConfigMap backend\/uswarm-drain was deleted/);
+  // It has ended, so what comes now stays.
   addSwarm('c');
-  await new Promise((resolve) => setTimeout(resolve, 50));
   expect(server.get(SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
 });
 

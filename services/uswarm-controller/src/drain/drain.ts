@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KEEP_LABEL, type KubernetesObject, USERSWARMS } from '@uswarm/contract/userswarm';
-import { isNotFound, type ObjectName } from '@uswarm/kube-client';
-import { type Clock, retry } from '@uswarm/service-kit';
-import { CONFIG_MAPS } from '../resources.js';
+import { retry } from '@uswarm/service-kit';
 import { type ChildrenByOwner, deleteChildren, findChildren, namesOf } from './children.js';
+import { DrainError } from './drain-error.js';
 import {
   deleteSeen,
   type DrainClient,
   foreignFinalizers,
   forEach,
+  GARBAGE_COLLECTOR_FINALIZER,
   hasOurFinalizer,
   isKept,
   isTerminating,
@@ -16,28 +16,32 @@ import {
   releaseSwarm,
 } from './swarms.js';
 
+/** What has to hold for UserSwarms to be deleted. */
+export interface DrainGuard {
+  /** @returns milliseconds since the drain began, in an earlier pod perhaps */
+  begin(signal: AbortSignal): Promise<number>;
+  /** Called before each look. @throws DrainError to end the drain; after another error it goes on */
+  check(signal: AbortSignal): Promise<void>;
+}
+
 export interface DrainDeps {
   client: DrainClient;
-  /** The ConfigMap that keeps orchestrators from making UserSwarms again; without it there is no drain. */
-  flag: ObjectName;
+  guard: DrainGuard;
+  /** Namespaces to delete children in when the controller is down; none leaves children to the garbage collector. */
   runtimeNamespaces: readonly string[];
-  /** Milliseconds in which nothing went, until we do the controller's work. */
+  /** Milliseconds without progress until the drain does the controller's work; 0 if there is no controller. */
   graceMs: number;
-  /** Milliseconds, from when the flag was raised, until finalizers are taken off whatever is left. */
+  /** Milliseconds, from the beginning, until finalizers are taken off whatever is left. */
   timeoutMs: number;
+  /** With `Foreground`, the garbage collector keeps a UserSwarm until its children are gone. */
+  propagation?: 'Background' | 'Foreground';
   /** Milliseconds between two looks, and for which nothing may come back before it is over. */
   everyMs?: number;
   settleMs?: number;
   /** One line for whoever reads the log. */
   say: (line: string) => void;
-  clock: Clock;
   /** Milliseconds that pass, whatever is done to the clock. */
   elapsed?: () => number;
-}
-
-/** It cannot be done; the message says why. */
-export class DrainError extends Error {
-  override name = 'DrainError';
 }
 
 const EVERY_MS = 1_000;
@@ -55,23 +59,31 @@ interface Look {
 
 /**
  * Deletes every UserSwarm that nobody wants kept, and waits until they are gone. Each look begins with what
- * is there, so one that was killed goes on where it was. It stops when the flag is lowered: somebody keeps uswarm.
+ * is there, so one that was killed goes on where it was. It ends when the guard refuses.
  *
- * @throws DrainError without the flag, or with UserSwarms left that could not be deleted
+ * @throws DrainError if the guard refuses, or with UserSwarms left that could not be deleted
  */
 export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void> {
-  const { client, graceMs, say, everyMs = EVERY_MS, settleMs = SETTLE_MS, elapsed = () => performance.now() } = deps;
+  const {
+    client,
+    guard,
+    graceMs,
+    say,
+    everyMs = EVERY_MS,
+    settleMs = SETTLE_MS,
+    elapsed = () => performance.now(),
+  } = deps;
   const start = elapsed();
   const deadline = start + (await timeLeft(deps, signal));
   const progress = createProgress(say);
   let emptySince: number | undefined;
   let lastGone = start;
   let failure: string | undefined;
-  let helping = false;
+  let helping = graceMs === 0;
   for (;;) {
     const late = elapsed() >= deadline;
     try {
-      await getFlag(deps, signal);
+      await guard.check(signal);
       const { going, kept } = await look(client, signal);
       if (progress.seen(going, kept)) lastGone = elapsed();
       emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
@@ -84,7 +96,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
         );
       }
       try {
-        await deleteSwarms(client, going, signal);
+        await deleteSwarms(deps, going, signal);
       } finally {
         // One whose deletion is refused does not keep the others.
         if (helping) await helpOut(deps, going, signal);
@@ -110,34 +122,21 @@ async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
   return { going: swarms.filter((swarm) => !isKept(swarm)), kept: swarms.filter(isKept) };
 }
 
-/** Milliseconds. The flag is made anew for each removal, so its age is that of the whole drain. */
-async function timeLeft(deps: DrainDeps, signal: AbortSignal): Promise<number> {
-  const { timeoutMs, clock } = deps;
+/** Milliseconds. Time that an earlier pod has used counts. */
+async function timeLeft({ guard, timeoutMs }: DrainDeps, signal: AbortSignal): Promise<number> {
   const retryable = (error: unknown): boolean => !(error instanceof DrainError);
-  const { metadata } = await retry(() => getFlag(deps, signal), { ...RETRY, signal, retryable });
-  const age = clock.now().getTime() - Date.parse(metadata.creationTimestamp ?? '');
-  return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - Math.max(0, age || 0));
+  const used = await retry(() => guard.begin(signal), { ...RETRY, signal, retryable });
+  return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - used);
 }
 
-async function getFlag({ client, flag }: DrainDeps, signal: AbortSignal): Promise<KubernetesObject> {
-  try {
-    return await client.get(CONFIG_MAPS, flag, signal);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const place = `${flag.namespace}/${flag.name}`;
-    throw new DrainError(
-      `there is no ConfigMap ${place}: helm uninstall makes it, and this runs only while it is there`,
-      {
-        cause: error,
-      },
-    );
-  }
-}
-
-const deleteSwarms = (client: DrainClient, going: readonly KubernetesObject[], signal: AbortSignal): Promise<void> =>
+const deleteSwarms = (
+  { client, propagation = 'Background' }: DrainDeps,
+  going: readonly KubernetesObject[],
+  signal: AbortSignal,
+): Promise<void> =>
   forEach(
     going.filter((swarm) => !isTerminating(swarm)),
-    (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal),
+    (swarm) => deleteSeen(client, USERSWARMS, swarm, propagation, signal),
   );
 
 /** What the controller would do: the children first, then the finalizer. */
@@ -172,10 +171,12 @@ async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal
       say(`  ${metadata.name} leaves behind, until Kubernetes has deleted it: ${namesOf(children)}`);
   }
   try {
-    await deleteSwarms(client, seen, signal);
+    await deleteSwarms(deps, seen, signal);
   } finally {
     const terminating = (await look(client, signal)).going.filter(isTerminating);
-    await forEach(terminating, (swarm) => releaseSwarm(client, swarm, signal));
+    // The one that our own deletion set.
+    const also = deps.propagation === 'Foreground' ? [GARBAGE_COLLECTOR_FINALIZER] : [];
+    await forEach(terminating, (swarm) => releaseSwarm(client, swarm, signal, also));
   }
   const { going } = await look(client, signal);
   for (const swarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {

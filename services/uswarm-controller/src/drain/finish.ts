@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
-import { DrainError } from './drain.js';
+import { DrainError } from './drain-error.js';
 import {
   deleteSeen,
   type DrainClient,

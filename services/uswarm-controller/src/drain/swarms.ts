@@ -6,6 +6,9 @@ import { FINALIZER, removeFinalizers } from '../sync/finalizer.js';
 /** What keeps a UserSwarm until its children are gone: our own finalizer, and Metacontroller's in our place. */
 const OUR_FINALIZERS: readonly string[] = [FINALIZER, `metacontroller.io/compositecontroller-${COMPOSITE_CONTROLLER}`];
 
+/** Set by a deletion in the foreground: Kubernetes takes it off once the children are gone. */
+export const GARBAGE_COLLECTOR_FINALIZER = 'foregroundDeletion';
+
 const PAGE = 500;
 /** Requests under way at once. */
 const AT_ONCE = 16;
@@ -65,16 +68,18 @@ export async function deleteSeen(
   }
 }
 
-/** Takes our finalizers off, of the object as it is now: the one that was seen may have changed. */
+/** Takes our finalizers and `also` off, of the object as it is now: the one that was seen may have changed. */
 export async function releaseSwarm(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
   { metadata }: KubernetesObject,
   signal: AbortSignal,
+  also: readonly string[] = [],
 ): Promise<void> {
+  const names = [...OUR_FINALIZERS, ...also];
   try {
     const live = await client.get(USERSWARMS, metadata, signal);
-    if (live.metadata.uid !== metadata.uid || !hasOurFinalizer(live)) return;
-    await removeFinalizers(client, USERSWARMS, live, OUR_FINALIZERS, signal);
+    if (live.metadata.uid !== metadata.uid || !live.metadata.finalizers?.some((name) => names.includes(name))) return;
+    await removeFinalizers(client, USERSWARMS, live, names, signal);
   } catch (error) {
     // It changed meanwhile: the next look sees it.
     if (!isNotFound(error) && !isConflict(error)) throw error;

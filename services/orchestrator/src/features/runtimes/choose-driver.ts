@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
-import type { Logger } from '@uswarm/service-kit';
+import { type Logger, systemClock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import { createDrainFlag } from './drain-flag.js';
 import { createKubernetesDriver } from './kubernetes-driver.js';
@@ -49,7 +49,7 @@ async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<
       defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
       defaultModel: config.RUNTIME_DEFAULT_MODEL,
     },
-    drain: place && createDrainFlag({ client, place }),
+    drain: place && createDrainFlag({ client, place, clock: systemClock }),
     logger,
   });
   return {

@@ -4,6 +4,7 @@ import { KubeError } from '@uswarm/kube-client';
 import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 import { PlatformUnreachable } from './runtime-driver.js';
 
+const TODAY = Date.parse('2030-01-01T00:00:00Z');
 const place = { namespace: 'backend', name: 'uswarm-drain' };
 
 describe('the flag of a drain', () => {
@@ -22,10 +23,18 @@ describe('the flag of a drain', () => {
         },
       },
       place,
+      clock: { now: () => new Date(TODAY + now) },
       elapsed: () => now,
     });
   });
-  const there = async (): Promise<KubernetesObject> => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: place });
+  const flagWith = (fields: { metadata?: object; data?: object }) => async (): Promise<KubernetesObject> => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...fields,
+    metadata: { ...place, ...fields.metadata },
+  });
+  const timeAt = (ms: number): string => new Date(TODAY + ms).toISOString();
+  const there = flagWith({ data: { expiresAt: timeAt(60_000) } });
   const refused = (status: number) => async (): Promise<KubernetesObject> => {
     throw new KubeError(status, {});
   };
@@ -47,6 +56,22 @@ describe('the flag of a drain', () => {
     now += 2_999;
     expect(await flag.raised()).toBe(true);
     now += 1;
+    expect(await flag.raised()).toBe(false);
+  });
+
+  it('does not count once it has expired, so a removal that failed does not stop the platform', async () => {
+    answer = flagWith({ data: { expiresAt: timeAt(1_000) } });
+    expect(await flag.raised()).toBe(true);
+    now += 999;
+    expect(await flag.raised()).toBe(true);
+    now += 1;
+    expect(await flag.raised()).toBe(false);
+  });
+
+  it('of release 0.2, which names no expiry, counts for ten minutes from its creation', async () => {
+    answer = flagWith({ metadata: { creationTimestamp: timeAt(0) } });
+    expect(await flag.raised()).toBe(true);
+    now += 10 * 60_000;
     expect(await flag.raised()).toBe(false);
   });
 

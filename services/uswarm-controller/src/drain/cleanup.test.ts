@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KEEP_LABEL } from '@uswarm/contract/userswarm';
+import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
+import { eventually } from '../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { FINALIZER } from '../sync/finalizer.js';
+import { cleanUp, type CleanupDeps } from './cleanup.js';
+import { createReleaseGone } from './release-gone.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/backend/deployments';
+const SERVICES = '/api/v1/namespaces/backend/services';
+
+let server: ScriptedApi;
+let credentials: Credentials;
+let said: string[];
+let stopping: AbortController;
+let collector: NodeJS.Timeout | undefined;
+beforeEach(async () => {
+  server = await startScriptedApi();
+  credentials = await createCredentials(server.config);
+  said = [];
+  stopping = new AbortController();
+});
+afterEach(async () => {
+  clearInterval(collector);
+  await credentials.close();
+  await server.close();
+});
+
+const addSwarm = (name: string, metadata: object = {}): void =>
+  void server.put(SWARMS, {
+    apiVersion: 'uswarm.dev/v1alpha1',
+    kind: 'UserSwarm',
+    metadata: { name, uid: `uid-${name}`, finalizers: [FINALIZER], ...metadata },
+  });
+const addToRelease = (collection: string, name: string): void =>
+  void server.put(collection, { apiVersion: 'v1', kind: 'Any', metadata: { name, namespace: 'backend' } });
+const swarms = (): string[] => ['a', 'b'].filter((name) => server.get(SWARMS, name) !== undefined);
+/** Kubernetes takes its finalizer off once the children are gone. */
+const startGarbageCollector = (): void => {
+  collector = setInterval(() => {
+    for (const name of swarms()) {
+      const swarm = server.get(SWARMS, name)!;
+      const finalizers = swarm.metadata.finalizers?.filter((each) => each !== 'foregroundDeletion') ?? [];
+      if (swarm.metadata.deletionTimestamp === undefined) continue;
+      server.put(SWARMS, { ...swarm, metadata: { ...swarm.metadata, finalizers } });
+    }
+  }, 5);
+};
+const run = (options: Partial<CleanupDeps> = {}): Promise<void> => {
+  const client = createKubeClient({ credentials, fieldManager: 'test' });
+  const guard = createReleaseGone({
+    client,
+    namespace: 'backend',
+    components: ['uswarm-orchestrator', 'uswarm-webhook'],
+  });
+  const say = (line: string): void => void said.push(line);
+  return cleanUp(
+    { client, guard, timeoutMs: 60_000, everyMs: 5, settleMs: 20, goneMs: 20, say, ...options },
+    stopping.signal,
+  );
+};
+
+describe('the cleanup after a release that was deleted without Helm', () => {
+  it('removes every UserSwarm without a controller, and waits for the garbage collector', async () => {
+    startGarbageCollector();
+    addSwarm('a');
+    addSwarm('b', { finalizers: ['metacontroller.io/compositecontroller-userswarm-controller'] });
+    await run();
+    expect(swarms()).toEqual([]);
+    const deletions = server.writes().filter(({ method }) => method === 'DELETE');
+    expect(deletions.map(({ path, body }) => [path, body['propagationPolicy']])).toEqual([
+      [`${SWARMS}/a`, 'Foreground'],
+      [`${SWARMS}/b`, 'Foreground'],
+    ]);
+    expect(said.at(-1)).toBe('No UserSwarm has a finalizer of uswarm any more.');
+  });
+
+  it('keeps a UserSwarm that is labelled so, without a finalizer', async () => {
+    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    await run();
+    expect(server.get(SWARMS, 'a')?.metadata).toMatchObject({ finalizers: [] });
+    expect(server.get(SWARMS, 'a')?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('leaves no finalizer when time is up before the pods are gone', async () => {
+    addSwarm('a');
+    await run({ timeoutMs: 50 });
+    expect(swarms()).toEqual([]);
+  });
+
+  it.each([
+    ['Deployment', DEPLOYMENTS, 'uswarm-webhook'],
+    ['Service', SERVICES, 'uswarm-orchestrator'],
+  ])('does nothing while a %s of the release exists, as after kubectl apply', async (kind, collection, name) => {
+    addToRelease(collection, name);
+    addSwarm('a');
+    await run();
+    expect(server.writes()).toEqual([]);
+    expect(said).toEqual([`Nothing is removed: ${kind} backend/${name} exists, so uswarm is installed.`]);
+  });
+
+  it('does nothing if the release appears only after the Job, as in an apply in another order', async () => {
+    addSwarm('a');
+    const running = run({ goneMs: 60_000 });
+    const asked = (): boolean => server.requests.some(({ path }) => path.startsWith(DEPLOYMENTS));
+    await eventually(asked);
+    addToRelease(DEPLOYMENTS, 'uswarm-orchestrator');
+    await running;
+    expect(server.writes()).toEqual([]);
+  });
+
+  it('stops deleting when the release comes back', async () => {
+    addSwarm('a');
+    const running = run();
+    await eventually(() => server.get(SWARMS, 'a')?.metadata.deletionTimestamp !== undefined);
+    addToRelease(SERVICES, 'uswarm-orchestrator');
+    await running;
+    expect(said.at(-1)).toMatch(/^Nothing is removed: Service backend\/uswarm-orchestrator exists/);
+  });
+
+  it('waits for its rights, which may be created after it', async () => {
+    startGarbageCollector();
+    addSwarm('a');
+    let refusals = 3;
+    server.script(({ path }, response) => {
+      if (!path.startsWith(DEPLOYMENTS) || refusals === 0) return undefined;
+      refusals -= 1;
+      response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, message: 'no rights yet' }));
+      return true;
+    });
+    await run();
+    expect(swarms()).toEqual([]);
+    expect(said[0]).toBe('Trying again after a failure: no rights yet');
+  });
+});

@@ -1,0 +1,4 @@
+/** It cannot be done; the message says why. */
+export class DrainError extends Error {
+  override name = 'DrainError';
+}

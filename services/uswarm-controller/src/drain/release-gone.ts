@@ -1,0 +1,39 @@
+import { isNotFound, type KubeClient } from '@uswarm/kube-client';
+import { CHILD_RESOURCES } from '../resources.js';
+import { DrainError } from './drain-error.js';
+import type { DrainGuard } from './drain.js';
+
+export interface ReleaseGoneDeps {
+  client: Pick<KubeClient, 'get'>;
+  namespace: string;
+  /** Names of Deployments and Services of the release. */
+  components: readonly string[];
+}
+
+/** Something of the release exists: it is in use, and its UserSwarms are too. */
+export class ReleaseInstalled extends DrainError {
+  override name = 'ReleaseInstalled';
+}
+
+const KINDS = [CHILD_RESOURCES['Deployment.apps/v1'], CHILD_RESOURCES['Service.v1']];
+
+/**
+ * Lets UserSwarms be deleted only while none of the release's Deployments and Services exists. So a Job that is
+ * applied with the rest of the chart does nothing.
+ */
+export function createReleaseGone({ client, namespace, components }: ReleaseGoneDeps): DrainGuard {
+  async function check(signal: AbortSignal): Promise<void> {
+    for (const name of components) {
+      for (const kind of KINDS) {
+        try {
+          await client.get(kind, { name, namespace }, signal);
+        } catch (error) {
+          if (isNotFound(error)) continue;
+          throw error;
+        }
+        throw new ReleaseInstalled(`${kind.kind} ${namespace}/${name} exists, so uswarm is installed`);
+      }
+    }
+  }
+  return { begin: async () => 0, check };
+}
