@@ -11,6 +11,7 @@ import { chooseDriver } from './features/runtimes/choose-driver.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
 import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
+import { createRuntimeWatch } from './features/runtimes/runtime-watch.js';
 import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
 import { createToolTokens } from './features/runtimes/tool-tokens.js';
 import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
@@ -133,7 +134,20 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
   const hintRuntime = (workspaceId: string): void => {
     hurryRuntime(workspaceId).catch((error: unknown) => logger.debug({ err: error }, 'a hint was lost'));
   };
-  driver.onChange(hintRuntime);
+  // A replica without runtime workers leaves runtimes to the others.
+  const watch =
+    config.RUNTIME_WORKERS === 0
+      ? undefined
+      : createRuntimeWatch({
+          store: stores.runtimes,
+          work: stores.work,
+          driver,
+          client,
+          metrics,
+          wake: runtimes.wake,
+          clock,
+          logger,
+        });
 
   return {
     committed() {
@@ -148,6 +162,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       hintRuntime(workspaceId);
     },
     async close() {
+      await watch?.close();
       await Promise.all([turns.close(), runtimes.close()]);
       // Only now: a runtime that ends while the lifecycle runs is started again.
       await closeDriver();

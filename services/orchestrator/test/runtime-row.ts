@@ -11,6 +11,8 @@ export const runtimeRow = (now: Date, more: Partial<RuntimeRow> = {}): RuntimeRo
   address: null,
   instance_id: null,
   identified_at: null,
+  silent_since: null,
+  polled_until: null,
   failures: 0,
   wanted_at: now,
   updated_at: now,

@@ -1,7 +1,13 @@
 import { silentLogger } from '@uswarm/service-kit';
 import type { Database } from '../src/database/database.js';
 import { createLifecycle } from '../src/features/runtimes/lifecycle.js';
-import { PlatformUnreachable, type RuntimeObservation } from '../src/features/runtimes/runtime-driver.js';
+import {
+  PlatformUnreachable,
+  type RuntimeDriver,
+  type RuntimeObservation,
+  type RuntimeSpec,
+} from '../src/features/runtimes/runtime-driver.js';
+import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeWishes } from '../src/features/runtimes/runtime-wishes.js';
 import type { LeasedWork } from '../src/work/work.store.js';
 import { runtimeRow } from './runtime-row.js';
@@ -52,6 +58,8 @@ export function createWorld() {
     events: 0,
     statuses: [] as string[],
     turnsHurried: 0,
+    /** Of the row of the runtime. */
+    writes: 0,
   };
   /** Of this process' lease, and of what it put in for others. */
   const lease = { held: true, enqueued: 0, lost: new AbortController() };
@@ -68,7 +76,10 @@ export function createWorld() {
     get: async () => (await gap(), gone ? undefined : { ...row }),
     lock: async () => row.desired,
     resume: async () => void Object.assign(row, { desired: 'running', failures: 0, wanted_at: clock.now() }),
-    update: async (_id: string, update: object) => void Object.assign(row, update, { updated_at: clock.now() }),
+    update: async (_id: string, update: object) => {
+      seen.writes += 1;
+      Object.assign(row, update, { updated_at: clock.now() });
+    },
     remove: async () => void (gone = true),
     want: async () => undefined,
     unwant: async () => undefined,
@@ -83,7 +94,19 @@ export function createWorld() {
     if (platform.runs) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
     return { phase: 'Progressing', reason: 'Starting', address: null, current: true };
   };
-  const look = createLifecycle({
+  /** What the platform marks once it is asked to bring a runtime to this. */
+  const asked = ({ suspended, rollout }: RuntimeSpec): boolean => {
+    const { pending, wanted } = platform;
+    return rollout === undefined ? wanted && (suspended || pending) : rollout.wanted && pending;
+  };
+  const peek: RuntimeDriver['peek'] = async (specs) => {
+    if (!platform.reachable) throw new PlatformUnreachable('cut');
+    const done = specs.filter(
+      (spec) => platform.there && spec.suspended === platform.suspended && asked(spec) === platform.wanted,
+    );
+    return new Map(done.map(({ workspaceId }) => [workspaceId, observe()]));
+  };
+  const lifecycle = createLifecycle({
     transaction: async (run) => {
       await gap();
       return run(NO_DATABASE);
@@ -95,13 +118,13 @@ export function createWorld() {
       enqueue: async () => void (lease.enqueued += 1),
     },
     driver: {
-      async ensure({ suspended, rollout }, { signal }) {
+      reportsLiveness: true,
+      peek,
+      async ensure(spec, { signal }) {
         await gap();
         signal?.throwIfAborted();
         if (!platform.reachable) throw new PlatformUnreachable('cut');
-        const { pending, wanted } = platform;
-        const asked = rollout === undefined ? wanted && (suspended || pending) : rollout.wanted && pending;
-        Object.assign(platform, { suspended, there: true, wanted: asked });
+        Object.assign(platform, { suspended: spec.suspended, there: true, wanted: asked(spec) });
         return observe();
       },
       remove: async () => {
@@ -135,7 +158,7 @@ export function createWorld() {
           avatar_url: '',
           activity: 'online',
           phase: null,
-          identified_at: null,
+          silent_since: null,
         },
       ],
     },
@@ -149,13 +172,28 @@ export function createWorld() {
       woken: () => (seen.wakes += 1),
       ready: (start) => seen.ready.push(start),
       ensureFailed: (reason) => seen.ensureFailures.push(reason),
+      differed: () => undefined,
     },
     clock,
     logger: silentLogger,
   });
+  /** When the work queue handles the runtime next. */
+  let dueAt = now;
+  async function look() {
+    const result = await lifecycle(WORK, lease.lost.signal);
+    dueAt = now + ('done' in result ? Infinity : result.againInMs);
+    return result;
+  }
+  /** What the runtime watch finds when it compares the runtime. */
+  async function differs(): Promise<boolean> {
+    const found = await peek([specOf(row)]).catch(() => undefined);
+    if (found === undefined) return false;
+    const turnWaits = row.desired === 'suspended' && seen.turns > 0;
+    return turnWaits || !isSettled(row, found.get(row.workspace_id), clock.now());
+  }
   const wishes = createRuntimeWishes({
     store,
-    work: { enqueue: async () => undefined },
+    work: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
     woken: () => undefined,
     wake: () => undefined,
   });
@@ -166,7 +204,13 @@ export function createWorld() {
     seen,
     lease,
     forgotten,
-    look: () => look(WORK, lease.lost.signal),
+    look,
+    /** A look as the work queue and the runtime watch cause it. @returns whether there was one */
+    async lookIfDue(): Promise<boolean> {
+      const due = now >= dueAt || (await differs());
+      if (due) await look();
+      return due;
+    },
     /** All of the runtime is removed, as by another process that took the lease over. */
     removed() {
       gone = true;
@@ -196,6 +240,7 @@ export function createWorld() {
     release: () => void Object.assign(platform, { pending: true, granted: false }),
     /** The controller gives the go-ahead where it is wanted, and takes it back where it is not. */
     grant: () => void (platform.granted = platform.wanted),
+    now: () => clock.now(),
     pass: (ms: number) => void (now += ms),
     /** At the next place where another process may come in between. */
     interrupt: (run: () => Promise<void>, after: number) => {

@@ -35,6 +35,8 @@ const RUNTIME: RuntimeRow = {
   address: 'http://127.0.0.1:1',
   instance_id: 'i',
   identified_at: NOW,
+  silent_since: null,
+  polled_until: null,
   failures: 0,
   wanted_at: NOW,
   updated_at: NOW,

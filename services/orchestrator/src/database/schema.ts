@@ -97,6 +97,8 @@ export interface RuntimesTable {
   address: string | null;
   instance_id: string | null;
   identified_at: Timestamp | null;
+  silent_since: Timestamp | null;
+  polled_until: Timestamp | null;
   failures: Generated<number>;
   wanted_at: ColumnType<Date, Date | string | undefined, Date | string>;
   created_at: CreatedAt;

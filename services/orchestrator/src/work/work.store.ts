@@ -40,6 +40,15 @@ export interface WorkStore {
   complete(work: LeasedWork, db?: Database): Promise<void>;
   /** Gives the row back, to be taken again after `delayMs`; `failed` counts a failure. */
   release(work: LeasedWork, delayMs: number, failed?: boolean): Promise<void>;
+  /**
+   * Makes rows with these subjects due now, and adds those that are missing; the workspace is the subject. Rows that are
+   * due within `withinMs` stay as they are; one whose handler runs is handled again if `withinMs` is 0.
+   *
+   * @returns how many were changed
+   */
+  rouse(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
+  /** As `rouse` for one row, but never waits: a row that another transaction has locked stays as it is. */
+  nudge(kind: string, subjectId: string, db: Database): Promise<void>;
   /** Makes everything of a kind that waits in a workspace due now. */
   hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
   /** Whether there is any of a kind in a workspace, due or not. */
@@ -173,6 +182,25 @@ export function createWorkStore(database: Database): WorkStore {
           run_at: sql`CASE WHEN attempts = 0 THEN run_at ELSE ${inMs(delayMs)} END`,
         })
         .execute();
+    },
+
+    async rouse(kind, workspaceIds, withinMs) {
+      if (workspaceIds.length === 0) return 0;
+      const { numAffectedRows } = await sql`
+        INSERT INTO work (kind, subject_id, workspace_id, serial_key)
+        SELECT ${kind}, id, id, id FROM unnest(${[...workspaceIds]}::uuid[]) AS ids (id) ORDER BY id
+        ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = now(), attempts = 0
+        WHERE work.run_at > ${inMs(withinMs)} OR (${withinMs} = 0 AND work.lease_id IS NOT NULL)`.execute(database);
+      return Number(numAffectedRows ?? 0n);
+    },
+
+    async nudge(kind, subjectId, db) {
+      await sql`
+        WITH free AS MATERIALIZED (
+          SELECT kind, subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} FOR UPDATE SKIP LOCKED
+        )
+        UPDATE work w SET run_at = now(), attempts = 0
+        FROM free WHERE w.kind = free.kind AND w.subject_id = free.subject_id`.execute(db);
     },
 
     async hurry(kind, workspaceId, db = database) {

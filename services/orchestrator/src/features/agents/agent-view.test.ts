@@ -12,7 +12,7 @@ const row: AgentRow = {
   avatar_url: 'https://example.com/a.png',
   activity: 'thinking',
   phase: 'Ready',
-  identified_at: NOW,
+  silent_since: null,
 };
 const shown = { id: 'a', name: 'Researcher', slug: 'researcher', avatar: 'https://example.com/a.png', status: 'busy' };
 
@@ -26,7 +26,7 @@ describe('an agent', () => {
   });
 
   it('without a runtime is pending', () => {
-    const alone = { ...row, phase: null, identified_at: null };
+    const alone = { ...row, phase: null, silent_since: null };
     expect([agentSummary(alone, showing).status, agentData(alone, showing).status]).toEqual(['pending', 'busy']);
   });
 

@@ -12,7 +12,7 @@ export interface AgentRow {
   avatar_url: string;
   activity: AgentActivity;
   phase: InternalPhase | null;
-  identified_at: Date | null;
+  silent_since: Date | null;
 }
 
 /** An agent with what only its details show. */
@@ -40,7 +40,7 @@ const avatarOf = ({ avatar_url: own, slug }: AgentRow, { avatar }: AgentShowing)
   own === '' ? avatar(slug) : own;
 
 function statusOf(row: AgentRow, now: Date) {
-  return agentStatus(row.activity, { phase: row.phase ?? 'Pending', identifiedAt: row.identified_at }, now);
+  return agentStatus(row.activity, { phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
 }
 
 /** spec: orchestrator §2.8 */

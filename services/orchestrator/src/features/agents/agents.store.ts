@@ -39,7 +39,7 @@ const AGENT_COLUMNS = [
   'a.avatar_url',
   'a.activity',
   'r.phase',
-  'r.identified_at',
+  'r.silent_since',
 ] as const;
 
 export function createAgentStore(database: Database): AgentStore {

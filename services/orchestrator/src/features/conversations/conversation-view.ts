@@ -18,7 +18,7 @@ export function conversationView(row: ConversationRow, showing: Showing): Conver
             avatar_url: row.partner_avatar,
             activity: row.partner_activity,
             phase: row.partner_phase,
-            identified_at: row.partner_identified_at,
+            silent_since: row.partner_silent_since,
           },
           showing,
         );

@@ -25,7 +25,7 @@ export interface ConversationRow {
   partner_avatar: string;
   partner_activity: AgentActivity;
   partner_phase: MessageRow['runtime_phase'];
-  partner_identified_at: Date | null;
+  partner_silent_since: Date | null;
   last_message: MessageRow | null;
 }
 
@@ -91,7 +91,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
       ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
       p.slug AS partner_slug, p.avatar_url AS partner_avatar, p.activity AS partner_activity,
-      r.phase AS partner_phase, r.identified_at AS partner_identified_at,
+      r.phase AS partner_phase, r.silent_since AS partner_silent_since,
       ${MESSAGE_COLUMNS}
     FROM conversations c
     JOIN workspaces w ON w.id = c.workspace_id

@@ -37,7 +37,7 @@ export interface MessageRow extends Place {
   agent_avatar: string | null;
   agent_activity: AgentActivity | null;
   runtime_phase: InternalPhase | null;
-  runtime_identified_at: Date | null;
+  runtime_silent_since: Date | null;
 }
 
 /** A message of a page. */
@@ -66,7 +66,7 @@ function agentOf(row: MessageRow, showing: Showing): MessageData['agent'] {
       avatar_url: row.agent_avatar ?? '',
       activity: row.agent_activity ?? 'online',
       phase: row.runtime_phase,
-      identified_at: row.runtime_identified_at,
+      silent_since: row.runtime_silent_since,
     },
     showing,
   );

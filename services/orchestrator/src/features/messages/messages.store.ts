@@ -89,7 +89,7 @@ export const MESSAGE_COLUMNS = sql`
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, a.activity AS agent_activity,
-  r.phase AS runtime_phase, r.identified_at AS runtime_identified_at`;
+  r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
 
 export const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id

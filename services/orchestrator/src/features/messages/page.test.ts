@@ -36,7 +36,7 @@ const row = ({ seq, before_seq }: Place): MessageRow => ({
   agent_avatar: null,
   agent_activity: null,
   runtime_phase: null,
-  runtime_identified_at: null,
+  runtime_silent_since: null,
 });
 
 /** Every third message is a tool line, listed before the message that came two before it. */

@@ -2,11 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
+import { recordApplies, USER_SWARMS } from '../../../test/applied-user-swarms.js';
 import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../../../packages/kube-client/test/scripted-api.js';
 import { createKubernetesDriver, type KubernetesDriver } from './kubernetes-driver.js';
+import type { RuntimeSpec } from './runtime-driver.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const OURS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
 const spec = (workspaceId: string) => ({ workspaceId, userId: 'u', suspended: false });
 
 describe('the kubernetes driver', () => {
@@ -18,6 +20,7 @@ describe('the kubernetes driver', () => {
 
   beforeEach(async () => {
     server = await startScriptedApi();
+    recordApplies(server);
     credentials = await createCredentials(server.config);
     hints = [];
     draining = false;
@@ -47,7 +50,7 @@ describe('the kubernetes driver', () => {
     expect(server.writes()).toEqual([]);
     await ensure('a');
     expect(await ensure('a', lost)).toMatchObject({ phase: 'Pending' });
-    expect(server.get(SWARMS, 'workspace-a')).toBeDefined();
+    expect(server.get(USER_SWARMS, 'workspace-a')).toBeDefined();
   });
 
   it('makes, suspends and resumes none while the release is being removed, and still removes', async () => {
@@ -61,23 +64,44 @@ describe('the kubernetes driver', () => {
     await driver.remove('a');
     expect(server.writes().map(({ method }) => method)).toEqual([...Array(made).fill('PATCH'), 'DELETE']);
     // One that the drain has deleted stays away until the flag is down.
-    server.remove(SWARMS, 'workspace-a');
+    server.remove(USER_SWARMS, 'workspace-a');
     await eventually(() => hints.includes('a'));
     expect(await ensure('a')).toMatchObject({ reason: 'Draining' });
     draining = false;
     await ensure('a');
-    expect(server.get(SWARMS, 'workspace-a')).toBeDefined();
+    expect(server.get(USER_SWARMS, 'workspace-a')).toBeDefined();
   });
 
-  it('tells that one is gone, and remembers nothing of it after that', async () => {
-    await ensure('a');
-    await ensure('marker');
-    const again = server.get(SWARMS, 'workspace-a')!;
-    server.remove(SWARMS, 'workspace-a');
+  it('reports what others change and delete, also of a runtime that this process never looked at', async () => {
+    const kind = { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm' };
+    server.put(USER_SWARMS, { ...kind, metadata: { name: 'workspace-a', labels: OURS }, spec: { userId: 'u' } });
     await eventually(() => hints.length === 1);
-    server.put(SWARMS, { ...again, spec: { ...(again['spec'] as object), suspend: true } });
-    server.remove(SWARMS, 'workspace-marker');
-    await eventually(() => hints.includes('marker'));
-    expect(hints).toEqual(['a', 'marker']);
+    server.remove(USER_SWARMS, 'workspace-a');
+    await eventually(() => hints.length === 2);
+    expect(hints).toEqual(['a', 'a']);
+  });
+
+  describe('what it sees without asking', () => {
+    const peek = async (workspaceId: string, more: Partial<RuntimeSpec> = {}) =>
+      (await driver.peek([{ ...spec(workspaceId), ...more }])).get(workspaceId);
+
+    it('is what ensure returned, and nothing where ensure has something to do', async () => {
+      await eventually(async () => (await driver.peek([]).catch(() => undefined)) !== undefined);
+      expect(await peek('a')).toBeUndefined();
+      const made = await ensure('a');
+      const asked = server.requests.length;
+      expect(await peek('a')).toEqual(made);
+      expect(await peek('a', { suspended: true })).toBeUndefined();
+      expect(server.requests.length).toBe(asked);
+    });
+
+    it('is what was reported last', async () => {
+      await ensure('a');
+      const swarm = server.get(USER_SWARMS, 'workspace-a')!;
+      const phase = 'Ready';
+      server.put(USER_SWARMS, { ...swarm, status: { phase, observedGeneration: swarm.metadata.generation } });
+      await eventually(() => hints.includes('a'));
+      expect(await peek('a')).toMatchObject({ phase, current: true });
+    });
   });
 });

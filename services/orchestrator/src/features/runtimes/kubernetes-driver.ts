@@ -29,7 +29,6 @@ export interface KubernetesDriver extends RuntimeDriver {
 
 /** Of a UserSwarm that is not there, or not ours. */
 const absent = (reason: string): RuntimeObservation => ({ phase: 'Progressing', reason, address: null, current: true });
-const GONE = 'gone';
 /** Everything goes, as the release is being removed. */
 const DRAINING = 'Draining';
 
@@ -40,17 +39,12 @@ const DRAINING = 'Draining';
 export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
   const { type, settings, drain, logger } = deps;
   const listeners: ((workspaceId: string) => void)[] = [];
-  /** What was last said of a workspace by this process: only what differs is worth a hint. */
-  const told = new Map<string, string>();
-  const api = openUserSwarms({ ...deps, onChange: hint });
-
-  function hint(name: string, swarm: StoredUserSwarm | undefined): void {
-    const workspaceId = workspaceIdOf(name);
-    const before = told.get(workspaceId);
-    if (before === undefined || before === describe(swarm)) return;
-    if (swarm === undefined) told.delete(workspaceId);
-    for (const listener of listeners) listener(workspaceId);
-  }
+  const api = openUserSwarms({
+    ...deps,
+    onChange(name) {
+      for (const listener of listeners) listener(workspaceIdOf(name));
+    },
+  });
 
   /** From what is known; one that is new, or not ours, is asked for. */
   async function lookUp(name: string): Promise<StoredUserSwarm | undefined> {
@@ -108,24 +102,22 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
   }
 
   return {
-    async ensure(spec, { signal }) {
-      const observation = await bringTo(spec, signal);
-      told.set(spec.workspaceId, JSON.stringify(observation));
-      return observation;
+    reportsLiveness: true,
+    ensure: (spec, { signal }) => bringTo(spec, signal),
+    async peek(specs) {
+      if (!api.synced()) throw new PlatformUnreachable('the UserSwarms are not known');
+      const seen = new Map<string, RuntimeObservation>();
+      for (const spec of specs) {
+        const stored = api.known(userSwarmName(spec.workspaceId));
+        if (stored === undefined || (!isTerminating(stored) && planApply(type, settings, spec, stored))) continue;
+        seen.set(spec.workspaceId, observe(stored));
+      }
+      return seen;
     },
-    async remove(workspaceId) {
-      told.set(workspaceId, 'asked to go');
-      const gone = await removeSwarm(userSwarmName(workspaceId));
-      if (gone) told.delete(workspaceId);
-      return gone;
-    },
+    remove: (workspaceId) => removeSwarm(userSwarmName(workspaceId)),
     onChange(listener) {
       listeners.push(listener);
     },
     close: api.close,
   };
-}
-
-function describe(swarm: StoredUserSwarm | undefined): string {
-  return swarm === undefined ? GONE : JSON.stringify(observe(swarm));
 }

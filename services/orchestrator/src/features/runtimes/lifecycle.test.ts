@@ -37,7 +37,7 @@ describe('an idle runtime', () => {
   it('is asked by what it does, not by when it was last looked at', async () => {
     const world = createWorld();
     for (let time = 0; time < IDLE_MS; time += 10_000) {
-      expect(await world.look()).toEqual({ againInMs: 10_000 });
+      expect(await world.look()).toEqual({ againInMs: Math.min(IDLE_MS, IDLE_MS - time) });
       world.pass(10_000);
     }
     await world.look();
@@ -75,6 +75,72 @@ describe('an idle runtime', () => {
     world.row.desired = 'deleted';
     expect(await world.look()).toEqual({ done: true });
     expect([world.platform.there, world.forgotten]).toEqual([false, ['w']]);
+  });
+});
+
+describe('a runtime at which nothing is left to do', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('is not looked at while it is suspended, however long', async () => {
+    const world = await idleWorld();
+    while (await world.lookIfDue()) world.catchUp();
+    expect(world.row.phase).toBe('Suspended');
+    const { writes } = world.seen;
+    for (let round = 0; round < 100; round += 1) {
+      world.pass(HOUR_MS);
+      expect(await world.lookIfDue()).toBe(false);
+    }
+    expect(world.seen.writes).toBe(writes);
+  });
+
+  it('is looked at once in the idle limit while it is Ready and works, and nothing of its row is written', async () => {
+    const world = createWorld();
+    await world.look();
+    world.platform.busy = true;
+    const { writes } = world.seen;
+    let looks = 0;
+    for (let time = 0; time < 10 * IDLE_MS; time += IDLE_MS / 10) {
+      world.pass(IDLE_MS / 10);
+      if (await world.lookIfDue()) looks += 1;
+    }
+    expect(looks).toBe(10);
+    expect(world.seen.writes).toBe(writes);
+  });
+
+  it('is looked at when it stops on the platform, and again when it is back', async () => {
+    const world = createWorld();
+    await world.look();
+    expect(await world.lookIfDue()).toBe(false);
+    world.platform.runs = false;
+    expect(await world.lookIfDue()).toBe(true);
+    expect(world.row).toMatchObject({ phase: 'Progressing', reason: 'Starting' });
+    world.platform.runs = true;
+    expect(await world.lookIfDue()).toBe(true);
+    expect(world.row.phase).toBe('Ready');
+  });
+
+  it('rests also if the platform does not get it running for long', async () => {
+    const world = createWorld();
+    world.platform.runs = false;
+    for (let second = 0; second < 300; second += 1) {
+      world.pass(1_000);
+      await world.lookIfDue();
+    }
+    const { writes } = world.seen;
+    world.pass(HOUR_MS);
+    expect([await world.lookIfDue(), world.seen.writes, world.row.reason]).toEqual([false, writes, 'Starting']);
+  });
+
+  it('is identified each ten seconds for the replicas of release 0.2 while it was there before the migration', async () => {
+    const world = createWorld();
+    await world.look();
+    world.row.polled_until = new Date(world.now().getTime() + 30_000);
+    for (const polled of [true, true, true, false, false]) {
+      expect(await world.look()).toEqual({ againInMs: polled ? 10_000 : expect.any(Number) });
+      if (polled) expect(world.row.identified_at).toEqual(world.now());
+      world.pass(10_000);
+    }
+    expect(world.row.identified_at).toEqual(new Date(world.now().getTime() - 30_000));
   });
 });
 
@@ -285,23 +351,30 @@ describe('whatever comes when', () => {
         // In the end all is well, and everything that waits is answered.
         Object.assign(world.platform, { held: false, reachable: true, busy: false });
         await world.message();
-        for (let look = 0; look < 3; look += 1) {
-          await world.look();
+        for (let round = 0; round < 6; round += 1) {
+          world.pass(5_000);
+          await world.lookIfDue();
           world.catchUp();
         }
         expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
         world.answer();
         expect(world.seen.turns).toBe(0);
-        for (let look = 0; look < 6; look += 1) {
-          await world.look();
+        for (let round = 0; round < 8; round += 1) {
+          world.pass(5_000);
+          await world.lookIfDue();
           world.grant();
           world.catchUp();
         }
         expect([world.platform.pending, world.row.desired, world.row.phase]).toEqual([false, 'running', 'Ready']);
         world.pass(IDLE_MS);
-        for (let look = 0; look < 2; look += 1) await world.look();
+        for (let round = 0; round < 4; round += 1) await world.lookIfDue();
         expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended' });
         expect(world.platform.suspended).toBe(true);
+        // From then on it costs nothing.
+        world.catchUp();
+        await world.lookIfDue();
+        world.pass(24 * 3_600_000);
+        expect(await world.lookIfDue()).toBe(false);
       }),
       { numRuns: 300 },
     );

@@ -16,13 +16,16 @@ import {
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import {
   assumed,
+  changesOf,
   isMakingWay,
   isReplaced,
-  mayBeIdle,
+  isSettled,
   NEW_REVISION,
   nextState,
   NOT_ANSWERING,
   secondsToReady,
+  specOf,
+  untilIdle,
 } from './runtime-state.js';
 import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
@@ -47,16 +50,24 @@ export interface LifecycleDeps {
   logger: Logger;
 }
 
-/** How often a runtime that is well is asked who it is; also what keeps it from exiting. */
+/** Milliseconds between two looks while something is still to come that nothing reports. */
 const CHECK_MS = 10_000;
+/** A runtime at which nothing is left to do rests: the runtime watch has it looked at again once that changes. */
+const REST_MS = 365 * 24 * 3_600_000;
 const RETRY = { initialMs: 250, maxMs: 5_000 };
 /** So many looks without an answer (some 20 s) make a runtime unresponsive. */
 const UNRESPONSIVE_AFTER = 8;
+/** A runtime that is not well after so many looks (some 40 s) is looked at less often. */
+const QUICK_LOOKS = 12;
+const SLOW_RETRY_MS = 15_000;
 
 interface Look {
   observed: RuntimeObservation | undefined;
   instanceId: string | null;
 }
+
+const isPolled = ({ polled_until: until, phase }: RuntimeRow, now: Date): boolean =>
+  phase === 'Ready' && until !== null && until > now;
 
 /** Brings one runtime to what its workspace wants, and shows what changed. */
 export function createLifecycle(deps: LifecycleDeps) {
@@ -64,9 +75,7 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   async function look(row: RuntimeRow, signal: AbortSignal): Promise<Look> {
     const { workspace_id: workspaceId } = row;
-    // One that is suspended because nobody uses it is not to come back by itself.
-    const stays = row.desired === 'suspended' && !isMakingWay(row);
-    const observed = await observe(row, signal, stays ? { wanted: false } : undefined);
+    const observed = await observe(row, signal);
     if (observed?.phase !== 'Ready' || observed.address === null) return { observed, instanceId: null };
     const identity = await client.identify({ workspaceId, address: observed.address }, signal).catch(() => null);
     return { observed, instanceId: identity?.instanceId ?? null };
@@ -77,11 +86,10 @@ export function createLifecycle(deps: LifecycleDeps) {
     signal: AbortSignal,
     rollout?: RuntimeSpec['rollout'],
   ): Promise<RuntimeObservation | undefined> {
-    const { workspace_id: workspaceId, user_id: userId } = row;
+    const { workspace_id: workspaceId } = row;
     try {
       const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
-      const suspended = row.desired === 'suspended';
-      const spec = { workspaceId, userId, suspended, rollout };
+      const spec = { ...specOf(row), ...(rollout === undefined ? {} : { rollout }) };
       return await driver.ensure(spec, { unresponsive, signal });
     } catch (error) {
       if (signal.aborted && error === signal.reason) throw error;
@@ -93,8 +101,15 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
   }
 
-  const shown = (row: Pick<RuntimeRow, 'phase' | 'verified' | 'identified_at'>, now: Date): string =>
-    JSON.stringify([viewRuntime({ phase: row.phase, identifiedAt: row.identified_at }, now), row.verified]);
+  const shown = (row: Pick<RuntimeRow, 'phase' | 'verified' | 'silent_since'>, now: Date): string =>
+    JSON.stringify([viewRuntime({ phase: row.phase, silentSince: row.silent_since }, now), row.verified]);
+
+  /** What of an update is worth a write: not the time alone at which the runtime answered. */
+  function news(row: RuntimeRow, update: RuntimeUpdate, now: Date): RuntimeUpdate {
+    const changes = changesOf(row, update);
+    const isTimeAlone = Object.keys(changes).every((field) => field === 'identified_at');
+    return isTimeAlone && !isPolled(row, now) ? {} : changes;
+  }
 
   /**
    * Stores what became of a runtime and shows it. `allowed` is asked under the runtime's lock.
@@ -114,7 +129,8 @@ export function createLifecycle(deps: LifecycleDeps) {
     const stored = await deps.transaction(async (tx) => {
       // The order of locks everywhere: work, runtime, workspace.
       if (!(await deps.work.holds(work, tx)) || !(await allowed(tx))) return undefined;
-      await store.update(workspaceId, update, tx);
+      const changes = news(row, update, now);
+      if (Object.keys(changes).length > 0) await store.update(workspaceId, changes, tx);
       const event = { workspaceId, type: 'workspace.updated', subjectId: workspaceId } as const;
       return { seq: changed ? await events.append(event, tx) : null };
     });
@@ -128,7 +144,7 @@ export function createLifecycle(deps: LifecycleDeps) {
   }
 
   async function showAgents(workspaceId: string, runtime: RuntimeRow, seq: number): Promise<void> {
-    const state = { phase: runtime.phase, identifiedAt: runtime.identified_at };
+    const state = { phase: runtime.phase, silentSince: runtime.silent_since };
     for (const { id, activity } of await agents.list(workspaceId)) {
       const status = agentStatus(activity, state, clock.now());
       const payload = { workspace_id: workspaceId, agent_id: id, status };
@@ -137,13 +153,19 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
   }
 
-  /** By what the runtime itself says: calls that only ask how it is do not count. */
-  async function isIdle(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Milliseconds until it can have been idle for long enough; 0: it has been. By what the runtime itself reports: calls
+   * that only ask for its state do not count.
+   */
+  async function idleIn(row: RuntimeRow, signal: AbortSignal): Promise<number> {
     const limitMs = deps.idleSuspendAfterMs;
-    if (row.phase !== 'Ready' || row.address === null || !mayBeIdle(row, limitMs, clock.now())) return false;
+    const untilMs = untilIdle(row, limitMs, clock.now());
+    if (untilMs > 0) return untilMs;
+    if (row.phase !== 'Ready' || row.address === null) return Infinity;
     const target = { workspaceId: row.workspace_id, address: row.address };
     const status = await client.status(target, signal).catch(() => undefined);
-    return status !== undefined && !status.busy && status.idleMs >= limitMs;
+    if (status === undefined) return CHECK_MS;
+    return status.busy ? limitMs : Math.max(0, limitMs - status.idleMs);
   }
 
   /** It does nothing now, and nothing waits for it. */
@@ -155,24 +177,25 @@ export function createLifecycle(deps: LifecycleDeps) {
   }
 
   /**
-   * Lets a new revision of the platform take the place of a runtime that does nothing, once that is
-   * said to be its turn. @returns whether it was suspended for it
+   * Lets a new revision of the platform take the place of a runtime that does nothing, once the platform grants it.
+   * @returns milliseconds until the next look; 0: it was suspended for it
    */
   async function makeWay(
     work: LeasedWork,
     row: RuntimeRow,
     observed: RuntimeObservation | undefined,
     signal: AbortSignal,
-  ): Promise<boolean> {
-    if (observed?.rollout === undefined || row.desired !== 'running' || row.phase !== 'Ready') return false;
+  ): Promise<number> {
+    if (observed?.rollout === undefined || row.desired !== 'running' || row.phase !== 'Ready') return Infinity;
     const quiet = await isQuiet(row, signal);
     if (quiet && observed.rollout.granted) {
-      const suspended = await suspend(work, row, NEW_REVISION);
-      if (suspended) metrics.madeWay();
-      return suspended;
+      if (!(await suspend(work, row, NEW_REVISION))) return CHECK_MS;
+      metrics.madeWay();
+      return 0;
     }
     if (quiet !== observed.rollout.wanted) await observe(row, signal, { wanted: quiet });
-    return false;
+    // The grant is reported; that it does nothing again is not.
+    return quiet ? Infinity : CHECK_MS;
   }
 
   /** @returns false where a message came first. */
@@ -189,10 +212,31 @@ export function createLifecycle(deps: LifecycleDeps) {
     );
   }
 
-  async function suspendIdle(work: LeasedWork, row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
-    const suspended = (await isIdle(row, signal)) && (await suspend(work, row, ''));
-    if (suspended) metrics.suspended();
-    return suspended;
+  /** @returns milliseconds until the next look; 0: it was suspended */
+  async function suspendIdle(work: LeasedWork, row: RuntimeRow, signal: AbortSignal): Promise<number> {
+    const idleMs = await idleIn(row, signal);
+    if (idleMs > 0) return idleMs;
+    if (!(await suspend(work, row, ''))) return CHECK_MS;
+    metrics.suspended();
+    return 0;
+  }
+
+  /** Whether nothing is left to do, and what changes that is reported. */
+  async function rests(row: RuntimeRow, now: Date): Promise<boolean> {
+    if (isMakingWay(row) || isPolled(row, now)) return false;
+    try {
+      return isSettled(row, (await driver.peek([specOf(row)])).get(row.workspace_id), now);
+    } catch (error) {
+      if (error instanceof PlatformUnreachable) return false;
+      throw error;
+    }
+  }
+
+  /** Milliseconds until a runtime that is not well is looked at again. */
+  async function retryMs(row: RuntimeRow): Promise<number> {
+    if (row.failures <= QUICK_LOOKS) return backoffDelay(RETRY, row.failures - 1);
+    // A platform that works on it reports what becomes of it.
+    return driver.reportsLiveness && (await rests(row, clock.now())) ? REST_MS : SLOW_RETRY_MS;
   }
 
   async function resume(workspaceId: string): Promise<void> {
@@ -232,12 +276,12 @@ export function createLifecycle(deps: LifecycleDeps) {
       await resume(row.workspace_id);
       return { againInMs: 0 };
     }
-    const well = recorded && update.failures === 0;
-    if (well && ((await suspendIdle(work, next, signal)) || (await makeWay(work, next, observed, signal)))) {
-      return { againInMs: 0 };
-    }
-    const { failures = 0 } = update;
-    return { againInMs: failures === 0 ? CHECK_MS : backoffDelay(RETRY, failures - 1) };
+    if (!recorded) return { againInMs: CHECK_MS };
+    if (next.failures > 0) return { againInMs: await retryMs(next) };
+    const idleMs = await suspendIdle(work, next, signal);
+    const againInMs = idleMs === 0 ? 0 : Math.min(idleMs, await makeWay(work, next, observed, signal));
+    if (againInMs === 0) return { againInMs };
+    return { againInMs: Math.min(againInMs, (await rests(next, clock.now())) ? REST_MS : CHECK_MS) };
   }
 
   return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {

@@ -140,6 +140,18 @@ describe('runtimes as processes', () => {
     expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(was);
   });
 
+  it('peek sees what ensure would return, and nothing if ensure had something to do', async () => {
+    const driver = createDriver();
+    const peek = async (suspended: boolean) => (await driver.peek([{ ...spec, suspended }])).get(spec.workspaceId);
+    expect([await peek(false), (await peek(true))?.phase]).toEqual([undefined, 'Suspended']);
+    const started = await driver.ensure(spec, RESPONSIVE);
+    expect([await peek(false), await peek(true)]).toEqual([started, undefined]);
+    const pid = await pidNow();
+    process.kill(pid, 'SIGKILL');
+    await gone(pid);
+    expect(await peek(false)).toBeUndefined();
+  });
+
   it('one that is removed ends, and nothing of it stays', async () => {
     const driver = createDriver();
     await driver.ensure(spec, RESPONSIVE);

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@uswarm/service-kit';
 import { z } from 'zod';
-import type { RuntimeDriver, RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from './runtime-driver.js';
 import type { RuntimeProcessStore } from './runtime-processes.store.js';
 
 export interface ProcessDriverDeps {
@@ -23,6 +23,14 @@ export interface ProcessDriver extends RuntimeDriver {
   /** Stops every runtime that is known here; for local mode, which leaves nothing behind. */
   stopAll(): Promise<void>;
 }
+
+const SUSPENDED: RuntimeObservation = { phase: 'Suspended', reason: '', address: null, current: true };
+const ready = (port: number): RuntimeObservation => ({
+  phase: 'Ready',
+  reason: '',
+  address: `http://127.0.0.1:${port}`,
+  current: true,
+});
 
 const START_MS = 15_000;
 const STOP_MS = 6_000;
@@ -65,17 +73,29 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   }
 
   return {
+    reportsLiveness: false,
     async ensure(spec, { unresponsive, signal }) {
       const known = await store.get(spec.workspaceId);
       if (spec.suspended) {
         if (known !== undefined) await stop(spec.workspaceId, known.pid);
-        return { phase: 'Suspended', reason: '', address: null, current: true };
+        return SUSPENDED;
       }
       if (known !== undefined && unresponsive) await stop(spec.workspaceId, known.pid);
       const runs = known !== undefined && !unresponsive && isRuntime(known.pid, spec.workspaceId);
       if (!runs) signal?.throwIfAborted();
       const port = runs ? known.port : await start(spec);
-      return { phase: 'Ready', reason: '', address: `http://127.0.0.1:${port}`, current: true };
+      return ready(port);
+    },
+    async peek(specs) {
+      const known = new Map((await store.all()).map((each) => [each.workspaceId, each]));
+      const seen = new Map<string, RuntimeObservation>();
+      for (const { workspaceId, suspended } of specs) {
+        const { pid, port } = known.get(workspaceId) ?? {};
+        const runs = pid !== undefined && isRuntime(pid, workspaceId);
+        if (suspended && !runs) seen.set(workspaceId, SUSPENDED);
+        if (!suspended && runs && port !== undefined) seen.set(workspaceId, ready(port));
+      }
+      return seen;
     },
     async remove(workspaceId) {
       const known = await store.get(workspaceId);

@@ -38,8 +38,17 @@ export interface RuntimeDriver {
    * @throws PlatformUnreachable
    */
   ensure(spec: RuntimeSpec, state: { unresponsive: boolean; signal?: AbortSignal }): Promise<RuntimeObservation>;
+  /**
+   * What `ensure` would return, without changing or asking anything. A runtime on which `ensure` would act is left out.
+   *
+   * @returns by workspace
+   * @throws PlatformUnreachable while nothing is known
+   */
+  peek(specs: readonly RuntimeSpec[]): Promise<Map<string, RuntimeObservation>>;
+  /** Whether the platform itself notices a runtime that stops answering, and calls `onChange` for it. */
+  readonly reportsLiveness: boolean;
   /** @returns true once nothing of the runtime is left. @throws PlatformUnreachable */
   remove(workspaceId: string): Promise<boolean>;
-  /** Hints that a runtime changed by itself. */
+  /** Calls the listener when a runtime may have changed by itself. */
   onChange(listener: (workspaceId: string) => void): void;
 }

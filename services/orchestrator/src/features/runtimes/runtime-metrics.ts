@@ -1,6 +1,9 @@
 import { knownCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
+/** `event`: the platform reported a change; `resync`: a comparison of everything found it. */
+export type DifferenceFound = 'event' | 'resync';
+
 /** What the lifecycle counts. */
 export interface RuntimeMetrics {
   suspended(): void;
@@ -9,6 +12,8 @@ export interface RuntimeMetrics {
   woken(): void;
   /** It could not be brought to what is wanted. */
   ensureFailed(reason: 'unreachable' | 'refused'): void;
+  /** What the platform has differed from what is stored. */
+  differed(found: DifferenceFound, runtimes: number): void;
   /** `first` after the workspace was made, else after a suspension. */
   ready(start: 'first' | 'wake', seconds: number): void;
 }
@@ -33,6 +38,12 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
     'Looks at a runtime in which the platform could not be asked, or refused what was wanted.',
     { reason: ['unreachable', 'refused'] },
   );
+  const differences = knownCounter(
+    registry,
+    'uswarm_runtime_differences_total',
+    'Runtimes whose state on the platform differed from what is stored, by how that was found.',
+    { found: ['event', 'resync'] },
+  );
   const timeToReady = new Histogram({
     name: 'uswarm_runtime_time_to_ready_seconds',
     help: 'Time from the wish for a running runtime to its first answer; after a sign-up or a suspension.',
@@ -46,6 +57,7 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
     madeWay: () => rollouts.inc(),
     woken: () => wakes.inc(),
     ensureFailed: (reason) => failures.inc({ reason }),
+    differed: (found, runtimes) => differences.inc({ found }, runtimes),
     ready: (start, seconds) => timeToReady.observe({ start }, seconds),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import type { RuntimeObservation } from './runtime-driver.js';
-import { assumed, mayBeIdle, nextState, secondsToReady } from './runtime-state.js';
+import { assumed, changesOf, isSettled, nextState, secondsToReady, untilIdle } from './runtime-state.js';
 import type { RuntimeRow } from './runtimes.store.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
@@ -28,6 +28,7 @@ describe('the next state of a runtime', () => {
       verified: true,
       identified_at: NOW,
       instance_id: 'i',
+      silent_since: null,
     });
   });
 
@@ -37,12 +38,14 @@ describe('the next state of a runtime', () => {
       reason: 'NotAnswering',
       address: ADDRESS,
       failures: 1,
+      silent_since: null,
     });
   });
 
-  it('stays as it is when one that was Ready does not answer: nothing is said of phase or time', () => {
-    const silent = row({ ...READY, reason: 'NotAnswering', failures: 4 });
-    expect(nextState(silent, ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 5 });
+  it('stays Ready when it does not answer, and says since when', () => {
+    expect(nextState(row(READY), ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 1, silent_since: NOW });
+    const silent = row({ ...READY, reason: 'NotAnswering', failures: 4, silent_since: ago(9) });
+    expect(nextState(silent, ready, null, NOW)).toEqual({ reason: 'NotAnswering', failures: 5, silent_since: ago(9) });
   });
 
   it('is Progressing again when it moved and has not answered at the new place', () => {
@@ -61,6 +64,9 @@ describe('the next state of a runtime', () => {
         reason: 'Because',
         address: null,
         failures: 1,
+        silent_since: null,
+        // It was well until now: turns that wait for it are given time from here.
+        identified_at: NOW,
       });
     },
   );
@@ -87,17 +93,17 @@ describe('the next state of a runtime', () => {
       reason: '',
       address: null,
       failures: 0,
+      silent_since: null,
     });
   });
 
-  it('is Suspended and held when it is wanted to run; until it is let go nobody waits in vain', () => {
-    expect(nextState(row({ ...READY, wanted_at: ago(60_000) }), suspended, null, NOW)).toEqual({
-      phase: 'Suspended',
-      reason: 'Held',
-      address: null,
-      failures: 0,
-      wanted_at: NOW,
-    });
+  it('is Suspended and held when it should run, and the time to ready counts from its release', () => {
+    const before = row({ ...READY, wanted_at: ago(60_000) });
+    const held = { phase: 'Suspended', reason: 'Held', address: null, failures: 0, silent_since: null } as const;
+    expect(nextState(before, suspended, null, NOW)).toEqual(held);
+    const released = nextState({ ...before, ...held }, { ...ready, phase: 'Progressing', address: null }, null, NOW);
+    expect(released).toMatchObject({ phase: 'Progressing', wanted_at: NOW });
+    expect(nextState({ ...before, ...held }, undefined, null, NOW)).toMatchObject({ wanted_at: NOW });
   });
 
   it('does not take one that is about to go for one that was woken', () => {
@@ -126,14 +132,63 @@ describe('while the platform cannot be asked', () => {
   );
 });
 
-describe('a runtime may be idle', () => {
+describe('the time until a runtime can have been idle for long enough', () => {
   it.each([
-    ['as soon as it was wanted that long ago', { wanted_at: ago(1_000) }, 1_000, true],
-    ['not before', { wanted_at: ago(999) }, 1_000, false],
-    ['not where runtimes are never suspended', { wanted_at: ago(1_000_000) }, 0, false],
-    ['not when it is to be suspended already', { wanted_at: ago(1_000), desired: 'suspended' as const }, 1_000, false],
+    ['is over once it was wanted that long ago', { wanted_at: ago(1_000) }, 1_000, 0],
+    ['is what is left of the limit before', { wanted_at: ago(999) }, 1_000, 1],
+    ['never comes if runtimes are never suspended', { wanted_at: ago(1_000_000) }, 0, Infinity],
+    ['never comes if it is to be suspended already', { wanted_at: ago(1), desired: 'suspended' as const }, 1, Infinity],
   ])('%s', (_what, more, limitMs, expected) => {
-    expect(mayBeIdle(row(more), limitMs, NOW)).toBe(expected);
+    expect(untilIdle(row(more), limitMs, NOW)).toBe(expected);
+  });
+});
+
+describe('a runtime is settled', () => {
+  const wasReady = row(READY);
+  const asleep = row({ desired: 'suspended', phase: 'Suspended' });
+  const starting: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
+  const rollout = (wanted: boolean, granted: boolean) => ({ ...ready, rollout: { wanted, granted } });
+  it.each<[string, RuntimeRow, RuntimeObservation | undefined, boolean]>([
+    ['while it is Ready where it was', wasReady, ready, true],
+    ['not once it moved', wasReady, { ...ready, address: 'http://127.0.0.1:1' }, false],
+    ['not once it is starting again', wasReady, starting, false],
+    ['not while it does not answer', row({ ...READY, reason: 'NotAnswering', failures: 1 }), ready, false],
+    ['not if the driver has something to do', wasReady, undefined, false],
+    ['not while it is to be deleted', row({ ...READY, desired: 'deleted' }), ready, false],
+    ['while it is suspended as wanted', asleep, suspended, true],
+    ['not if it runs and should not', asleep, ready, false],
+    ['while it is held', row({ phase: 'Suspended', reason: 'Held' }), suspended, true],
+    ['not once it is held', wasReady, suspended, false],
+    ['not once it is released', row({ phase: 'Suspended', reason: 'Held' }), starting, false],
+    [
+      'while it starts for the same reason',
+      row({ phase: 'Progressing', reason: 'Starting', failures: 3 }),
+      starting,
+      true,
+    ],
+    [
+      'not once it does not start for another reason',
+      row({ phase: 'Progressing', reason: 'Pulling' }),
+      starting,
+      false,
+    ],
+    ['not before the platform knows that it may be stopped for a revision', wasReady, rollout(false, false), false],
+    ['while it waits for the grant of a revision', wasReady, rollout(true, false), true],
+    ['not once a revision is granted', wasReady, rollout(true, true), false],
+    [
+      'not once the revision is in place that it was stopped for',
+      row({ desired: 'suspended', phase: 'Suspended', reason: 'NewRevision' }),
+      suspended,
+      false,
+    ],
+  ])('%s', (_what, before, observed, expected) => {
+    expect(isSettled(before, observed, NOW)).toBe(expected);
+  });
+
+  it('and nothing of an update changes but what differs, whatever a Date is made of', () => {
+    const before = row({ ...READY, failures: 2 });
+    const update = { phase: 'Ready', identified_at: new Date(0), failures: 0, silent_since: NOW } as const;
+    expect(changesOf(before, update)).toEqual({ failures: 0, silent_since: NOW });
   });
 });
 

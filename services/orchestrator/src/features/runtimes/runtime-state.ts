@@ -1,4 +1,4 @@
-import type { RuntimeObservation } from './runtime-driver.js';
+import type { RuntimeObservation, RuntimeSpec } from './runtime-driver.js';
 import type { RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 
 /** What is to be made of a look at a runtime: pure functions. */
@@ -53,8 +53,10 @@ function seenState(
   instanceId: string | null,
   now: Date,
 ): RuntimeUpdate {
+  // Time in which it was held does not count as time that it took to become ready.
+  const released = row.reason === HELD ? { wanted_at: now } : {};
   if (observed === undefined) {
-    return { reason: PLATFORM_UNREACHABLE, failures: countLooks(row, row.phase, PLATFORM_UNREACHABLE) };
+    return { reason: PLATFORM_UNREACHABLE, failures: countLooks(row, row.phase, PLATFORM_UNREACHABLE), ...released };
   }
   const { address, reason } = observed;
   const unwell = (phase: RuntimeRow['phase'], cause: string): RuntimeUpdate => ({
@@ -62,34 +64,76 @@ function seenState(
     reason: cause,
     address,
     failures: countLooks(row, phase, cause),
+    silent_since: null,
+    ...released,
+    // It was well until now: turns that wait for it give it time from here.
+    ...(row.phase === 'Ready' && row.silent_since === null && { identified_at: now }),
   });
   if (observed.phase === 'Suspended') {
-    const held = row.desired === 'running';
-    // While it is held nobody can expect it to become ready.
-    return {
-      phase: 'Suspended',
-      reason: held ? HELD : '',
-      address: null,
-      failures: 0,
-      ...(held && { wanted_at: now }),
-    };
+    const reasonOf = row.desired === 'running' ? HELD : '';
+    return { phase: 'Suspended', reason: reasonOf, address: null, failures: 0, silent_since: null };
   }
   if (observed.phase !== 'Ready') return unwell(observed.phase, reason);
   const wasReady = row.phase === 'Ready' && row.address === address;
   // A runtime that was just woken may still be the one that is going.
   if (!observed.current && !wasReady) return unwell('Progressing', OUTDATED);
   if (instanceId !== null) {
-    const identified = { verified: true, identified_at: now, instance_id: instanceId };
-    return { phase: 'Ready', reason, address, failures: 0, ...identified };
+    const identified = { verified: true, identified_at: now, instance_id: instanceId, silent_since: null };
+    return { phase: 'Ready', reason, address, failures: 0, ...identified, ...released };
   }
   // It does not answer just now: a runtime that was ready stays so, and shows as offline after a while.
-  if (wasReady) return { failures: countLooks(row, 'Ready', NOT_ANSWERING), reason: NOT_ANSWERING };
+  if (wasReady) {
+    const failures = countLooks(row, 'Ready', NOT_ANSWERING);
+    return { failures, reason: NOT_ANSWERING, silent_since: row.silent_since ?? now };
+  }
   return unwell('Progressing', NOT_ANSWERING);
 }
 
-/** Whether a runtime can have been idle for so long at all; spares asking it. `limitMs` 0 is never. */
-export function mayBeIdle(row: RuntimeRow, limitMs: number, now: Date): boolean {
-  return limitMs > 0 && row.desired === 'running' && now.getTime() - row.wanted_at.getTime() >= limitMs;
+/** What the platform is told of a runtime. */
+export function specOf(row: RuntimeRow): RuntimeSpec {
+  const { workspace_id: workspaceId, user_id: userId, desired } = row;
+  const suspended = desired === 'suspended';
+  // A runtime that is suspended because it is idle must not come back by itself.
+  const stays = suspended && !isMakingWay(row);
+  return { workspaceId, userId, suspended, ...(stays ? { rollout: { wanted: false } } : {}) };
+}
+
+/**
+ * Whether another look would change nothing as long as the runtime answers. `observed` is what `peek` returned; undefined
+ * if the driver has something to do.
+ */
+export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefined, now: Date): boolean {
+  if (row.desired === 'deleted' || observed === undefined) return false;
+  if (isReplaced(row, observed) || isAskedToMakeWay(row, observed)) return false;
+  return Object.keys(changesOf(row, nextState(row, observed, row.instance_id ?? '', now), COMPARED)).length === 0;
+}
+
+const COMPARED = ['phase', 'reason', 'address'] as const;
+
+/** A new revision waits, and the platform does not know yet that the runtime may be stopped, or wants it stopped now. */
+function isAskedToMakeWay({ desired, phase }: RuntimeRow, { rollout }: RuntimeObservation): boolean {
+  return rollout !== undefined && desired === 'running' && phase === 'Ready' && (rollout.granted || !rollout.wanted);
+}
+
+/** The fields of the update that differ from what is stored. */
+export function changesOf(
+  row: RuntimeRow,
+  update: RuntimeUpdate,
+  fields: readonly (keyof RuntimeUpdate)[] = Object.keys(update) as (keyof RuntimeUpdate)[],
+): RuntimeUpdate {
+  const differs = fields.filter((field) => {
+    const next = update[field];
+    return next !== undefined && valueOf(next) !== valueOf(row[field]);
+  });
+  return Object.fromEntries(differs.map((field) => [field, update[field]]));
+}
+
+const valueOf = (value: RuntimeUpdate[keyof RuntimeUpdate]) => (value instanceof Date ? value.getTime() : value);
+
+/** Milliseconds until a runtime can have been idle for `limitMs` at the earliest; spares asking it. `limitMs` 0 is never. */
+export function untilIdle(row: RuntimeRow, limitMs: number, now: Date): number {
+  if (limitMs === 0 || row.desired !== 'running') return Infinity;
+  return Math.max(0, limitMs - (now.getTime() - row.wanted_at.getTime()));
 }
 
 /** Seconds that a runtime took to become ready, where this look is the first that finds it so. */
@@ -97,5 +141,5 @@ export function secondsToReady(row: RuntimeRow, next: RuntimeUpdate): number | u
   const readyAt = next.identified_at;
   if (next.phase !== 'Ready' || row.phase === 'Ready' || readyAt === null || readyAt === undefined) return undefined;
   if (row.identified_at !== null && row.identified_at >= row.wanted_at) return undefined;
-  return Math.max(0, readyAt.getTime() - row.wanted_at.getTime()) / 1_000;
+  return Math.max(0, readyAt.getTime() - (next.wanted_at ?? row.wanted_at).getTime()) / 1_000;
 }

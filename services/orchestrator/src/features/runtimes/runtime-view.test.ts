@@ -5,7 +5,7 @@ import { agentDataStatus, agentRouteStatus, agentStatus, viewRuntime } from './r
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 const ago = (ms: number): Date => new Date(NOW.getTime() - ms);
-const runtime = (phase: InternalPhase, identifiedAt: Date | null = NOW) => ({ phase, identifiedAt });
+const runtime = (phase: InternalPhase, silentSince: Date | null = null) => ({ phase, silentSince });
 
 describe('viewRuntime', () => {
   it.each<[InternalPhase, string, string]>([
@@ -23,12 +23,12 @@ describe('viewRuntime', () => {
     [59_999, 'ready'],
     [60_000, 'ready'],
     [60_001, 'offline'],
-  ])('shows a Ready one that answered %d ms ago as %s, its phase stays', (ms, status) => {
+  ])('shows a Ready one that has not answered for %d ms as %s, its phase stays', (ms, status) => {
     expect(viewRuntime(runtime('Ready', ago(ms)), NOW)).toEqual({ status, phase: 'Ready' });
   });
 
   it.each<InternalPhase>(['Pending', 'Progressing', 'Error'])(
-    'shows %s as it is however long ago it answered',
+    'shows %s as it is however long it has not answered',
     (phase) => {
       expect(viewRuntime(runtime(phase, ago(3_600_000)), NOW)).toEqual(viewRuntime(runtime(phase), NOW));
     },

@@ -3,12 +3,13 @@ import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 
 /** How the state of a runtime shows in the API: pure functions of what is stored and the time. */
 
-/** Without an answer to `Identify` for this long, a runtime counts as offline. */
+/** A runtime that has not answered `Identify` for this long counts as offline. */
 const OFFLINE_AFTER_MS = 60_000;
 
 export interface RuntimeState {
   phase: InternalPhase;
-  identifiedAt: Date | null;
+  /** Since when it does not answer although it is Ready; null while it does. */
+  silentSince: Date | null;
 }
 
 export interface RuntimeView {
@@ -25,9 +26,9 @@ const VIEWS: Record<InternalPhase, RuntimeView> = {
   Deleting: { status: 'offline', phase: 'Pending' },
 };
 
-export function viewRuntime({ phase, identifiedAt }: RuntimeState, now: Date): RuntimeView {
+export function viewRuntime({ phase, silentSince }: RuntimeState, now: Date): RuntimeView {
   const view = VIEWS[phase];
-  const silent = identifiedAt !== null && now.getTime() - identifiedAt.getTime() > OFFLINE_AFTER_MS;
+  const silent = silentSince !== null && now.getTime() - silentSince.getTime() > OFFLINE_AFTER_MS;
   return phase === 'Ready' && silent ? { ...view, status: 'offline' } : view;
 }
 

@@ -18,7 +18,7 @@ export interface RuntimeWishes {
    * @throws ApiError `workspace_not_found` where its deletion came first
    */
   keepAwake(workspaceId: string, db: Database): Promise<boolean>;
-  /** Has the lifecycle look at the runtime now. Where that gets lost, the next regular look makes up for it. */
+  /** Has the lifecycle look at the runtime now instead of at the next poll of the work queue. */
   woken(workspaceId: string): void;
   /** To be called once the transaction of `want` or `unwant` is committed. */
   wake(): void;
@@ -26,7 +26,7 @@ export interface RuntimeWishes {
 
 export interface RuntimeWishesDeps {
   store: Pick<RuntimeStore, 'want' | 'unwant' | 'lock' | 'resume'>;
-  work: Pick<WorkStore, 'enqueue'>;
+  work: Pick<WorkStore, 'enqueue' | 'nudge'>;
   woken: (workspaceId: string) => void;
   wake: () => void;
 }
@@ -50,6 +50,9 @@ export function createRuntimeWishes({ store, work, woken, wake }: RuntimeWishesD
       if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
       if (desired === 'running') return false;
       await store.resume(workspaceId, db);
+      // In the transaction: a process that dies after the commit leaves the work due. The work row is locked after the
+      // runtime here, so the lock must not be waited for.
+      await work.nudge(RUNTIME_WORK, workspaceId, db);
       return true;
     },
     woken,

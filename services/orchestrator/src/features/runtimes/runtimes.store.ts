@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase, RuntimeDesired } from '../../database/schema.js';
+import { TURN_WORK } from '../turns/turn-queue.js';
 
 export interface RuntimeRow {
   workspace_id: string;
@@ -12,6 +13,10 @@ export interface RuntimeRow {
   address: string | null;
   instance_id: string | null;
   identified_at: Date | null;
+  /** Since when it does not answer although it is Ready; null while it does. */
+  silent_since: Date | null;
+  /** Until then it is identified as often as release 0.2 does it. */
+  polled_until: Date | null;
   failures: number;
   /** Since when it is to run and nothing holds it. */
   wanted_at: Date;
@@ -21,9 +26,21 @@ export interface RuntimeRow {
 export type RuntimeUpdate = Partial<
   Pick<
     RuntimeRow,
-    'desired' | 'phase' | 'reason' | 'verified' | 'address' | 'instance_id' | 'identified_at' | 'failures' | 'wanted_at'
+    | 'desired'
+    | 'phase'
+    | 'reason'
+    | 'verified'
+    | 'address'
+    | 'instance_id'
+    | 'identified_at'
+    | 'silent_since'
+    | 'failures'
+    | 'wanted_at'
   >
 >;
+
+/** `turnWaits`: it is to be suspended, and yet a turn waits for it. */
+export type ListedRuntime = RuntimeRow & { turnWaits: boolean };
 
 export interface RuntimeStore {
   /** Wants a running runtime for the workspace. */
@@ -35,9 +52,20 @@ export interface RuntimeStore {
   /** Wants a suspended runtime to run again. The row is locked. */
   resume(workspaceId: string, db: Database): Promise<void>;
   get(workspaceId: string, db?: Database): Promise<RuntimeRow | undefined>;
+  /** Those that exist. */
+  list(workspaceIds: readonly string[]): Promise<ListedRuntime[]>;
+  /** The next `limit` runtimes after a workspace, by id of their workspaces. */
+  page(after: string, limit: number): Promise<ListedRuntime[]>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;
 }
+
+const LISTED = sql`
+  SELECT r.*,
+    r.desired = 'suspended' AND EXISTS (
+      SELECT 1 FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_WORK}
+    ) AS "turnWaits"
+  FROM runtimes r`;
 
 export function createRuntimeStore(database: Database): RuntimeStore {
   const one = (workspaceId: string, db: Database = database) =>
@@ -76,6 +104,16 @@ export function createRuntimeStore(database: Database): RuntimeStore {
 
     get: (workspaceId, db = database) =>
       db.selectFrom('runtimes').selectAll().where('workspace_id', '=', workspaceId).executeTakeFirst(),
+
+    list: async (workspaceIds) =>
+      (await sql<ListedRuntime>`${LISTED} WHERE r.workspace_id = ANY(${[...workspaceIds]}::uuid[])`.execute(database))
+        .rows,
+
+    page: async (after, limit) =>
+      (
+        await sql<ListedRuntime>`
+          ${LISTED} WHERE r.workspace_id > ${after} ORDER BY r.workspace_id LIMIT ${limit}`.execute(database)
+      ).rows,
 
     async update(workspaceId, update, db = database) {
       await one(workspaceId, db)

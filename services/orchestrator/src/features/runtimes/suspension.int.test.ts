@@ -112,6 +112,8 @@ describe('suspending and a message at once', () => {
       store: stores.runtimes,
       driver: {
         ensure: async ({ suspended }) => (suspended ? { ...READY, phase: 'Suspended', address: null } : READY),
+        peek: async () => new Map(),
+        reportsLiveness: true,
         remove: async () => true,
         onChange: () => undefined,
       },

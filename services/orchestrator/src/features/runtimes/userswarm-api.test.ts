@@ -44,7 +44,7 @@ describe('the UserSwarms of orchestrators', () => {
       client: createKubeClient({ credentials, fieldManager: 'test' }),
       watch: createWatch(credentials),
       type: USERSWARMS,
-      onChange: (name, swarm) => changes.push([name, swarm?.spec.suspend]),
+      onChange: (name) => void changes.push([name, api.known(name)?.spec.suspend]),
       timing: TIMING,
       logger: silentLogger,
     });

@@ -21,7 +21,12 @@ import { OURS, type StoredUserSwarm } from './userswarm.js';
  * @throws PlatformUnreachable no answer, or one that says "later"
  */
 export interface UserSwarmApi {
-  /** As last seen. Undefined where there is none of ours, or what was seen is in doubt: then it has to be asked for. */
+  /** Whether all UserSwarms are known, and changes are reported. */
+  synced(): boolean;
+  /**
+   * As last seen. Undefined if there is none of ours, or if what was seen is in doubt or the server refuses to show it:
+   * then the server has to be asked.
+   */
   known(name: string): StoredUserSwarm | undefined;
   get(name: string): Promise<StoredUserSwarm | undefined>;
   apply(object: AppliedUserSwarm, options: { force: boolean }): Promise<StoredUserSwarm>;
@@ -35,8 +40,8 @@ export interface UserSwarmApiDeps {
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
   watch: Watch;
   type: Resource;
-  /** Told of what others changed; `swarm` is undefined where it is gone. */
-  onChange: (name: string, swarm: StoredUserSwarm | undefined) => void;
+  /** Called with the name of a UserSwarm that others changed or deleted. */
+  onChange: (name: string) => void;
   timing?: InformerTiming | undefined;
   logger: Logger;
 }
@@ -49,7 +54,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
     onChange({ before, after }) {
       const name = (after ?? before)?.metadata.name ?? '';
       doubted.delete(name);
-      onChange(name, after && asUserSwarm(after));
+      onChange(name);
     },
   });
   const informer = startInformer({
@@ -63,8 +68,10 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
   });
 
   return {
+    synced: () => informer.listed() && informer.state() === 'ready',
+
     known(name) {
-      const object = doubted.has(name) ? undefined : store.get(name);
+      const object = doubted.has(name) || informer.state() === 'denied' ? undefined : store.get(name);
       return object && asUserSwarm(object);
     },
 

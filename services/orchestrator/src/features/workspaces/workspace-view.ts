@@ -31,7 +31,7 @@ function shortened(text: string): string {
 
 /** spec: orchestrator §2.7 */
 export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
-  const view = viewRuntime({ phase: row.phase ?? 'Pending', identifiedAt: row.identified_at }, now);
+  const view = viewRuntime({ phase: row.phase ?? 'Pending', silentSince: row.silent_since }, now);
   const preview =
     row.last_content === null || row.last_created_at === null
       ? null

@@ -72,8 +72,8 @@ describe('workspaces', () => {
 
   it.each([
     ['Progressing', {}, { status: 'provisioning', phase: 'Progressing' }],
-    ['Ready', { identified_at: new Date() }, { status: 'ready', phase: 'Ready' }],
-    ['Ready', { identified_at: new Date(Date.now() - 61_000) }, { status: 'offline', phase: 'Ready' }],
+    ['Ready', {}, { status: 'ready', phase: 'Ready' }],
+    ['Ready', { silent_since: new Date(Date.now() - 61_000) }, { status: 'offline', phase: 'Ready' }],
     ['Suspended', {}, { status: 'offline', phase: 'Pending' }],
     ['Error', {}, { status: 'failed', phase: 'Error' }],
     ['Deleting', {}, { status: 'offline', phase: 'Pending' }],
@@ -87,7 +87,7 @@ describe('workspaces', () => {
   it('RES-035 verified tells that the runtime named its workspace', async () => {
     const user = await uswarm.user();
     const { id } = await only(user);
-    await setRuntime(id, { phase: 'Ready', verified: true, identified_at: new Date() });
+    await setRuntime(id, { phase: 'Ready', verified: true });
     expect((await get(user, id)).runtime.verified).toBe(true);
   });
 

@@ -13,7 +13,7 @@ export interface WorkspaceRow {
   updated_at: Date;
   phase: InternalPhase | null;
   verified: boolean | null;
-  identified_at: Date | null;
+  silent_since: Date | null;
   total_agents: number;
   unread_count: number;
   last_content: MessageContent | null;
@@ -40,7 +40,7 @@ export interface WorkspaceStore {
 /** One statement, however many workspaces: the last message comes from a lateral index look-up. */
 function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
   return sql<WorkspaceRow>`
-    SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.identified_at,
+    SELECT w.id, w.name, w.last_seq, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
       coalesce(nullif(u.nickname, ''), u.name) AS owner_name,
       (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
       (SELECT coalesce(sum(${UNREAD}), 0)::bigint FROM conversations c WHERE c.workspace_id = w.id) AS unread_count,

@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createMetrics, silentLogger, systemClock } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
+import { eventually } from '../../../test/eventually.js';
+import { fillWorkspaces } from '../../../test/fill.js';
+import { createStores, type Stores } from '../../stores.js';
+import { createLeaseKeeper } from '../../work/lease-keeper.js';
+import { createWorkQueue, type WorkQueue } from '../../work/work-queue.js';
+import { createLifecycle } from './lifecycle.js';
+import type { RuntimeDriver, RuntimeObservation } from './runtime-driver.js';
+import { createRuntimeMetrics } from './runtime-metrics.js';
+import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
+import { RUNTIME_WORK } from './runtime-wishes.js';
+
+const SUSPENDED = 1_000;
+const READY = 1_000;
+const ADDRESS = 'http://runtime:1';
+/** Of each kind, enough that a look each would show. */
+const ROUNDS = 5;
+const IDLE_MS = 900_000;
+
+describe('the price of runtimes at which nothing is left to do', () => {
+  let db: MigratedDatabase;
+  let stores: Stores;
+  /** What runs on the platform; `broken` ones lost their readiness. */
+  let broken: Set<string>;
+  let report: (workspaceId: string) => void;
+  let claims: number;
+  let replicas: { queue: WorkQueue; watch: RuntimeWatch }[];
+
+  beforeAll(async () => {
+    db = await createMigratedDatabase(20);
+    stores = createStores(db.database);
+    await fillWorkspaces(db.database, SUSPENDED + READY);
+    await sql`DELETE FROM work`.execute(db.database);
+    await sql`DELETE FROM runtimes`.execute(db.database);
+    await sql`
+      INSERT INTO runtimes (workspace_id, user_id, desired, phase)
+      SELECT id, owner_id, CASE WHEN row_number() OVER (ORDER BY id) <= ${SUSPENDED} THEN 'suspended' ELSE 'running' END,
+        'Pending'
+      FROM workspaces`.execute(db.database);
+    await sql`INSERT INTO work (kind, subject_id, workspace_id, serial_key)
+      SELECT ${RUNTIME_WORK}, workspace_id, workspace_id, workspace_id FROM runtimes`.execute(db.database);
+    await countWrites();
+    broken = new Set();
+    claims = 0;
+    const listeners: ((workspaceId: string) => void)[] = [];
+    report = (workspaceId) => listeners.forEach((listener) => listener(workspaceId));
+    replicas = [startReplica(listeners), startReplica(listeners)];
+    await allRest();
+  });
+  beforeEach(() => allRest());
+  afterAll(async () => {
+    await Promise.all(replicas.flatMap(({ queue, watch }) => [queue.close(), watch.close()]));
+    await db.close();
+  });
+
+  /** A sequence that each inserted, changed or deleted row of any table advances, also in transactions that fail. */
+  async function countWrites(): Promise<void> {
+    await sql`CREATE SEQUENCE row_writes`.execute(db.database);
+    await sql`
+      CREATE FUNCTION count_row_write() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM nextval('row_writes'); RETURN NULL; END $$`.execute(db.database);
+    const { rows } = await sql<{ name: string }>`
+      SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`.execute(db.database);
+    for (const { name } of rows) {
+      await sql`
+        CREATE TRIGGER count_row_writes AFTER INSERT OR UPDATE OR DELETE ON ${sql.table(name)}
+        FOR EACH ROW EXECUTE FUNCTION count_row_write()`.execute(db.database);
+    }
+  }
+  async function writes(): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      SELECT CASE WHEN is_called THEN last_value ELSE 0 END::int AS count FROM row_writes`.execute(db.database);
+    return rows[0]?.count ?? 0;
+  }
+  async function allRest(): Promise<void> {
+    const busy = async () => {
+      const { rows } = await sql<{ count: number }>`
+        SELECT count(*)::int AS count FROM work
+        WHERE kind = ${RUNTIME_WORK} AND (lease_id IS NOT NULL OR run_at < now() + interval '1 minute')`.execute(
+        db.database,
+      );
+      return rows[0]?.count;
+    };
+    expect(await eventually(busy, (count) => count === 0, 120_000)).toBe(0);
+  }
+
+  function startReplica(listeners: ((workspaceId: string) => void)[]): (typeof replicas)[number] {
+    const observe = (suspended: boolean, workspaceId: string): RuntimeObservation => {
+      const nowhere = { reason: '', address: null, current: true };
+      if (suspended) return { ...nowhere, phase: 'Suspended' };
+      if (broken.has(workspaceId)) return { ...nowhere, phase: 'Progressing', reason: 'Starting' };
+      return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
+    };
+    const driver: RuntimeDriver = {
+      reportsLiveness: true,
+      ensure: async ({ suspended, workspaceId }) => observe(suspended, workspaceId),
+      peek: async (specs) =>
+        new Map(specs.map(({ suspended, workspaceId }) => [workspaceId, observe(suspended, workspaceId)])),
+      remove: async () => true,
+      onChange: (listener) => void listeners.push(listener),
+    };
+    const client = {
+      identify: async () => ({ instanceId: 'i' }),
+      status: async () => ({ busy: true, idleMs: 0 }),
+      forget: () => undefined,
+    };
+    const metrics = createRuntimeMetrics(createMetrics('test'));
+    const common = { driver, client, metrics, clock: systemClock, logger: silentLogger };
+    const queue = createWorkQueue({
+      kind: RUNTIME_WORK,
+      store: { ...stores.work, claim: (...args) => ((claims += 1), stores.work.claim(...args)) },
+      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
+      logger: silentLogger,
+      concurrency: 8,
+      // A busy machine must not cost a lease.
+      leaseMs: 120_000,
+      pollMs: 50,
+      handle: createLifecycle({
+        ...stores,
+        ...common,
+        transaction: db.transaction,
+        store: stores.runtimes,
+        publish: async () => true,
+        committed: () => undefined,
+        ready: async () => undefined,
+        idleSuspendAfterMs: IDLE_MS,
+      }),
+    });
+    const store = { list: stores.runtimes.list, page: stores.runtimes.page };
+    // The comparisons are those of the test.
+    const watch = createRuntimeWatch({ ...common, store, work: stores.work, wake: queue.wake, resyncMs: 3_600_000 });
+    return { queue, watch };
+  }
+  const resyncAll = () => Promise.all(replicas.map(({ watch }) => watch.resync()));
+  const idsOf = async (phase: 'Ready' | 'Suspended') =>
+    (await db.database.selectFrom('runtimes').select('workspace_id').where('phase', '=', phase).execute()).map(
+      (row) => row.workspace_id,
+    );
+  const phaseOf = async (workspaceId: string) => (await stores.runtimes.get(workspaceId))?.phase;
+
+  it('1,000 suspended and 1,000 ready workspaces cause no row write while nothing changes', async () => {
+    expect([(await idsOf('Suspended')).length, (await idsOf('Ready')).length]).toEqual([SUSPENDED, READY]);
+    const [before, polls] = [await writes(), claims];
+    for (let round = 0; round < ROUNDS; round += 1) await resyncAll();
+    // The work queues polled all along.
+    await eventually(
+      () => claims,
+      (count) => count >= polls + 20,
+      60_000,
+    );
+    expect(await writes()).toBe(before);
+  });
+
+  it('a ready workspace is looked at once in the idle limit, for two row writes', async () => {
+    const before = await writes();
+    await sql`UPDATE work SET run_at = now() WHERE kind = ${RUNTIME_WORK}`.execute(db.database);
+    await allRest();
+    // The statement of this test is one of them; the other two take the work and give it back.
+    expect((await writes()) - before).toBe(3 * (SUSPENDED + READY));
+    const { rows } = await sql<{ soonest: number }>`
+      SELECT extract(epoch FROM min(run_at) - now())::int AS soonest FROM work WHERE kind = ${RUNTIME_WORK}`.execute(
+      db.database,
+    );
+    expect(rows[0]?.soonest).toBeGreaterThan((IDLE_MS * 2) / 3_000);
+  });
+
+  it('a change that is reported is stored, and is written for one workspace alone', async () => {
+    const [id = ''] = await idsOf('Ready');
+    const before = await writes();
+    broken.add(id);
+    report(id);
+    expect(
+      await eventually(
+        () => phaseOf(id),
+        (phase) => phase === 'Progressing',
+        30_000,
+      ),
+    ).toBe('Progressing');
+    broken.delete(id);
+    report(id);
+    expect(
+      await eventually(
+        () => phaseOf(id),
+        (phase) => phase === 'Ready',
+        30_000,
+      ),
+    ).toBe('Ready');
+    await allRest();
+    // Looks, events and their positions: some rows, and none for the 1,999 others.
+    expect((await writes()) - before).toBeLessThan(100);
+  });
+
+  it('a change whose report was lost is found by the next comparison', async () => {
+    const [id = ''] = await idsOf('Ready');
+    broken.add(id);
+    await resyncAll();
+    expect(
+      await eventually(
+        () => phaseOf(id),
+        (phase) => phase === 'Progressing',
+        30_000,
+      ),
+    ).toBe('Progressing');
+    broken.delete(id);
+    report(id);
+    expect(
+      await eventually(
+        () => phaseOf(id),
+        (phase) => phase === 'Ready',
+        30_000,
+      ),
+    ).toBe('Ready');
+  });
+
+  it('work that is missing is added again by the comparison once the runtime differs', async () => {
+    const [id = ''] = await idsOf('Ready');
+    await db.database.deleteFrom('work').where('subject_id', '=', id).execute();
+    broken.add(id);
+    await resyncAll();
+    expect(
+      await eventually(
+        () => phaseOf(id),
+        (phase) => phase === 'Progressing',
+        30_000,
+      ),
+    ).toBe('Progressing');
+    broken.delete(id);
+    report(id);
+  });
+});
