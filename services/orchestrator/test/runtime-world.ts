@@ -101,10 +101,10 @@ export function createWorld() {
   };
   const peek: RuntimeDriver['peek'] = async (specs) => {
     if (!platform.reachable) throw new PlatformUnreachable('cut');
-    const done = specs.filter(
-      (spec) => platform.there && spec.suspended === platform.suspended && asked(spec) === platform.wanted,
-    );
-    return new Map(done.map(({ workspaceId }) => [workspaceId, observe()]));
+    if (!platform.there) return new Map();
+    const done = (spec: RuntimeSpec): boolean =>
+      spec.suspended === platform.suspended && asked(spec) === platform.wanted;
+    return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !done(spec) }]));
   };
   const lifecycle = createLifecycle({
     transaction: async (run) => {

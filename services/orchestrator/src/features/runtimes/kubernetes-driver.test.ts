@@ -85,13 +85,13 @@ describe('the kubernetes driver', () => {
     const peek = async (workspaceId: string, more: Partial<RuntimeSpec> = {}) =>
       (await driver.peek([{ ...spec(workspaceId), ...more }])).get(workspaceId);
 
-    it('is what ensure returned, and nothing where ensure has something to do', async () => {
+    it('is what ensure returned, and tells whether ensure has something to do', async () => {
       await eventually(async () => (await driver.peek([]).catch(() => undefined)) !== undefined);
       expect(await peek('a')).toBeUndefined();
       const made = await ensure('a');
       const asked = server.requests.length;
       expect(await peek('a')).toEqual(made);
-      expect(await peek('a', { suspended: true })).toBeUndefined();
+      expect(await peek('a', { suspended: true })).toEqual({ ...made, outdated: true });
       expect(server.requests.length).toBe(asked);
     });
 

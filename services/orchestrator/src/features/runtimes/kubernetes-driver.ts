@@ -109,8 +109,9 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
       const seen = new Map<string, RuntimeObservation>();
       for (const spec of specs) {
         const stored = api.known(userSwarmName(spec.workspaceId));
-        if (stored === undefined || (!isTerminating(stored) && planApply(type, settings, spec, stored))) continue;
-        seen.set(spec.workspaceId, observe(stored));
+        if (stored === undefined) continue;
+        const outdated = !isTerminating(stored) && planApply(type, settings, spec, stored) !== undefined;
+        seen.set(spec.workspaceId, { ...observe(stored), ...(outdated && { outdated }) });
       }
       return seen;
     },

@@ -140,7 +140,7 @@ describe('runtimes as processes', () => {
     expect(await instance((await driver.ensure(spec, RESPONSIVE)).address)).not.toBe(was);
   });
 
-  it('peek sees what ensure would return, and nothing if ensure had something to do', async () => {
+  it('peek sees what ensure would return, and nothing if the process is not as it should be', async () => {
     const driver = createDriver();
     const peek = async (suspended: boolean) => (await driver.peek([{ ...spec, suspended }])).get(spec.workspaceId);
     expect([await peek(false), (await peek(true))?.phase]).toEqual([undefined, 'Suspended']);

@@ -19,6 +19,8 @@ export interface RuntimeObservation {
   address: string | null;
   /** False while this tells of an earlier wish, and the platform has yet to act on the latest. */
   current: boolean;
+  /** Only of `peek`: `ensure` would change something. */
+  outdated?: boolean;
   /** A new revision waits for it: whether the platform knows that it may be stopped, and said that it should be now. */
   rollout?: { wanted: boolean; granted: boolean };
 }
@@ -39,7 +41,7 @@ export interface RuntimeDriver {
    */
   ensure(spec: RuntimeSpec, state: { unresponsive: boolean; signal?: AbortSignal }): Promise<RuntimeObservation>;
   /**
-   * What `ensure` would return, without changing or asking anything. A runtime on which `ensure` would act is left out.
+   * What is there as far as it is known, without changing or asking anything. A runtime that is not there is left out.
    *
    * @returns by workspace
    * @throws PlatformUnreachable while nothing is known

@@ -100,10 +100,10 @@ export function specOf(row: RuntimeRow): RuntimeSpec {
 
 /**
  * Whether another look would change nothing as long as the runtime answers. `observed` is what `peek` returned; undefined
- * if the driver has something to do.
+ * if the runtime is not there.
  */
 export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefined, now: Date): boolean {
-  if (row.desired === 'deleted' || observed === undefined) return false;
+  if (row.desired === 'deleted' || observed === undefined || observed.outdated === true) return false;
   if (isReplaced(row, observed) || isAskedToMakeWay(row, observed)) return false;
   return Object.keys(changesOf(row, nextState(row, observed, row.instance_id ?? '', now), COMPARED)).length === 0;
 }

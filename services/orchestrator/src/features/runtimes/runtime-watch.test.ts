@@ -137,7 +137,20 @@ describe('the runtime watch', () => {
     expect(new Set(roused.map(({ withinMs }) => withinMs))).toEqual(new Set([60_000]));
   });
 
-  it('finds a runtime on which the driver has something to do, and a suspended one with a turn that waits', async () => {
+  it('leaves a runtime that only has other settings to the next comparison', async () => {
+    rows = [ready(1), ready(2)];
+    start();
+    platform.set(id(1), { ...READY, outdated: true });
+    platform.set(id(2), GONE);
+    report(id(1));
+    report(id(2));
+    expect(await rousedNow(1)).toEqual([id(2)]);
+    platform.set(id(2), READY);
+    await watch.resync();
+    expect(allRoused()).toEqual([id(2), id(1)]);
+  });
+
+  it('finds a runtime that is not there, and a suspended one with a turn that waits', async () => {
     const asleep = { desired: 'suspended', phase: 'Suspended', address: null } as const;
     rows = [ready(1), ready(2, asleep), ready(3, { ...asleep, turnWaits: true })];
     const suspended: RuntimeObservation = { phase: 'Suspended', reason: '', address: null, current: true };

@@ -49,10 +49,15 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   const { store, work, driver, client, metrics, wake, clock, logger } = deps;
   const changed = new Set<string>();
 
-  async function differing(rows: readonly ListedRuntime[]): Promise<Set<string>> {
+  async function differing(rows: readonly ListedRuntime[], found: DifferenceFound): Promise<Set<string>> {
     const seen = await driver.peek(rows.map(specOf));
     const now = clock.now();
-    const differs = (row: ListedRuntime) => row.turnWaits || !isSettled(row, seen.get(row.workspace_id), now);
+    const differs = (row: ListedRuntime): boolean => {
+      const observed = seen.get(row.workspace_id);
+      // Replicas with different settings, as during a roll-out, must not answer each other's writes with writes.
+      const relevant = found === 'event' && observed !== undefined ? { ...observed, outdated: false } : observed;
+      return row.turnWaits || !isSettled(row, relevant, now);
+    };
     return new Set(rows.filter(differs).map((row) => row.workspace_id));
   }
 
@@ -69,7 +74,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     // A change that comes from here on is compared once more.
     for (const id of ids) changed.delete(id);
     try {
-      await rouse([...(await differing(await store.list(ids)))], 0, 'event');
+      await rouse([...(await differing(await store.list(ids), 'event'))], 0, 'event');
     } catch (error) {
       for (const id of ids) changed.add(id);
       if (error instanceof PlatformUnreachable) return false;
@@ -97,7 +102,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   async function resync(): Promise<void> {
     for (let after = FIRST, full = true; full;) {
       const rows = await store.page(after, PAGE);
-      const ids = await differing(rows);
+      const ids = await differing(rows, 'resync');
       const settled = rows.filter(({ workspace_id: id, phase }) => phase === 'Ready' && !ids.has(id));
       const unwell = driver.reportsLiveness ? [] : await silent(settled);
       await rouse([...ids, ...unwell], IN_PROGRESS_MS, 'resync');

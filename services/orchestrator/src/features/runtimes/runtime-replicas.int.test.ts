@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Http2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import type { MessageData, Workspace } from '@uswarm/contract';
+import { userSwarmName } from '@uswarm/contract/userswarm';
+import { AgentRuntime } from '@uswarm/runtime-proto';
+import { silentLogger } from '@uswarm/service-kit';
+import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
+import { type ScriptedApi, startScriptedApi } from '../../../../../packages/kube-client/test/scripted-api.js';
+import { type ApiClient, createApiClient } from '../../../test/api-client.js';
+import { recordApplies, USER_SWARMS } from '../../../test/applied-user-swarms.js';
+import { type CuttableProxy, startCuttableProxy } from '../../../test/cuttable-proxy.js';
+import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
+import { eventually } from '../../../test/eventually.js';
+import { testEnvironment } from '../../../test/test-orchestrator.js';
+import { openDatabase } from '../../database/database.js';
+import { migrate } from '../../database/migrate.js';
+
+const WITHIN_MS = 60_000;
+
+/** Two orchestrators as processes, one Postgres, an API server in memory, and a runtime that only says who it is. */
+describe('the state of a runtime with several replicas', () => {
+  let issuer: OidcIssuer;
+  let testDatabase: TestDatabase;
+  let proxy: CuttableProxy;
+  let server: ScriptedApi;
+  let runtime: Http2Server;
+  let folder: string;
+  let environment: Record<string, string>;
+  let replicas: EntryPoint[];
+  let token: string;
+  let workspaceId: string;
+
+  beforeAll(async () => {
+    issuer = await startOidcIssuer();
+    testDatabase = await createTestDatabase();
+    await migrate(testDatabase.url, silentLogger);
+    proxy = await startCuttableProxy(testDatabase.url);
+    server = await startScriptedApi();
+    recordApplies(server);
+    runtime = await startRuntime();
+    folder = mkdtempSync(path.join(tmpdir(), 'uswarm-replicas-'));
+    const kubeconfig = path.join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, server.config.exportConfig());
+    environment = {
+      ...testEnvironment(proxy.redirect(testDatabase.url), issuer),
+      RUNTIME_DRIVER: 'kubernetes',
+      KUBECONFIG: kubeconfig,
+      RUNTIME_WORKERS: '2',
+      TURN_WORKERS: '0',
+    };
+    replicas = [startEntryPoint('main', environment), startEntryPoint('main', environment)];
+    token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+    const client = await clientOf(0);
+    await client.post('/v1/auth/sign-up', undefined, 204);
+    workspaceId = (await client.get<{ data: Workspace[] }>('/v1/workspaces')).body.data[0]?.id ?? '';
+    await eventually(stored, (swarm) => swarm !== undefined, WITHIN_MS);
+    report('Ready');
+    if ((await shows('ready')) !== 'ready') throw new Error('the runtime did not become ready');
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await Promise.all([proxy.close(), server.close(), issuer.close(), new Promise((done) => runtime.close(done))]);
+    rmSync(folder, { recursive: true });
+    await testDatabase.drop();
+  });
+
+  async function startRuntime(): Promise<Http2Server> {
+    const adapter = connectNodeAdapter({
+      routes: (router) =>
+        router.service(AgentRuntime, {
+          identify: async () => ({ workspaceId, instanceId: 'i' }),
+          status: async () => ({ busy: true, idleMs: 0n }),
+        }),
+    });
+    const listening = createServer(adapter);
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    return listening;
+  }
+  const clientOf = async (replica: number): Promise<ApiClient> =>
+    createApiClient((await replicas[replica]?.listening) ?? '', { 'x-token': token });
+  const stored = () => server.get(USER_SWARMS, userSwarmName(workspaceId));
+
+  /** The controller writes a status. */
+  function report(phase: 'Ready' | 'Progressing' | 'Suspended'): void {
+    const swarm = stored();
+    if (swarm === undefined) throw new Error('the UserSwarm does not exist');
+    const address = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`;
+    const conditions = [{ type: 'Ready', status: phase === 'Ready' ? 'True' : 'False', reason: 'Starting' }];
+    const observedGeneration = swarm.metadata.generation;
+    server.put(USER_SWARMS, { ...swarm, status: { phase, address, conditions, observedGeneration } });
+  }
+  async function shows(status: string, replica = 0): Promise<string | undefined> {
+    const client = await clientOf(replica);
+    const look = async () => {
+      const { body } = await client.raw<{ data?: Workspace[] }>({ method: 'GET', path: '/v1/workspaces' });
+      return body.data?.[0]?.runtime.status;
+    };
+    return eventually(look, (shown) => shown === status, WITHIN_MS);
+  }
+
+  it('follows what the controller writes', async () => {
+    report('Progressing');
+    expect(await shows('provisioning')).toBe('provisioning');
+    report('Ready');
+    expect(await shows('ready', 1)).toBe('ready');
+  });
+
+  it('is right after a change that happened while no watch worked', async () => {
+    const mend = server.script(({ path: asked }, response) => {
+      if (!asked.startsWith(USER_SWARMS)) return undefined;
+      response.destroy();
+      return true;
+    });
+    server.endWatches('cut');
+    report('Progressing');
+    server.compact();
+    mend();
+    expect(await shows('provisioning')).toBe('provisioning');
+    report('Ready');
+    expect(await shows('ready')).toBe('ready');
+  });
+
+  it('is right after a change that happened while Postgres was unreachable', async () => {
+    await proxy.cut();
+    report('Progressing');
+    await eventually(
+      () => replicas.map(({ lines }) => lines.join('')),
+      (logs) => logs.every((log) => log.includes('changed runtimes could not be compared')),
+      WITHIN_MS,
+    );
+    await proxy.mend();
+    expect(await shows('provisioning')).toBe('provisioning');
+    report('Ready');
+    expect(await shows('ready')).toBe('ready');
+  });
+
+  it('is right after a change that comes after one replica was killed, and a message still wakes a suspended runtime', async () => {
+    await replicas[0]?.kill();
+    const client = await clientOf(1);
+    report('Progressing');
+    expect(await shows('provisioning', 1)).toBe('provisioning');
+    report('Ready');
+    expect(await shows('ready', 1)).toBe('ready');
+    await suspend();
+    const home = `/v1/workspaces/${workspaceId}/conversations`;
+    const [conversation] = (await client.get<{ data: { id: string }[] }>(home)).body.data;
+    const content = { type: 'text', text: 'wake up' };
+    await client.post<{ data: MessageData }>(`${home}/${conversation?.id}/messages`, { content }, 201);
+    const suspended = () => (stored()?.['spec'] as { suspend?: boolean } | undefined)?.suspend;
+    expect(await eventually(suspended, (value) => value === false, WITHIN_MS)).toBe(false);
+    report('Ready');
+    expect(await shows('ready', 1)).toBe('ready');
+  });
+
+  /** As the lifecycle does it once a runtime is idle. */
+  async function suspend(): Promise<void> {
+    const database = openDatabase({ url: testDatabase.url, maxConnections: 1 });
+    await database.updateTable('runtimes').set({ desired: 'suspended', phase: 'Suspended' }).execute();
+    await database.updateTable('work').set({ run_at: new Date() }).where('kind', '=', 'runtime').execute();
+    await database.destroy();
+    const suspended = () => (stored()?.['spec'] as { suspend?: boolean } | undefined)?.suspend;
+    expect(await eventually(suspended, (value) => value === true, WITHIN_MS)).toBe(true);
+    report('Suspended');
+  }
+});
