@@ -100,6 +100,9 @@ describe('hot statements read no large table from end to end', () => {
       (database) =>
         createAgentSettingsStore(database).switchTool(place.userId, place.agentId, { name: 'x', enabled: true }),
     ],
+    ['runtimes that changed', (database) => createRuntimeStore(database).list([place.workspaceId])],
+    ['a page of runtimes', (database) => createRuntimeStore(database).page(place.workspaceId, 100)],
+    ['runtimes that differ', (database) => createWorkStore(database).rouse('runtime', [place.workspaceId], 0)],
     ['the memories of an agent', (database) => createMemoryStore(database).list(place.agentId, undefined)],
     ['what an agent is told of them', (database) => createMemoryStore(database).recall(place.agentId, 1_000)],
     ['memories locked', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],

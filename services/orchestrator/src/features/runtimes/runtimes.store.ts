@@ -60,12 +60,13 @@ export interface RuntimeStore {
   remove(workspaceId: string): Promise<void>;
 }
 
+/** Joined a row at a time: the planner would read all of `work` for an EXISTS. */
 const LISTED = sql`
-  SELECT r.*,
-    r.desired = 'suspended' AND EXISTS (
-      SELECT 1 FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_WORK}
-    ) AS "turnWaits"
-  FROM runtimes r`;
+  SELECT r.*, waiting.turn IS NOT NULL AS "turnWaits"
+  FROM runtimes r
+  LEFT JOIN LATERAL (
+    SELECT w.subject_id AS turn FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_WORK} LIMIT 1
+  ) waiting ON r.desired = 'suspended'`;
 
 export function createRuntimeStore(database: Database): RuntimeStore {
   const one = (workspaceId: string, db: Database = database) =>
