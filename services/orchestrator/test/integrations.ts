@@ -6,7 +6,8 @@ import { createTokenCipher, TokenKeys, type Tokens } from '../src/features/integ
 import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';
-export const REDIRECT_URL = 'https://app.example.com/callback';
+/** Where a provider sends people back to. */
+export const redirectUrlOf = (provider: string): string => `https://app.example.com/callback/${provider}`;
 export const CLIENT_SECRET = 'secret-of-a-registered-client';
 
 const CLIENTS = {
@@ -25,7 +26,7 @@ export function startProviderServer({ pkce = true } = {}): Promise<OAuthServer> 
         // The two of Google are one client, as they are with Google.
         client_id: clientIdOf(provider),
         client_secret: CLIENT_SECRET,
-        redirect_uris: [REDIRECT_URL],
+        redirect_uris: Object.keys(CLIENTS).map(redirectUrlOf),
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code' as const],
         token_endpoint_auth_method: method,
@@ -50,7 +51,7 @@ export function integrationEnvironment(
     {
       client_id: clientIdOf(provider),
       client_secret: CLIENT_SECRET,
-      redirect_urls: [REDIRECT_URL],
+      redirect_urls: [redirectUrlOf(provider)],
       authorization_endpoint: server.authorizationEndpoint,
       token_endpoint: server.tokenEndpoint,
       revocation_endpoint: server.revocationEndpoint,

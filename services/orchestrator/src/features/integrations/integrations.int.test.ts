@@ -8,7 +8,7 @@ import {
   connect,
   enabledOf,
   integrationEnvironment,
-  REDIRECT_URL,
+  redirectUrlOf,
   startProviderServer,
   tokensIn,
 } from '../../../test/integrations.js';
@@ -17,6 +17,8 @@ import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../
 import { createIntegrationStore } from './integrations.store.js';
 
 const CONNECT = '/v1/integrations/connect';
+
+const ASANA_URL = redirectUrlOf('asana');
 
 describe('integrations', () => {
   let server: OAuthServer;
@@ -83,7 +85,7 @@ describe('integrations', () => {
       200,
       {
         client_id: 'client-asana',
-        redirect_url: REDIRECT_URL,
+        redirect_url: ASANA_URL,
         authorization_endpoint: server.authorizationEndpoint,
         token_endpoint: server.tokenEndpoint,
         scopes: ['openid', 'offline_access'],
@@ -157,13 +159,13 @@ describe('integrations', () => {
           provider: 'asana',
           authorization_code: 'c',
           code_verifier: verifier,
-          redirect_url: REDIRECT_URL,
+          redirect_url: ASANA_URL,
         };
         expect(await refusal(body)).toBe('validation_failed');
       },
     );
 
-    it.each([`${REDIRECT_URL}/`, `${REDIRECT_URL}?x=1`, 'https://evil.example.com', REDIRECT_URL.toUpperCase(), ''])(
+    it.each([`${ASANA_URL}/`, `${ASANA_URL}?x=1`, 'https://evil.example.com', ASANA_URL.toUpperCase(), ''])(
       'with another address to come back to: %s',
       async (redirectUrl) => {
         const body = await authorized(user, server, 'asana');

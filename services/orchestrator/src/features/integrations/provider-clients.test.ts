@@ -82,7 +82,11 @@ describe('settings of providers', () => {
     const clients = createProviderClients(
       IntegrationProviders.parse({
         asana: { ...own, revocation_endpoint: null },
-        jira: { ...own, revocation_endpoint: 'https://proxy.example.com/revoke' },
+        jira: {
+          ...own,
+          redirect_urls: ['https://app.example.com/jira'],
+          revocation_endpoint: 'https://proxy.example.com/revoke',
+        },
       }),
     );
     expect(clients.get('asana')?.revocation).toBeUndefined();
@@ -110,6 +114,29 @@ describe('settings of providers', () => {
     expect(
       IntegrationProviders.safeParse({ zoom: { ...own, token_endpoint: 'http://127.0.0.1:1/token' } }).success,
     ).toBe(true);
+  });
+});
+
+describe('two providers with one redirect URL', () => {
+  const problemsOf = (zoom: string[], asana: string[]): string[] =>
+    IntegrationProviders.safeParse({
+      zoom: { ...own, redirect_urls: zoom },
+      asana: { ...own, redirect_urls: asana },
+    }).error?.issues.map(({ path, message }) => `${path.join('.')} ${message.split(':')[0]}`) ?? [];
+  const [first, second] = ['https://app.example.com/zoom', 'https://app.example.com/asana'];
+
+  it.each([
+    ['the same URL', [first], [first]],
+    ['one of several URLs', [first, second], ['https://app.example.com/', second]],
+    ['the same URL, written in another way', [first], ['https://APP.example.com:443/zoom']],
+  ])('are refused at the start if they share %s', (_what, zoom, asana) => {
+    const problems = problemsOf(zoom, asana);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^(asana|zoom) shares one of its redirect_urls with (asana|zoom)$/);
+  });
+
+  it('are accepted if each has its own URL, also one that repeats its own', () => {
+    expect(problemsOf([first, first], [second])).toEqual([]);
   });
 });
 

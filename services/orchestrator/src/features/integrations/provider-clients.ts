@@ -33,6 +33,10 @@ export const IntegrationProviders = z
         context.addIssue({ code: 'custom', path: [name], message });
       }
     }
+    for (const { provider, other } of sharedRedirects(providers)) {
+      const message = `shares one of its redirect_urls with ${other}: a code must come back to the provider that issued it`;
+      context.addIssue({ code: 'custom', path: [provider], message });
+    }
   });
 export type IntegrationProviders = z.output<typeof IntegrationProviders>;
 
@@ -44,6 +48,23 @@ function unsafe(provider: IntegrationProvider, settings: z.output<typeof Provide
   if (!settings.redirect_urls.every((url) => url.startsWith('https:')))
     problems.push('needs https in redirect_urls, because it takes no code challenge: any app can claim another scheme');
   return problems;
+}
+
+/** Providers that come back to an address that an earlier one has: their codes could be mixed up. RFC 9700 §4.4 */
+function sharedRedirects(
+  providers: Partial<Record<string, z.output<typeof ProviderSettings>>>,
+): { provider: string; other: string }[] {
+  const owners = new Map<string, string>();
+  const shared = new Map<string, string>();
+  for (const [provider, settings] of Object.entries(providers)) {
+    for (const url of settings?.redirect_urls ?? []) {
+      const { href } = new URL(url);
+      const other = owners.get(href) ?? provider;
+      owners.set(href, other);
+      if (other !== provider) shared.set(provider, other);
+    }
+  }
+  return [...shared].map(([provider, other]) => ({ provider, other }));
 }
 
 /** A provider as it is here. */

@@ -11,7 +11,7 @@ import {
   CLIENT_SECRET,
   integrationEnvironment,
   newTokenKey,
-  REDIRECT_URL,
+  redirectUrlOf,
   startProviderServer,
   tokensIn,
 } from '../../../test/integrations.js';
@@ -99,8 +99,8 @@ describe('tokens that are kept', () => {
     const parameters = { prompt: 'consent', code_challenge: challenge, code_challenge_method: 'S256' };
     const clientId = provider === 'google_calendar' ? 'client-gmail' : `client-${provider}`;
     const scopes = ['openid', 'offline_access'];
-    const code = await server.authorize({ clientId, redirectUrl: REDIRECT_URL, scopes, parameters });
-    const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: REDIRECT_URL };
+    const code = await server.authorize({ clientId, redirectUrl: redirectUrlOf(provider), scopes, parameters });
+    const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: redirectUrlOf(provider) };
     await integrations.handlers.completeIntegration?.({ actor: actorOf(userId), body } as never);
   }
   const disconnect = (integrations: Integrations, userId: string, provider: string) =>
