@@ -33,7 +33,8 @@ const CHILDREN = [
   'serviceaccounts: get list watch create patch delete',
   'services: get list watch create patch delete',
   'deployments.apps: get list watch create patch delete',
-  'pods: list watch',
+  'pods: list watch delete',
+  'replicasets.apps: delete',
 ];
 
 const DRAINED = ['serviceaccounts: list delete', 'services: list delete', 'deployments.apps: list delete'];

@@ -66,6 +66,8 @@ export interface DeleteOptions {
   uid: string;
   resourceVersion?: string;
   propagation: 'Background' | 'Foreground';
+  /** How long a pod may take to stop, in seconds; its own grace period without it. */
+  graceS?: number;
 }
 
 export interface KubeClientDeps {
@@ -134,9 +136,10 @@ export function createKubeClient(deps: KubeClientDeps): KubeClient {
       const path = resourcePath(resource, body.metadata.namespace, body.metadata.name, subresource);
       return write('update', resource, { method: 'PUT', path, query: { fieldManager }, body }, signal);
     },
-    delete: async (resource, { name, namespace }, { propagation, ...preconditions }, signal) => {
+    delete: async (resource, { name, namespace }, { propagation, graceS, ...preconditions }, signal) => {
       const path = resourcePath(resource, namespace, name);
-      const body = { preconditions, propagationPolicy: propagation };
+      const grace = graceS === undefined ? {} : { gracePeriodSeconds: graceS };
+      const body = { preconditions, propagationPolicy: propagation, ...grace };
       const answer = await write('delete', resource, { method: 'DELETE', path, body }, signal);
       return answer.kind === 'Status' ? undefined : answer;
     },

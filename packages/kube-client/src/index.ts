@@ -1,5 +1,11 @@
 export type { KubeConfig } from '@kubernetes/client-node';
-export { type ApplyOptions, createKubeClient, type KubeClient, type ListOptions } from './client.js';
+export {
+  type ApplyOptions,
+  createKubeClient,
+  type DeleteOptions,
+  type KubeClient,
+  type ListOptions,
+} from './client.js';
 export { createCredentials, type Credentials } from './credentials.js';
 export { isAlreadyExists, isConflict, isDenied, isNotFound, isRefusal, KubeError } from './errors.js';
 export { DEFAULT_TIMING, type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';

@@ -3,6 +3,7 @@ import type { Resource } from '@uswarm/kube-client';
 
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const REPLICA_SETS: Resource = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' };
 export const EVENTS: Resource = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
 export const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };

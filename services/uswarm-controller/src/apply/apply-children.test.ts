@@ -83,9 +83,8 @@ describe('carrying out the plan', () => {
     };
     const written: string[] = [];
     const onWritten = ({ verb, object }: ChildStep): void => void written.push(`${verb} ${object.kind}`);
-    const error = await applyChildren({ writer, stores, onWritten }, steps, applied, never).catch(
-      (cause: unknown) => cause,
-    );
+    const deps = { writer, stores, deletesDeployments: 'Foreground', onWritten } as const;
+    const error = await applyChildren(deps, steps, applied, never).catch((cause: unknown) => cause);
     return { log, written, error };
   };
 

@@ -3,7 +3,7 @@ import { keyOf, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES } from '../resources.js';
 import { groupOf } from '../hook/validate-answer.js';
 import type { Observed } from '../sync/request.js';
-import type { ChildTarget, ChildWriter } from './child-writer.js';
+import type { ChildTarget, ChildWriter, Propagation } from './child-writer.js';
 import { type AppliedView, needsWrite, viewAfter } from './drift.js';
 import { ApplyError, classify, type TryAgain } from './failure.js';
 
@@ -18,6 +18,8 @@ export interface ChildStep {
 
 /** By group and key: what was applied last to the children of one UserSwarm. */
 export type AppliedViews = Map<string, AppliedView>;
+
+const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
 
 const viewKey = (group: string, object: KubernetesObject): string => `${group} ${keyOf(object)}`;
 
@@ -50,12 +52,14 @@ export function planChildren(
 export interface ApplyDeps {
   writer: ChildWriter;
   stores: Readonly<Record<ChildGroup, Store>>;
+  /** Foreground: a Deployment is there until its pods are gone. */
+  deletesDeployments: Propagation;
   onWritten: (step: ChildStep) => void;
 }
 
 /** Carries the plan out as far as it goes, then throws the first failure. @throws ApplyError, TryAgain */
 export async function applyChildren(
-  { writer, stores, onWritten }: ApplyDeps,
+  { writer, stores, deletesDeployments, onWritten }: ApplyDeps,
   steps: readonly ChildStep[],
   applied: AppliedViews,
   signal: AbortSignal,
@@ -63,13 +67,9 @@ export async function applyChildren(
   const failures: (ApplyError | TryAgain)[] = [];
   const run = async (step: ChildStep): Promise<void> => {
     try {
-      await carryOut(
-        writer,
-        { resource: CHILD_RESOURCES[step.group], store: stores[step.group] },
-        step,
-        applied,
-        signal,
-      );
+      const target = { resource: CHILD_RESOURCES[step.group], store: stores[step.group] };
+      const propagation = step.group === DEPLOYMENT ? deletesDeployments : 'Background';
+      await carryOut(writer, { ...target, propagation }, step, applied, signal);
       onWritten(step);
     } catch (error) {
       signal.throwIfAborted();
@@ -78,7 +78,7 @@ export async function applyChildren(
     }
   };
   // A pod cannot be made before its ServiceAccount is there; all else need not wait for each other.
-  const late = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === 'Deployment.apps/v1';
+  const late = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === DEPLOYMENT;
   await Promise.all(steps.filter((step) => !late(step)).map(run));
   if (failures.length === 0) await Promise.all(steps.filter(late).map(run));
   const failure = failures.find((error) => error instanceof ApplyError) ?? failures[0];
@@ -87,7 +87,7 @@ export async function applyChildren(
 
 async function carryOut(
   writer: ChildWriter,
-  target: ChildTarget,
+  target: ChildTarget & { propagation: Propagation },
   { verb, group, object, observed }: ChildStep,
   applied: AppliedViews,
   signal: AbortSignal,
@@ -95,7 +95,7 @@ async function carryOut(
   const key = viewKey(group, object);
   if (verb === 'delete') {
     applied.delete(key);
-    await writer.remove(target, object, signal);
+    await writer.remove(target, object, target.propagation, signal);
     return;
   }
   const stored =

@@ -166,18 +166,18 @@ describe('the writes of a child', () => {
     expect(calls).toEqual([]);
   });
 
-  it('a Deployment is deleted in the foreground, and stays in sight until it is gone', async () => {
+  it('an object that is deleted in the foreground stays in sight until it is gone', async () => {
     live = deployment('u1', { uid: 'd1' });
     store.put(live);
-    await writer.remove(target(), live, never);
+    await writer.remove(target(), live, 'Foreground', never);
     expect(calls).toEqual([['delete', { uid: 'd1', propagation: 'Foreground' }]]);
     expect(store.get('ns/d')?.metadata.deletionTimestamp).toBe('2030-01-01T00:00:00Z');
   });
 
-  it('everything else is deleted in the background, and is out of sight at once', async () => {
+  it('an object that is deleted in the background is out of sight immediately', async () => {
     live = { ...deployment('u1', { uid: 'd1', resourceVersion: '3' }), kind: 'Service' };
     store.put(live);
-    await writer.remove({ ...target(), resource: CHILD_RESOURCES['Service.v1'] }, live, never);
+    await writer.remove({ ...target(), resource: CHILD_RESOURCES['Service.v1'] }, live, 'Background', never);
     expect(calls).toEqual([['delete', { uid: 'd1', propagation: 'Background' }]]);
     expect(store.list()).toEqual([]);
     store.put({ ...live, metadata: { ...live.metadata, resourceVersion: '4' } });
@@ -191,7 +191,7 @@ describe('the writes of a child', () => {
     live = now;
     const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
     store.put(seen);
-    await writer.remove(target(), seen, never);
+    await writer.remove(target(), seen, 'Foreground', never);
     expect(store.list()).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import {
+  type DeleteOptions,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -23,8 +24,10 @@ export interface ChildWriter {
   /** @throws ApplyError `NameConflict` if somebody else's object has the name. */
   create(target: ChildTarget, desired: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   update(target: ChildTarget, desired: KubernetesObject, uid: string, signal: AbortSignal): Promise<KubernetesObject>;
-  remove(target: ChildTarget, observed: KubernetesObject, signal: AbortSignal): Promise<void>;
+  remove(target: ChildTarget, observed: KubernetesObject, propagation: Propagation, signal: AbortSignal): Promise<void>;
 }
+
+export type Propagation = DeleteOptions['propagation'];
 
 export function createChildWriter(client: Client, fieldManager: string): ChildWriter {
   const update: ChildWriter['update'] = async ({ resource, store }, desired, uid, signal) => {
@@ -60,9 +63,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       }
       return update(target, desired, live.metadata.uid ?? '', signal);
     },
-    async remove({ resource, store }, observed, signal) {
-      // In the foreground the Deployment is there until its pods are gone.
-      const propagation = resource.kind === 'Deployment' ? 'Foreground' : 'Background';
+    async remove({ resource, store }, observed, propagation, signal) {
       try {
         const rest = await client.delete(
           resource,

@@ -109,7 +109,7 @@ const unschedulable = (message: string): object => ({
 const running = { state: { running: {} } };
 
 describe('a pod that changes', () => {
-  it('is worth no sync as long as it comes up, runs and goes as it should', () => {
+  it('is worth no sync as long as it comes up, runs and goes as it should, and one when it is gone', () => {
     const life = [
       undefined,
       pod({ phase: 'Pending' }),
@@ -120,7 +120,7 @@ describe('a pod that changes', () => {
       pod(container({ state: { terminated: { exitCode: 0 } } }), { deletionTimestamp: 'now' }),
       undefined,
     ];
-    expect(steps(concernsPod, ...life).filter(Boolean)).toEqual([]);
+    expect(steps(concernsPod, ...life)).toEqual([...life.slice(2).map(() => false), true]);
   });
 
   it.each([

@@ -9,8 +9,9 @@ import { canonical } from '../canonical.js';
 /** Whether a child changed in more than how far its own controller has come. */
 export const concernsChild = ({ before, after }: Change): boolean => childConcern(before) !== childConcern(after);
 
-/** Whether a pod shows another cause than before for not being Ready. */
-export const concernsPod = ({ before, after }: Change): boolean => podConcern(before) !== podConcern(after);
+/** Whether a pod is gone, which a deletion waits for, or shows another cause than before for not being Ready. */
+export const concernsPod = ({ before, after }: Change): boolean =>
+  after === undefined || podConcern(before) !== podConcern(after);
 
 /** Written by the Deployment's own controller. */
 const ROLLOUT_ANNOTATION = 'deployment.kubernetes.io/revision';

@@ -4,6 +4,7 @@ import {
   childName,
   type KubernetesObject,
   type ObjectsByKey,
+  type OwnerReference,
   type SyncRequest,
 } from '@uswarm/contract/userswarm';
 import { apiVersionOf, keyOf, type Resource, type Store } from '@uswarm/kube-client';
@@ -32,12 +33,19 @@ export function observeRelated(
   scope: Pick<NamespaceScope, 'pods'> | undefined,
 ): SyncRequest['related'] {
   const namespace = namespaces.get(runtimeNamespaceOf(parent));
-  const replicaSets = `${childName(parent.metadata.name)}-`;
-  const pods = (scope?.pods.indexed(parent.metadata.name) ?? []).filter(({ metadata }) =>
-    metadata.ownerReferences?.some(({ kind, name }) => kind === 'ReplicaSet' && name.startsWith(replicaSets)),
-  );
+  const pods = scope === undefined ? [] : podsOf(parent, scope);
   return { 'Pod.v1': byKey(pods), 'Namespace.v1': byKey(namespace === undefined ? [] : [namespace]) };
 }
+
+/** The ReplicaSet of the runtime's Deployment that controls the pod, if there is one. */
+export function replicaSetOf(pod: KubernetesObject, parentName: string): OwnerReference | undefined {
+  const prefix = `${childName(parentName)}-`;
+  return pod.metadata.ownerReferences?.find(({ kind, name }) => kind === 'ReplicaSet' && name.startsWith(prefix));
+}
+
+/** The pods of the runtime, also those that are being deleted. */
+export const podsOf = ({ metadata }: KubernetesObject, scope: Pick<NamespaceScope, 'pods'>): KubernetesObject[] =>
+  scope.pods.indexed(metadata.name).filter((pod) => replicaSetOf(pod, metadata.name) !== undefined);
 
 /** The `controller` of the request, in the form that Metacontroller gives it. */
 export function describeController(parent: Resource, resyncS: number): KubernetesObject {

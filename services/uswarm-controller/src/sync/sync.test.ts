@@ -8,39 +8,10 @@ import type { NamespaceScope, ScopeState } from '../caches/namespace-scope.js';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { FINALIZER } from './finalizer.js';
 import { describeController } from './request.js';
+import { account, dying, owned, swarm } from '../../test/sync-objects.js';
 import { emptyMemory, syncUserSwarm, type SyncDeps, type SyncResult } from './sync.js';
 
 const never = new AbortController().signal;
-const swarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({
-  apiVersion: 'uswarm.dev/v1alpha1',
-  kind: 'UserSwarm',
-  metadata: {
-    name: 'workspace-a',
-    uid: 'u1',
-    generation: 1,
-    resourceVersion: '5',
-    finalizers: [FINALIZER],
-    ...metadata,
-  },
-  spec: { userId: 'x', placement: { runtimeNamespace: 'ns' } },
-  ...fields,
-});
-const account = (namespace = 'ns') => ({
-  apiVersion: 'v1',
-  kind: 'ServiceAccount',
-  metadata: { name: 's', namespace },
-});
-const owned = (uid = 'u1'): KubernetesObject => ({
-  ...account(),
-  metadata: {
-    name: 's',
-    namespace: 'ns',
-    uid: 's1',
-    resourceVersion: '3',
-    ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid, controller: true }],
-  },
-});
-const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };
 
 describe('one sync', () => {
   let calls: string[];
@@ -54,11 +25,13 @@ describe('one sync', () => {
   let elapsed: number;
   let mayStart: boolean;
   let forgotten: string[];
+  let pods: ReturnType<typeof createStore>;
 
   beforeEach(() => {
     calls = [];
     mayStart = true;
     forgotten = [];
+    pods = createStore({ indexBy: ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] });
     asked = [];
     refusals = {};
     answer = () => ({ status: { phase: 'Progressing' }, children: [account()] });
@@ -87,6 +60,10 @@ describe('one sync', () => {
 
   const sync = (failures = 0): Promise<SyncResult> => {
     const client: SyncDeps['client'] = {
+      delete: async ({ kind }) => {
+        call(`delete ${kind}`);
+        return undefined;
+      },
       get: async () => {
         call('get');
         return newer(newer(live()));
@@ -121,7 +98,7 @@ describe('one sync', () => {
     const scope: NamespaceScope = {
       name: 'ns',
       children: { 'ServiceAccount.v1': accounts, 'Service.v1': createStore(), 'Deployment.apps/v1': createStore() },
-      pods: createStore(),
+      pods,
       state: () => state,
       alive: () => true,
       setPresence: () => {},
@@ -264,6 +241,24 @@ describe('one sync', () => {
     await sync(1);
     expect(calls).not.toContain('patch');
     expect(live().metadata.finalizers).toEqual([FINALIZER]);
+  });
+
+  it('deletes children before pods, and keeps the pods while a child could not be deleted', async () => {
+    const labels = { 'app.kubernetes.io/instance': 'workspace-a' };
+    const [controlled] = [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'agent-runtime-workspace-a-7', uid: 'r1' },
+    ];
+    const metadata = { name: 'p', namespace: 'ns', uid: 'p1', labels, ownerReferences: [controlled!] };
+    pods.put({ apiVersion: 'v1', kind: 'Pod', metadata });
+    parents.put(swarm(dying));
+    accounts.put(owned());
+    answer = () => ({ status: { phase: 'Deleting' }, children: [], finalized: false });
+    refusals['delete'] = new KubeError(403, { reason: 'Forbidden', message: 'no' });
+    expect((await sync()).outcome).toBe('failed');
+    expect(calls.filter((name) => name.startsWith('delete'))).toEqual(['delete']);
+    calls.length = 0;
+    await sync();
+    expect(calls.filter((name) => name.startsWith('delete'))).toEqual(['delete', 'delete ReplicaSet', 'delete Pod']);
   });
 
   it('leaves alone what is being deleted without our finalizer, or orphans its children', async () => {

@@ -5,6 +5,7 @@ import { type AppliedViews, applyChildren, type ChildStep, planChildren } from '
 import type { ChildWriter } from '../apply/child-writer.js';
 import { desiredChild, ownerReferenceTo } from '../apply/desired.js';
 import { ApplyError, TryAgain } from '../apply/failure.js';
+import { removePods } from '../apply/remove-pods.js';
 import { type Hook, HookError } from '../hook/hook-client.js';
 import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
@@ -12,7 +13,7 @@ import { isAboutToStart, type StartGate, toldToWait } from '../starts/start-gate
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
-import { observeChildren, observeRelated, type Observed } from './request.js';
+import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
 import { whyUnseen } from './unseen.js';
 
 /** How a sync ended. */
@@ -36,7 +37,7 @@ export interface Memory {
 export const emptyMemory = (): Memory => ({ applied: new Map(), status: undefined });
 
 export interface SyncDeps {
-  client: Pick<KubeClient, 'get' | 'mergePatch' | 'replace'>;
+  client: Pick<KubeClient, 'delete' | 'get' | 'mergePatch' | 'replace'>;
   writer: ChildWriter;
   hook: Pick<Hook, 'call'>;
   starts: Pick<StartGate, 'admit' | 'forget'>;
@@ -171,7 +172,14 @@ async function apply(
   const desired = children.map((child) => desiredChild(child, owner));
   const steps = planChildren(desired, observed, memory.applied);
   const onWritten = (step: ChildStep): void => deps.onChild(parent, step);
-  await applyChildren({ writer: deps.writer, stores: scope.children, onWritten }, steps, memory.applied, signal);
+  const finalizing = parent.metadata.deletionTimestamp !== undefined;
+  const deletesDeployments = finalizing ? 'Background' : 'Foreground';
+  const stores = scope.children;
+  await applyChildren({ writer: deps.writer, stores, deletesDeployments, onWritten }, steps, memory.applied, signal);
+  if (finalizing && desired.length === 0) {
+    const { client } = deps;
+    await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), signal);
+  }
   return steps.length > 0;
 }
 

@@ -88,7 +88,8 @@ describe('rendering, whatever is observed', () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, async (pending, configured) => {
         const request = { ...(await pending), finalizing: true };
-        const empty = Object.values(request.children).every((group) => Object.keys(group).length === 0);
+        const shown = [...Object.values(request.children), request.related['Pod.v1'] ?? {}];
+        const empty = shown.every((group) => Object.keys(group).length === 0);
         const { children, finalized, status } = render(request, configured, await testFacts());
         expect([children, finalized, status['phase']]).toEqual([[], empty, 'Deleting']);
       }),

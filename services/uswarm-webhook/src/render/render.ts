@@ -48,9 +48,10 @@ export function render(request: SyncRequest, settings: RenderSettings, facts: Re
   };
 }
 
-/** Nothing is to exist any more; done once the request shows that nothing does. */
-function finalize({ children }: SyncRequest, status: Status): SyncResponse {
-  const finalized = Object.values(children).every((group) => Object.keys(group).length === 0);
+/** Nothing is to exist any more; done once the request shows neither children nor, if it shows pods at all, a pod. */
+function finalize({ children, related }: SyncRequest, status: Status): SyncResponse {
+  const shown = [...Object.values(children), related['Pod.v1'] ?? {}];
+  const finalized = shown.every((group) => Object.keys(group).length === 0);
   return {
     status: { ...status },
     children: [],

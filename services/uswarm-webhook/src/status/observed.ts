@@ -126,8 +126,13 @@ export function namespaceState({ related }: SyncRequest, name: string): Namespac
   return namespace.metadata.deletionTimestamp === undefined ? 'present' : 'terminating';
 }
 
-/** Kind and place of every child that the request shows, also of those on their way out. */
-export function remainingChildren({ children }: SyncRequest): string[] {
+/**
+ * Kind and place of what a deletion waits for: the pods, which take longest, and the children once the pods are gone
+ * or if the framework does not show them.
+ */
+export function remainingObjects({ children, related }: SyncRequest): string[] {
+  const pods = Object.keys(related['Pod.v1'] ?? {}).map((key) => `Pod ${key}`);
+  if (pods.length > 0) return pods;
   return Object.entries(children).flatMap(([group, objects]) =>
     Object.keys(objects).map((key) => `${group.split('.')[0]} ${key}`),
   );

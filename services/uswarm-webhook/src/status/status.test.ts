@@ -240,6 +240,12 @@ describe('other phases', () => {
     expect(ready.message).toContain('Deployment userswarms/agent-runtime-workspace-a');
   });
 
+  it('Deleting names the pods, which take longest, as long as there are any', async () => {
+    const settled = await settledRequest(userSwarm(), { pods: [pod({})] });
+    const { ready } = await statusOf({ ...settled, finalizing: true });
+    expect(ready.message).toBe('Waiting for Pod agent-runtime-workspace-a-1 to go.');
+  });
+
   it('Deleting shows from the deletion on, also while the garbage collector has its turn', async () => {
     const request = await settledRequest(userSwarm());
     const metadata = { ...request.parent.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' };

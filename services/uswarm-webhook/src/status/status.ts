@@ -11,7 +11,7 @@ import {
 import type { Revisions } from '../render/rollout.js';
 import type { RenderFacts } from '../render/settings.js';
 import { type Finding, stampConditions, timeOf } from './conditions.js';
-import { type Deployment, isDeleting, isOwned, observe, remainingChildren } from './observed.js';
+import { type Deployment, isDeleting, isOwned, observe, remainingObjects } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 
 /** What became of the spec. */
@@ -117,7 +117,7 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
 }
 
 function remains(request: SyncRequest): string {
-  const left = remainingChildren(request);
+  const left = remainingObjects(request);
   return left.length === 0 ? 'Everything is gone.' : `Waiting for ${left.join(', ')} to go.`;
 }
 

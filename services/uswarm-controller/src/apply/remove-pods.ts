@@ -1,0 +1,59 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { isConflict, isDenied, isNotFound, type KubeClient, type Store } from '@uswarm/kube-client';
+import { PODS, REPLICA_SETS } from '../resources.js';
+import { replicaSetOf } from '../sync/request.js';
+import { classify } from './failure.js';
+
+/** Seconds that the pod of a deleted UserSwarm may take to stop: nobody waits for its answers any more. */
+const GRACE_S = 5;
+
+export interface RemovePodsDeps {
+  client: Pick<KubeClient, 'delete'>;
+  pods: Pick<Store, 'written' | 'deleted'>;
+}
+
+/**
+ * Deletes the pods of a UserSwarm whose Deployment has been deleted, after the ReplicaSets that would replace them.
+ * Without this the garbage collector does it, which serves the whole cluster with few requests per second.
+ *
+ * @throws ApplyError, TryAgain
+ */
+export async function removePods(
+  { client, pods: store }: RemovePodsDeps,
+  parentName: string,
+  pods: readonly KubernetesObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const running = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const replicaSets = new Map<string, KubernetesObject['metadata']>();
+  for (const pod of running) {
+    const { name, uid } = replicaSetOf(pod, parentName) ?? {};
+    const { namespace = '' } = pod.metadata;
+    if (name !== undefined && uid !== undefined) replicaSets.set(uid, { name, namespace, uid });
+  }
+  try {
+    for (const replicaSet of replicaSets.values()) {
+      await tolerant(
+        client.delete(REPLICA_SETS, replicaSet, { uid: replicaSet.uid ?? '', propagation: 'Background' }, signal),
+      );
+    }
+    for (const pod of running) {
+      const options = { uid: pod.metadata.uid ?? '', propagation: 'Background', graceS: GRACE_S } as const;
+      const rest = await tolerant(client.delete(PODS, pod.metadata, options, signal));
+      if (rest !== undefined) store.written(rest);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw classify(error, `the pods of ${parentName}`, pods[0]?.metadata.namespace ?? '');
+  }
+}
+
+/** What is gone is what we want, and what we may not delete the garbage collector does. */
+async function tolerant(deletion: Promise<KubernetesObject | undefined>): Promise<KubernetesObject | undefined> {
+  try {
+    return await deletion;
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error) || isDenied(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { FINALIZER } from '../src/sync/finalizer.js';
+
+export const swarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: {
+    name: 'workspace-a',
+    uid: 'u1',
+    generation: 1,
+    resourceVersion: '5',
+    finalizers: [FINALIZER],
+    ...metadata,
+  },
+  spec: { userId: 'x', placement: { runtimeNamespace: 'ns' } },
+  ...fields,
+});
+export const account = (namespace = 'ns') => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 's', namespace },
+});
+export const owned = (uid = 'u1'): KubernetesObject => ({
+  ...account(),
+  metadata: {
+    name: 's',
+    namespace: 'ns',
+    uid: 's1',
+    resourceVersion: '3',
+    ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid, controller: true }],
+  },
+});
+export const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };
