@@ -159,12 +159,29 @@ describe('what leaves the cluster', () => {
   ];
   const PUBLIC = ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '64:ff9b::101:101'];
 
-  it('of a runtime is all of the internet, and no private address', () => {
+  it('of a runtime is the internet on port 443, and no private address', () => {
     const policies = policiesOf(manifests);
     const reached = (address: string): boolean => leaves(policies, runtime(), address, 443);
     expect(PRIVATE.filter(reached)).toEqual([]);
     expect(PUBLIC.filter((address) => !reached(address))).toEqual([]);
-    expect(leaves(policies, runtime(), '1.1.1.1', 8443)).toBe(true);
+    expect([22, 25, 53, 80, 8443].filter((port) => leaves(policies, runtime(), '1.1.1.1', port))).toEqual([]);
+  });
+
+  it('of a runtime is also the ports of its stores, and every port if no port is named', async () => {
+    const stores = {
+      existingSecret: 's',
+      database: { host: 'db', port: 6432, name: 'n', user: 'u' },
+      redis: { addr: 'cache:6380' },
+      spaces: { endpoint: 'https://s3.example.com:9000', region: 'eu', bucket: 'b' },
+    };
+    const open = async (rules: object): Promise<number[]> => {
+      const networkPolicy = { runtime: { egressAllowRules: rules } };
+      const policies = policiesOf(await render(merge(evaluation, { runtime: { stores }, networkPolicy })));
+      return [25, 80, 443, 6380, 6432, 9000].filter((port) => leaves(policies, runtime(), '1.1.1.1', port));
+    };
+    expect(await open({})).toEqual([443, 6380, 6432, 9000]);
+    expect(await open({ nonPrivatePorts: [80, 443] })).toEqual([80, 443, 6380, 6432, 9000]);
+    expect(await open({ nonPrivatePorts: [] })).toEqual([25, 80, 443, 6380, 6432, 9000]);
   });
 
   it('of SearXNG is the web', () => {

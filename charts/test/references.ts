@@ -40,12 +40,16 @@ function ofRuntimes(manifests: readonly Manifest[]): string[] {
   const env = webhook.env as { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
   const pods = JSON.parse(env.find(({ name }) => name === 'RUNTIME_PODS')!.value!) as {
     imagePullSecrets?: { name: string }[];
+    trustedCA?: { configMap: string; key: string };
   };
   const policy = find(manifests, 'ConfigMap', 'uswarm-policy')['data'] as Record<string, string>;
   const lines = (list: string): string[] => policy[list]!.split('\n').filter((line) => line !== '');
   const stores = env.filter(({ name, valueFrom }) => valueFrom?.secretKeyRef?.key === name);
   return lines('runtimeNamespaces').flatMap((namespace) => [
     ...pullSecrets(namespace, pods.imagePullSecrets),
+    ...(pods.trustedCA === undefined
+      ? []
+      : [one('ConfigMap', namespace, pods.trustedCA.configMap, pods.trustedCA.key)]),
     ...lines('sharedEnvSecrets').map((name) => one('Secret', namespace, name)),
     ...stores.map(({ name }) => one('Secret', namespace, RUNTIME_STORES_SECRET, name)),
   ]);

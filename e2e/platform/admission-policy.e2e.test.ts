@@ -57,6 +57,7 @@ async function renderPolicy(): Promise<Rendered[]> {
       image: { registry, repository: repository.join('/') },
       imagePrefixes: POLICY_LISTS.imagePrefixes.slice(1),
       sharedEnvSecrets: POLICY_LISTS.sharedEnvSecrets.slice(1),
+      maxResources: { cpu: POLICY_LISTS.maxCpu[0], memory: POLICY_LISTS.maxMemory[0] },
     },
   };
   const templates = ['admission/userswarms', 'webhook/policy'].flatMap((name) => ['-s', `templates/${name}.yaml`]);

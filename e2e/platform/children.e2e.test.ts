@@ -110,10 +110,10 @@ describe('the children of a UserSwarm', () => {
     });
     const pod = children.deployment!.spec!.template;
     expect(pod.metadata?.labels).toEqual(labels());
-    expect(pod.spec?.terminationGracePeriodSeconds).toBeLessThanOrEqual(5);
+    expect(pod.spec?.terminationGracePeriodSeconds).toBe(120);
     expect(pod.spec?.containers[0]?.resources).toEqual({
-      requests: { cpu: '50m', memory: '100Mi' },
-      limits: { memory: '512Mi' },
+      requests: { cpu: '50m', memory: '100Mi', 'ephemeral-storage': '64Mi' },
+      limits: { cpu: '1', memory: '512Mi', 'ephemeral-storage': '1Gi' },
     });
     expect(pod.spec?.containers[0]?.image).toBe(imageOf(session.settings.images, 'agent-runtime'));
   });

@@ -69,6 +69,8 @@ export function releaseValues(images: Images): object {
       defaultProvider: 'demo',
       // Many of them at once on a node of two cores.
       pods: { resources: { requests: { cpu: '10m' } } },
+      // More than any node has, so that a test can ask for it.
+      maxResources: { cpu: '1000' },
       idleSuspendAfterSeconds: IDLE_SUSPEND_AFTER_S,
     },
   };

@@ -14,6 +14,11 @@ labels:
 {{- with .checksum }}
 {{- $_ := set $annotations "checksum/config" . }}
 {{- end }}
+{{- /* Nothing in these volumes is worth a node that nobody needs; one that is not named here keeps it. */}}
+{{- $local := "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes" }}
+{{- if not (hasKey $annotations $local) }}
+{{- $_ := set $annotations $local (default "tmp" .scratch) }}
+{{- end }}
 {{- with $annotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

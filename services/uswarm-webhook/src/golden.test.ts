@@ -29,6 +29,10 @@ const everything = testSettings({
     labels: { team: 'agents' },
     annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true' },
     extraEnv: [{ name: 'TZ', value: 'UTC' }],
+    terminationGracePeriodSeconds: 120,
+    trustedCA: { configMap: 'company-ca', key: 'root.pem' },
+    proxy: { https: 'http://proxy.test:3128', noProxy: '.svc' },
+    secretRevision: '2',
   }),
 });
 

@@ -7,6 +7,9 @@ export const POLICY_LISTS = {
   // As the chart makes it, the repository of the default image comes first.
   imagePrefixes: ['registry.test/uswarm/agent-runtime', 'registry.test/team', 'mirror.test:5000/', 'pinned.test/app@'],
   sharedEnvSecrets: ['uswarm-model-env', 'more.keys'],
+  maxCpu: ['2'],
+  maxMemory: ['4Gi'],
+  runtimeConfigMaps: [''],
 } as const;
 
 /** What runs where a UserSwarm names no image. */
@@ -15,11 +18,16 @@ export const DEFAULT_IMAGE = 'registry.test/uswarm/agent-runtime:1.2.3';
 /** The name of the UserSwarm in every case. */
 export const POLICY_CASE_NAME = 'workspace-a';
 
+interface Quantities {
+  cpu?: string;
+  memory?: string;
+}
+
 export interface PolicyCase {
   title: string;
   spec: {
     placement?: { runtimeNamespace: string };
-    runtime?: { image: string };
+    runtime?: { image?: string; resources?: { requests?: Quantities; limits?: Quantities } };
     config?: { envSecretRef: { name: string } };
   };
   /** Why it is refused; absent where it is allowed. */
@@ -35,6 +43,11 @@ const secret = (name: string, allowed: boolean): PolicyCase => ({
   title: `the Secret ${name}`,
   spec: { config: { envSecretRef: { name } } },
   ...(allowed ? {} : { denied: `The Secret ${name} is neither the workspace's own nor a shared one.` }),
+});
+const resources = (kind: 'requests' | 'limits', quantities: Quantities, denied?: string): PolicyCase => ({
+  title: `${kind} of ${JSON.stringify(quantities)}`,
+  spec: { runtime: { resources: { [kind]: quantities } } },
+  ...(denied === undefined ? {} : { denied: `spec.runtime.resources.${kind}.${denied}` }),
 });
 const namespace = (name: string, allowed: boolean): PolicyCase => ({
   title: `the namespace ${name}`,
@@ -81,6 +94,12 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   secret('more', false),
   secret('more-keys', false),
   secret('uswarm-runtime-stores', false),
+  resources('limits', { cpu: '2', memory: '4096Mi' }),
+  resources('requests', { cpu: '2000m', memory: '4Gi' }),
+  resources('limits', { cpu: '64' }, 'cpu: 64 is more than the maximum of 2.'),
+  resources('requests', { cpu: '2001m' }, 'cpu: 2001m is more than the maximum of 2.'),
+  resources('limits', { memory: '1Ti' }, 'memory: 1Ti is more than the maximum of 4Gi.'),
+  resources('requests', { memory: '4097Mi' }, 'memory: 4097Mi is more than the maximum of 4Gi.'),
   {
     title: 'a namespace, an image and a Secret that are allowed',
     spec: {

@@ -33,6 +33,7 @@ export function testSettings(overrides: Partial<RenderSettings> = {}): RenderSet
       runtimeNamespaces: new Set(['userswarms', 'userswarms-spare']),
       imagePrefixes: ['registry.test/'],
       sharedEnvSecrets: new Set(['uswarm-model-env']),
+      maxResources: {},
     },
     ...overrides,
   };

@@ -262,3 +262,16 @@ app.kubernetes.io/part-of: uswarm
     {{- include "uswarm.network.tcp" . | trim | nindent 4 }}
   {{- end }}
 {{- end }}
+
+{{/* The ports of runtime.stores and runtime.proxy, as far as values name them. */}}
+{{- define "uswarm.network.runtimePorts" -}}
+{{- $stores := .Values.runtime.stores }}
+{{- $ports := list }}
+{{- if $stores.database.host }}{{ $ports = append $ports (int $stores.database.port) }}{{ end }}
+{{- with regexFind "[0-9]+$" $stores.redis.addr }}{{ $ports = append $ports (int .) }}{{ end }}
+{{- with $stores.spaces.endpoint }}{{ $ports = append $ports (include "uswarm.network.portOf" . | int) }}{{ end }}
+{{- range compact (list .Values.runtime.proxy.https .Values.runtime.proxy.http) }}
+{{- $ports = append $ports (include "uswarm.network.portOf" . | int) }}
+{{- end }}
+{{- toYaml $ports }}
+{{- end }}

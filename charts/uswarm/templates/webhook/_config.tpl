@@ -3,6 +3,9 @@
 runtimeNamespaces: {{ prepend .Values.runtime.extraNamespaces .Values.runtime.namespace | uniq | join "\n" | quote }}
 imagePrefixes: {{ prepend .Values.runtime.imagePrefixes (include "uswarm.imageRepository" (dict "root" . "image" .Values.runtime.image)) | uniq | join "\n" | quote }}
 sharedEnvSecrets: {{ prepend .Values.runtime.sharedEnvSecrets (include "uswarm.modelEnvSecret" .) | compact | uniq | join "\n" | quote }}
+maxCpu: {{ .Values.runtime.maxResources.cpu | quote }}
+maxMemory: {{ .Values.runtime.maxResources.memory | quote }}
+runtimeConfigMaps: {{ .Values.runtime.trustedCA.existingConfigMap | quote }}
 {{- end }}
 
 {{- define "uswarm.runtimePods" -}}
@@ -12,6 +15,20 @@ sharedEnvSecrets: {{ prepend .Values.runtime.sharedEnvSecrets (include "uswarm.m
 {{- end }}
 {{- if not $pods.imagePullPolicy }}
 {{- $_ := set $pods "imagePullPolicy" (include "uswarm.pullPolicy" (dict "root" . "image" .Values.runtime.image)) }}
+{{- end }}
+{{- with .Values.runtime }}
+{{- $_ := set $pods "terminationGracePeriodSeconds" (int .terminationGracePeriodSeconds) }}
+{{- if .trustedCA.existingConfigMap }}
+{{- $_ := set $pods "trustedCA" (dict "configMap" .trustedCA.existingConfigMap "key" .trustedCA.key) }}
+{{- end }}
+{{- if .secretRevision }}{{ $_ := set $pods "secretRevision" .secretRevision }}{{ end }}
+{{- if or .proxy.https .proxy.http }}
+{{- $cluster := list "localhost" "127.0.0.1" "::1" ".svc" (printf ".%s" $.Values.clusterDomain) }}
+{{- $proxy := dict "noProxy" (concat $cluster .proxy.noProxy | uniq | join ",") }}
+{{- with .proxy.https }}{{ $_ := set $proxy "https" . }}{{ end }}
+{{- with .proxy.http }}{{ $_ := set $proxy "http" . }}{{ end }}
+{{- $_ := set $pods "proxy" $proxy }}
+{{- end }}
 {{- end }}
 {{- toJson $pods }}
 {{- end }}

@@ -58,6 +58,7 @@ describe('the environment of the webhook', () => {
       runtimeNamespaces: new Set(['userswarms', 'other']),
       imagePrefixes: [],
       sharedEnvSecrets: new Set(['uswarm-model-env']),
+      maxResources: {},
     });
   });
 
@@ -84,6 +85,8 @@ describe('the environment of the webhook', () => {
     ['RUNTIME_PODS', '{"extraEnv":[{"name":"USWARM_MCP_TOKEN","value":"9f3c"}]}'],
     ['RUNTIME_PODS', '{"labels":{"app.kubernetes.io/instance":"9f3c"}}'],
     ['RUNTIME_PODS', '{"hostNetwork":"9f3c"}'],
+    ['RUNTIME_PODS', '{"proxy":{"https":"http://user:9f3c@proxy.test","noProxy":""}}'],
+    ['RUNTIME_PODS', '{"trustedCA":{"configMap":"Not_9f3c","key":"ca.crt"}}'],
     ['SVC_REDIS_ADDR', 'two words-9f3c'],
   ])('refuses a malformed %s without printing it', async (name, value) => {
     const message = await refusal({ [name]: value });

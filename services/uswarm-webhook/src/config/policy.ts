@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '@uswarm/service-kit';
+import { parseQuantity } from '../render/quantity.js';
 
 /** What a UserSwarm may ask for; the ConfigMap `uswarm-policy`, which admission reads too. */
 export interface Policy {
@@ -9,11 +10,16 @@ export interface Policy {
   imagePrefixes: readonly string[];
   /** Secrets that any workspace may take its environment from, besides its own. */
   sharedEnvSecrets: ReadonlySet<string>;
+  /** The most that `spec.runtime.resources` may name, as request or limit; no entry is no maximum. */
+  maxResources: Readonly<Partial<Record<LimitedResource, string>>>;
 }
+
+export type LimitedResource = 'cpu' | 'memory';
 
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const SECRET = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const PREFIX = /^[a-z0-9][^\s]*$/;
+const QUANTITY = { test: (text: string): boolean => parseQuantity(text) !== undefined };
 
 /**
  * Reads the lists, one entry a line. A list without a file is empty.
@@ -21,10 +27,12 @@ const PREFIX = /^[a-z0-9][^\s]*$/;
  * @throws ConfigError where an entry is malformed or no namespace is allowed at all.
  */
 export async function loadPolicy(directory: string): Promise<Policy> {
-  const [runtimeNamespaces, imagePrefixes, sharedEnvSecrets] = await Promise.all([
+  const [runtimeNamespaces, imagePrefixes, sharedEnvSecrets, [cpu], [memory]] = await Promise.all([
     readList(directory, 'runtimeNamespaces', NAMESPACE),
     readList(directory, 'imagePrefixes', PREFIX),
     readList(directory, 'sharedEnvSecrets', SECRET),
+    readList(directory, 'maxCpu', QUANTITY),
+    readList(directory, 'maxMemory', QUANTITY),
   ]);
   if (runtimeNamespaces.length === 0) {
     throw new ConfigError('the policy (POLICY_DIRECTORY) allows no runtime namespace: runtimeNamespaces is empty');
@@ -33,10 +41,11 @@ export async function loadPolicy(directory: string): Promise<Policy> {
     runtimeNamespaces: new Set(runtimeNamespaces),
     imagePrefixes,
     sharedEnvSecrets: new Set(sharedEnvSecrets),
+    maxResources: { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) },
   };
 }
 
-async function readList(directory: string, name: string, entry: RegExp): Promise<string[]> {
+async function readList(directory: string, name: string, entry: Pick<RegExp, 'test'>): Promise<string[]> {
   const text = await readFile(join(directory, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new ConfigError(`the policy (POLICY_DIRECTORY) cannot be read: ${name}: ${error.code ?? 'error'}`);

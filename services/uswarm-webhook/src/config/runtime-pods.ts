@@ -16,6 +16,11 @@ const texts = z.record(z.string().min(1), z.string());
 /** Parts of a pod that Kubernetes itself checks. */
 const untouched = z.record(z.string(), z.unknown());
 
+const fileName = z.string().regex(/^[-._a-zA-Z0-9]{1,253}$/);
+const objectName = z.string().regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/);
+/** A password in it would be readable in every pod. */
+const proxyUrl = z.url({ protocol: /^https?$/ }).refine((url) => !url.includes('@'), 'must not contain credentials');
+
 /** What the operator says of all runtime pods, as the chart writes it. */
 export const runtimePods = z.strictObject({
   imagePullSecrets: z.array(z.strictObject({ name: z.string().min(1) })).default([]),
@@ -27,6 +32,17 @@ export const runtimePods = z.strictObject({
   priorityClassName: z.string().optional(),
   runtimeClassName: z.string().optional(),
   resources: z.strictObject({ requests: quantities.optional(), limits: quantities.optional() }).default({}),
+  /** Seconds from the request to stop until the pod is killed. */
+  terminationGracePeriodSeconds: z.int().min(1).max(3600).default(5),
+  /** A ConfigMap in the namespace of the runtime, whose certificates it trusts besides the public ones. */
+  trustedCA: z.strictObject({ configMap: objectName, key: fileName }).optional(),
+  /** `noProxy` is a list with commas, as in NO_PROXY. */
+  proxy: z.strictObject({ https: proxyUrl.optional(), http: proxyUrl.optional(), noProxy: z.string() }).optional(),
+  /** Of the Secrets that runtimes read when they start; another one rolls them out. */
+  secretRevision: z
+    .string()
+    .regex(/^[-._a-zA-Z0-9]{1,63}$/)
+    .optional(),
   labels: texts
     .refine((labels) => !Object.keys(labels).some((name) => RESERVED_LABELS.has(name)), 'has a label that is reserved')
     .default({}),

@@ -9,7 +9,16 @@ import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
 import { type Place, placeOf } from './place.js';
 import { renderResources } from './resources.js';
-import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
+import {
+  PLATFORM_REVISION,
+  REVISION,
+  revisionOf,
+  SECRET_REVISION,
+  SPEC_REVISION,
+  specRevision,
+  TEMPLATE,
+} from './revision.js';
+import { trustedMounts, trustedVolumes } from './outbound.js';
 import type { RenderSettings, TemplateSettings } from './settings.js';
 
 export const RUNTIME_CONTAINER = 'agent-runtime';
@@ -71,10 +80,14 @@ export function deploymentOf(
 export function renderTemplate(input: TemplateInput): object {
   const { name, userSwarm } = placeOf(input.parent, input.spec);
   const { pods } = input.settings;
+  const annotations = {
+    ...pods.annotations,
+    ...(pods.secretRevision === undefined ? {} : { [SECRET_REVISION]: pods.secretRevision }),
+  };
   return {
     metadata: {
       labels: { ...pods.labels, ...childLabels(userSwarm) },
-      ...(Object.keys(pods.annotations).length === 0 ? {} : { annotations: pods.annotations }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {
       serviceAccountName: name,
@@ -82,7 +95,7 @@ export function renderTemplate(input: TemplateInput): object {
       // A Service's name must not become a variable that the runtime would take for a setting.
       enableServiceLinks: false,
       restartPolicy: 'Always',
-      terminationGracePeriodSeconds: 5,
+      terminationGracePeriodSeconds: pods.terminationGracePeriodSeconds,
       securityContext: {
         runAsNonRoot: true,
         runAsUser: NOBODY,
@@ -94,6 +107,7 @@ export function renderTemplate(input: TemplateInput): object {
       volumes: [
         { name: 'cache', emptyDir: { sizeLimit: '512Mi' } },
         { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
+        ...trustedVolumes(pods),
       ],
       ...scheduling(pods),
     },
@@ -142,6 +156,7 @@ function renderContainer({ parent, spec, image, settings }: TemplateInput): obje
     volumeMounts: [
       { name: 'cache', mountPath: '/var/cache/uswarm' },
       { name: 'tmp', mountPath: '/tmp' },
+      ...trustedMounts(settings.pods),
     ],
   };
 }

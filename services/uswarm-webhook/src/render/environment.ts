@@ -1,4 +1,5 @@
 import { RUNTIME_STORES_SECRET, type UserSwarm, type UserSwarmSpec, workspaceIdOf } from '@uswarm/contract/userswarm';
+import { outboundVariables } from './outbound.js';
 import type { TemplateSettings } from './settings.js';
 
 export type EnvironmentVariable =
@@ -25,6 +26,7 @@ export function renderEnvironment(
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
     ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
+    ...outboundVariables(settings.pods).map(({ name, value }) => literal(name, value)),
     // An empty value is stored as none, and what is sent must equal what is stored.
     ...settings.pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),
   ];

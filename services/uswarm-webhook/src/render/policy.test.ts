@@ -9,6 +9,7 @@ const settings = testSettings({
     runtimeNamespaces: new Set(POLICY_LISTS.runtimeNamespaces),
     imagePrefixes: POLICY_LISTS.imagePrefixes,
     sharedEnvSecrets: new Set(POLICY_LISTS.sharedEnvSecrets),
+    maxResources: { cpu: POLICY_LISTS.maxCpu[0], memory: POLICY_LISTS.maxMemory[0] },
   },
 });
 

@@ -12,6 +12,9 @@ export const PLATFORM_REVISION = `${API_GROUP}/platform-revision`;
 /** What its author wanted when the template was rendered, `suspend` apart. */
 export const SPEC_REVISION = `${API_GROUP}/spec-revision`;
 
+/** Of a pod template: what the operator says of the Secrets that it reads, so that changed ones reach it. */
+export const SECRET_REVISION = `${API_GROUP}/secret-revision`;
+
 export const OWN_ANNOTATIONS = [REVISION, PLATFORM_REVISION, SPEC_REVISION, TEMPLATE];
 
 /** Short, and another one for any other value. */

@@ -7,7 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { Policy } from '../config/policy.js';
 import { NotRenderable } from './invalid.js';
-import { parseQuantity } from './quantity.js';
+import { exceeds, parseQuantity } from './quantity.js';
 
 /**
  * The checked spec. Admission refuses most of this already; whatever gets past it ends here.
@@ -73,5 +73,18 @@ export function checkPolicy(parent: UserSwarm, spec: UserSwarmSpec, policy: Poli
   const secret = spec.config.envSecretRef?.name;
   if (secret !== undefined && secret !== ownEnvSecret(parent.metadata.name) && !policy.sharedEnvSecrets.has(secret)) {
     throw new NotRenderable('PolicyDenied', `The Secret ${secret} is neither the workspace's own nor a shared one.`);
+  }
+  checkMaximum(spec, policy);
+}
+
+function checkMaximum({ runtime: { resources } }: UserSwarmSpec, { maxResources }: Policy): void {
+  for (const kind of ['requests', 'limits'] as const) {
+    for (const resource of ['cpu', 'memory'] as const) {
+      const text = resources?.[kind]?.[resource];
+      const maximum = maxResources[resource];
+      if (text === undefined || maximum === undefined || !exceeds(text, maximum)) continue;
+      const field = `spec.runtime.resources.${kind}.${resource}`;
+      throw new NotRenderable('PolicyDenied', `${field}: ${text} is more than the maximum of ${maximum}.`);
+    }
   }
 }
