@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_GROUP, USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
-import { evaluation, find, podTemplates, render } from './rendering.js';
+import { evaluation, external, find, podTemplates, render } from './rendering.js';
+import { merge } from './value-paths.js';
 
 // What the policy refuses is tried on a real API server: e2e/platform/admission-policy.e2e.test.ts.
 describe('the admission policy', () => {
@@ -43,6 +44,47 @@ describe('the admission policy', () => {
     ).toEqual(['CONNECT']);
     const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', name);
     expect(binding['spec']).toMatchObject({ policyName: name, validationActions: ['Audit'] });
+  });
+
+  it('judges Deployments that the controller writes in runtime namespaces, by the same lists', async () => {
+    const runtime = {
+      namespace: 'agents',
+      extraNamespaces: ['team-a'],
+      trustedCA: { existingConfigMap: 'company-ca' },
+    };
+    const manifests = await render({ ...evaluation, runtime }, { release: 'other', namespace: 'elsewhere' });
+    const { spec } = find(manifests, 'ValidatingAdmissionPolicy', 'other-uswarm-runtime-pods');
+    expect(spec.failurePolicy).toBe('Fail');
+    expect(spec.matchConstraints).toEqual({
+      namespaceSelector: {
+        matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['agents', 'team-a'] }],
+      },
+      resourceRules: [
+        { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['deployments'] },
+      ],
+    });
+    const account = 'system:serviceaccount:elsewhere:other-uswarm-controller';
+    expect(spec.matchConditions).toMatchObject([{ expression: `request.userInfo.username in ["${account}"]` }]);
+    expect(find(manifests, 'ServiceAccount', 'other-uswarm-controller', 'elsewhere')).toBeDefined();
+    const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-runtime-pods');
+    const own = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-policy');
+    expect(binding['spec']).toEqual({ ...own['spec'], policyName: 'other-uswarm-runtime-pods' });
+    const lists = find(manifests, 'ConfigMap', 'other-uswarm-policy', 'elsewhere')['data'];
+    expect(lists).toMatchObject({ runtimeConfigMaps: 'company-ca' });
+  });
+
+  it('judges a Metacontroller, and the users that values name, like the controller', async () => {
+    const users = async (values: object): Promise<string[]> => {
+      const { spec } = find(await render(merge(external, values)), 'ValidatingAdmissionPolicy', 'uswarm-runtime-pods');
+      return JSON.parse(spec.matchConditions[0].expression.split(' in ')[1]) as string[];
+    };
+    const controllerUsers = ['system:serviceaccount:a:b'];
+    const controller = { framework: 'metacontroller' };
+    expect(await users({ controller })).toEqual(['system:serviceaccount:metacontroller:metacontroller']);
+    expect(await users({ admissionPolicy: { controllerUsers } })).toEqual([
+      'system:serviceaccount:backend:uswarm-controller',
+      ...controllerUsers,
+    ]);
   });
 
   it('always has the default image and the shared model keys in its lists', async () => {

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
+import { render } from '../../services/uswarm-webhook/src/render/render.js';
+import { syncRequest, testFacts, testSettings, userSwarm } from '../../services/uswarm-webhook/test/webhook-input.js';
+import { CHART, createTools, eventually, loadSettings, namespaceObject, type Tools } from '../src/index.js';
+
+// The chart's policy for a release that is not there, in a namespace of its own. The name of its controller's account is
+// used by impersonation.
+const NAME = 'e2e-admission-pods';
+const NAMESPACE = `${NAME}-runtimes`;
+const CONTROLLER = `system:serviceaccount:${NAME}:${NAME}-controller`;
+
+interface Pod {
+  containers: [Record<string, unknown> & { envFrom?: object[]; env: object[]; securityContext: object }];
+  volumes: object[];
+  [field: string]: unknown;
+}
+interface Deployment {
+  metadata: { name: string; namespace: string };
+  spec: { replicas: number; template: { spec: Pod } };
+}
+
+let tools: Tools;
+let manifest = '';
+/** As the webhook renders it, with everything that it may take from elsewhere; without pods. */
+let rendered: Deployment;
+
+/** What the API server says to the controller, or to somebody else. */
+async function refusal(deployment: Deployment, user: string | undefined = CONTROLLER): Promise<string | undefined> {
+  const as = user === '' ? [] : ['--as', user];
+  const input = JSON.stringify(deployment);
+  return tools.kubectl(['create', '--dry-run=server', ...as, '-f', '-'], { input }).then(
+    () => undefined,
+    (error: Error) => / denied request: (PolicyDenied: .*)/.exec(error.message)?.[1] ?? error.message,
+  );
+}
+
+const changed = (change: (pod: Pod, deployment: Deployment) => void): Deployment => {
+  const copy = structuredClone(rendered);
+  change(copy.spec.template.spec, copy);
+  return copy;
+};
+const foreignImage = (): Deployment => changed(({ containers: [only] }) => void (only['image'] = 'elsewhere.test/x:1'));
+
+beforeAll(async () => {
+  tools = createTools(loadSettings());
+  const settings = testSettings({
+    stores: [{ name: 'SVC_DATABASE_PASSWORD' }],
+    pods: runtimePods.parse({ trustedCA: { configMap: 'company-ca', key: 'ca.crt' } }),
+    policy: { ...testSettings().policy, runtimeNamespaces: new Set([NAMESPACE]) },
+  });
+  const placement = { runtimeNamespace: NAMESPACE };
+  const swarm = userSwarm({ placement, config: { envSecretRef: { name: 'workspace-a-env' } } });
+  const { children } = render(syncRequest(swarm), settings, await testFacts());
+  const deployment = children.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
+  rendered = { ...deployment, spec: { ...deployment.spec, replicas: 0 } };
+
+  const values = {
+    fullnameOverride: NAME,
+    images: { registry: 'registry.test' },
+    evaluation: { enabled: true },
+    oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
+    runtime: {
+      namespace: NAMESPACE,
+      image: { registry: 'registry.test', repository: 'runtime' },
+      trustedCA: { existingConfigMap: 'company-ca' },
+    },
+  };
+  const templates = ['admission/deployments', 'webhook/policy'].flatMap((name) => ['-s', `templates/${name}.yaml`]);
+  const { stdout } = await tools.helm(['template', NAME, CHART, '-n', NAME, '-f', '-', ...templates], {
+    input: JSON.stringify(values),
+  });
+  const meta = { name: NAME, namespace: NAMESPACE };
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: meta };
+  const objects = [
+    namespaceObject(NAME),
+    namespaceObject(NAMESPACE),
+    { ...role, rules: [{ apiGroups: ['apps'], resources: ['deployments'], verbs: ['create'] }] },
+    {
+      ...role,
+      kind: 'RoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: NAME },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: CONTROLLER }],
+    },
+  ];
+  manifest = [...objects.map((object) => JSON.stringify(object)), stdout].join('\n---\n');
+  await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: manifest });
+  await eventually('the policy is in force', { withinMs: 30_000 }, async () => {
+    const why = (await refusal(foreignImage())) ?? 'taken';
+    if (!why.startsWith('PolicyDenied: The image')) throw new Error(why);
+    return true as const;
+  });
+});
+afterAll(async () => {
+  await tools?.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], { input: manifest });
+});
+
+describe('a Deployment that the controller writes in a runtime namespace', () => {
+  it('is taken as the webhook renders it', async () => {
+    expect(await refusal(rendered)).toBeUndefined();
+  });
+
+  it('is taken with a shared Secret', async () => {
+    const shared = [{ secretRef: { name: 'uswarm-model-env' } }];
+    expect(await refusal(changed(({ containers: [only] }) => void (only.envFrom = shared)))).toBeUndefined();
+  });
+
+  it.each<[string, (pod: Pod, deployment: Deployment) => void, RegExp]>([
+    ['an image of others', ({ containers: [only] }) => void (only['image'] = 'elsewhere.test/x:1'), /The image/],
+    [
+      'the Secret of another workspace',
+      ({ containers: [only] }) => void (only.envFrom = [{ secretRef: { name: 'workspace-b-env' } }]),
+      /The environment/,
+    ],
+    [
+      'a variable of another Secret',
+      ({ containers: [only] }) =>
+        void only.env.push({ name: 'X', valueFrom: { secretKeyRef: { name: 'workspace-b-env', key: 'x' } } }),
+      /The environment/,
+    ],
+    ['a token', (pod) => void (pod['automountServiceAccountToken'] = true), /ServiceAccount/],
+    ['the account of another runtime', (pod) => void (pod['serviceAccountName'] = 'agent-runtime-b'), /ServiceAccount/],
+    ['a Secret as a volume', ({ volumes }) => void volumes.push({ name: 's', secret: { secretName: 'x' } }), /volume/],
+    [
+      'a Secret in a projected volume',
+      ({ volumes }) => void volumes.push({ name: 's', projected: { sources: [{ secret: { name: 'x' } }] } }),
+      /volume/,
+    ],
+    ['another ConfigMap', ({ volumes }) => void volumes.push({ name: 'c', configMap: { name: 'x' } }), /volume/],
+    [
+      'root',
+      ({ containers: [only] }) => void Object.assign(only.securityContext, { runAsUser: 0 }),
+      /security context/,
+    ],
+    ['no security context', ({ containers: [only] }) => void (only.securityContext = {}), /security context/],
+    ['the network of the node', (pod) => void (pod['hostNetwork'] = true), /security context/],
+    ['a command of its own', ({ containers: [only] }) => void (only['command'] = ['sh']), /one container/],
+    [
+      'another container',
+      ({ containers }) => void (containers as object[]).push({ ...containers[0], name: 'other', ports: [] }),
+      /one container/,
+    ],
+    ['the name of no runtime', (_, { metadata }) => void (metadata.name = 'other'), /one container/],
+  ])('is refused with %s', async (_what, change, why) => {
+    expect(await refusal(changed(change))).toMatch(why);
+  });
+});
+
+it('a Deployment that an administrator writes there is left alone', async () => {
+  expect(await refusal(foreignImage(), '')).toBeUndefined();
+});
