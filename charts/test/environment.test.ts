@@ -282,6 +282,7 @@ describe('the webhook', () => {
       runtimeNamespaces: new Set(['userswarms', 'team-a']),
       imagePrefixes: [`${REGISTRY}/uswarm/agent-runtime`, 'registry.example.com/agents/'],
       sharedEnvSecrets: new Set(['uswarm-model-env']),
+      maxResources: { cpu: '8', memory: '16Gi' },
     });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
+import { parseQuantity } from '../../services/uswarm-webhook/src/render/quantity.js';
 import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
 import { leaves, policiesOf } from './network-model.js';
 import { referencesOf } from './references.js';
@@ -14,6 +15,7 @@ import {
   podTemplates,
   refusal,
   render,
+  repositoryFile,
 } from './rendering.js';
 import { merge } from './value-paths.js';
 
@@ -26,8 +28,8 @@ const runtimePod = {
 
 /** What the webhook is told of runtime pods. */
 function toldOfPods(manifests: readonly Manifest[]): ReturnType<typeof runtimePods.parse> {
-  const env = environmentOf(manifests, container(manifests, 'uswarm-webhook', 'webhook'));
-  return runtimePods.parse(JSON.parse(env['RUNTIME_PODS']!));
+  const { env = [] } = container(manifests, 'uswarm-webhook', 'webhook');
+  return runtimePods.parse(JSON.parse(env.find(({ name }) => name === 'RUNTIME_PODS')!.value!));
 }
 
 describe('a runtime that names no resources', () => {
@@ -62,6 +64,18 @@ describe('quotas of the runtime namespace', () => {
   it('are not made unless values say so', async () => {
     const manifests = await render(evaluation);
     expect([...ofKind(manifests, 'ResourceQuota'), ...ofKind(manifests, 'LimitRange')]).toEqual([]);
+  });
+
+  it('of the example for production have room for exactly the runtimes that they count', async () => {
+    const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
+    const { hard } = find(manifests, 'ResourceQuota', 'uswarm-runtimes', 'userswarms')['spec'] as {
+      hard: Record<string, string>;
+    };
+    const { requests } = toldOfPods(manifests).resources;
+    const runtimes = ['cpu', 'memory'].map(
+      (name) => parseQuantity(hard[`requests.${name}`]!)!.milli / parseQuantity(requests![name]!)!.milli,
+    );
+    expect(runtimes).toEqual([BigInt(hard['pods']!), BigInt(hard['pods']!)]);
   });
 
   it('hold what values say, in that namespace alone', async () => {

@@ -78,11 +78,13 @@ describe('the search service', () => {
 });
 
 describe('the policy', () => {
-  it('names namespaces, images and Secrets, one a line, and a change of it restarts the webhook', async () => {
+  it('names namespaces, images, Secrets and maxima, one a line, and a change of it restarts the webhook', async () => {
     const more = {
       extraNamespaces: ['team-a'],
       imagePrefixes: ['registry.example.com/agents/'],
       sharedEnvSecrets: ['extra-env'],
+      maxResources: { cpu: '2', memory: '' },
+      trustedCA: { existingConfigMap: 'company-ca' },
     };
     const [before, same, after] = await Promise.all([
       render(evaluation),
@@ -93,11 +95,17 @@ describe('the policy', () => {
       runtimeNamespaces: 'userswarms',
       imagePrefixes: `${REGISTRY}/uswarm/agent-runtime`,
       sharedEnvSecrets: 'uswarm-model-env',
+      maxCpu: '8',
+      maxMemory: '16Gi',
+      runtimeConfigMaps: '',
     });
     expect(find(after, 'ConfigMap', 'uswarm-policy')['data']).toEqual({
       runtimeNamespaces: 'userswarms\nteam-a',
       imagePrefixes: `${REGISTRY}/uswarm/agent-runtime\nregistry.example.com/agents/`,
       sharedEnvSecrets: 'uswarm-model-env\nextra-env',
+      maxCpu: '2',
+      maxMemory: '',
+      runtimeConfigMaps: 'company-ca',
     });
     expect(checksum(before, 'uswarm-webhook')).toMatch(/^[0-9a-f]{64}$/);
     expect(checksum(same, 'uswarm-webhook')).toBe(checksum(before, 'uswarm-webhook'));

@@ -44,9 +44,9 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     advice: 'Correct the field that the message names. Is the CRD as new as the webhook?',
   },
   PolicyDenied: {
-    cause: 'Namespace, image or Secret is not an allowed one.',
+    cause: 'Namespace, image, Secret or resources are not allowed ones.',
     advice:
-      'Correct the spec, or allow it: `runtime.extraNamespaces`, `runtime.imagePrefixes`, `runtime.sharedEnvSecrets` of the chart.',
+      'Correct the spec or allow it: `extraNamespaces`, `imagePrefixes`, `sharedEnvSecrets`, `maxResources` in `runtime` (values).',
   },
   RenderingFailed: {
     cause: 'A fault in the webhook.',
