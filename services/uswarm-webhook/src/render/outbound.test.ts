@@ -83,9 +83,7 @@ describe('the revision of Secrets', () => {
   it('is in the pod template and makes another revision of the platform', async () => {
     expect((await template(next)).metadata.annotations).toEqual({ 'uswarm.dev/secret-revision': '2' });
     expect((await template(testSettings())).metadata.annotations).toBeUndefined();
-    const revisions = [undefined, '1', '2'].map((secretRevision) =>
-      platformRevision(withPods({ secretRevision }), 'token'),
-    );
+    const revisions = [undefined, '1', '2'].map((secretRevision) => platformRevision(withPods({ secretRevision })));
     expect(new Set(revisions).size).toBe(3);
   });
 
