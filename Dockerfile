@@ -7,8 +7,13 @@ FROM ${BASE_IMAGE}
 # /nodejs/bin is where distroless has node; images with node elsewhere on the usual path work as well.
 ENV PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/bin:/bin
 ENV NODE_ENV=production
+# Compiled code from the build; a process with another Node, processor or user compiles for itself.
+ENV NODE_COMPILE_CACHE=/app/compile-cache
+ENV NODE_COMPILE_CACHE_PORTABLE=1
+# Fewer heaps of the C library: each thread would get its own.
+ENV MALLOC_ARENA_MAX=2
 WORKDIR /app
-# Libraries first: they change seldom, so most pushes carry the second layer only.
+# Licences of the packages first: they seldom change.
 COPY modules/ ./
 COPY app/ ./
 

@@ -21,7 +21,8 @@ export function defaultBase(text = readFileSync(dockerfile, 'utf8')) {
  *
  * @param {string | undefined} wanted a reference, `local`, or nothing for the Dockerfile's own
  * @param {{ mayFallBack: boolean, platform?: string, say?: (line: string) => void }} options
- * @returns {Promise<{ ref: string, name: string, id: string }>} `name` for the label
+ * @returns {Promise<{ ref: string, name: string, id: string, node?: string }>} `name` for the label; `node`: the same
+ *   Node outside of Docker, if it is at hand
  * @throws RunError
  */
 export async function baseImage(wanted, { mayFallBack, platform, say = console.log }) {
@@ -46,7 +47,7 @@ export async function baseImage(wanted, { mayFallBack, platform, say = console.l
 async function localBase(say) {
   const ref = await debianImage(nodeRoot(), { say });
   const image = await inspectImage(ref);
-  return { ref, name: ref, id: image.id };
+  return { ref, name: ref, id: image.id, node: nodeBinary };
 }
 
 function nodeRoot() {

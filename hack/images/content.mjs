@@ -28,6 +28,7 @@ import { collectPackages } from './package-graph.mjs';
 /** Nothing reads these when a program runs: types, TypeScript, maps, prose, another runtime's binaries. */
 const NOT_AT_RUN_TIME =
   /\.(?:[cm]?ts|map|md|flow|bare|tsbuildinfo)$|(?:^|\/)(?:readme|changelog|history)(?:\.(?:txt|rst|markdown))?$/i;
+const CODE = /\.(?:[cm]?js|json)$/;
 const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
 
 /**
@@ -54,6 +55,25 @@ export function programContent({ folder, files = [], dependencies, root }) {
     for (const [name, place] of found.links) entries.push({ ...linkTo(found, name, place), layer });
   }
   return byPath(entries);
+}
+
+/** @throws RunError when one of the programs in `dist` is missing */
+export function requireBuilt(folder, programs) {
+  const missing = programs.find((name) => !existsSync(join(folder, 'dist', `${name}.js`)));
+  if (missing !== undefined) throw new RunError(`${folder} is not built: it has no dist/${missing}.js.`);
+}
+
+/** The licence files of packages that an image has only as part of a bundle. @returns {Entry[]} */
+export function licenceContent(packages) {
+  return packages.flatMap(({ folder, manifest: { name, version } }) =>
+    packageFiles(folder)
+      .filter((path) => LICENCE.test(path) && !CODE.test(path))
+      .map((path) => ({
+        path: posix.join('licenses', `${name}@${version}`, path),
+        layer: 'modules',
+        source: join(folder, path),
+      })),
+  );
 }
 
 /** Everything in `folder` as it is, below `path` of the image. @returns {Entry[]} */
@@ -132,16 +152,14 @@ export function writeContext(entries, folder) {
       copyFileSync(source, file);
       chmodSync(file, mode ?? fileMode(source));
     }
-    lutimesSync(file, 0, 0);
   }
-  setFolderTimes(folder);
+  setTimes(folder);
 }
 
-function setFolderTimes(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) setFolderTimes(join(folder, entry.name));
-  }
-  lutimesSync(folder, 0, 0);
+/** Sets the times of a folder, and of everything in it, to the same moment. */
+export function setTimes(path) {
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) setTimes(join(path, name));
+  lutimesSync(path, 0, 0);
 }
 
 function fileMode(file) {

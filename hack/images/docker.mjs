@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { serviceEnvironment } from '../run/environment.mjs';
 import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
-import { writeContext } from './content.mjs';
+import { setTimes, writeContext } from './content.mjs';
 
 /** Tells what an image was made from, so that the same is not made again. */
 const CONTENT_LABEL = 'dev.uswarm.content';
@@ -43,14 +43,21 @@ export async function inspectImage(ref) {
   return undefined;
 }
 
-/** Builds an image of `entries` unless `ref` was made from the same content. @returns whether it was built. */
-export async function buildImage({ ref, dockerfile, entries, content, args = {}, platform, say = console.log }) {
+/**
+ * Builds an image of `entries` unless `ref` was made from the same content. `prepare` may add to the folder that the
+ * image is built from. @returns whether it was built.
+ */
+export async function buildImage({ ref, dockerfile, entries, content, args = {}, platform, prepare, say = console.log }) {
   const known = await inspectImage(ref);
   if (known?.content === content) return false;
   say(`Building ${ref}…`);
   const context = mkdtempSync(join(tmpdir(), 'uswarm-image-'));
   try {
     writeContext(entries, context);
+    if (prepare !== undefined) {
+      await prepare(context);
+      setTimes(context);
+    }
     await build({ ref, dockerfile, context, content, args, platform });
   } finally {
     rmSync(context, { recursive: true, force: true });

@@ -5,7 +5,9 @@ import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { baseImage, dockerfile } from './base.mjs';
-import { byPath, contentHash, programContent } from './content.mjs';
+import { bundledPackages, bundlePrograms } from './bundle.mjs';
+import { withNodeOf, writeCompileCache } from './compile-cache.mjs';
+import { byPath, contentHash, folderContent, licenceContent, requireBuilt } from './content.mjs';
 import { buildImage, inspectImage } from './docker.mjs';
 import { collectPackages } from './package-graph.mjs';
 import { SBOM_PATH, writeSbom } from './sbom.mjs';
@@ -42,7 +44,8 @@ export async function buildServiceImages({ registry, tag, base, mayFallBack = fa
   for (const service of chosen) {
     const plan = await planImage(service, { on, revision, platform });
     const ref = `${registry}/uswarm/${service.name}:${tag === 'content' ? plan.content.slice(0, 16) : tag}`;
-    const built = await buildImage({ ...plan, ref, dockerfile, platform, say });
+    const prepare = (context) => addCompileCache(join(context, 'app'), service, { on, say });
+    const built = await buildImage({ ...plan, ref, dockerfile, platform, prepare, say });
     const { id, bytes } = await inspectImage(ref);
     images.push({ name: service.name, ref, id, bytes, built });
   }
@@ -62,17 +65,43 @@ export function chosenServices(only = services.map(({ name }) => name)) {
 
 const folderOf = (name) => join(repositoryRoot, 'services', name);
 
-/** What the image of a service holds: the program, its packages, and the SBOM of these. @throws RunError */
-export async function serviceContent({ name, files }) {
-  const entries = programContent({ folder: folderOf(name), files, root: repositoryRoot });
-  const text = await writeSbom(name, collectPackages(folderOf(name), repositoryRoot));
+/**
+ * What the image of a service holds, but for the SBOM: its programs as bundles, the files that they read, and the
+ * licences of the packages whose code is in them.
+ *
+ * @returns {Promise<{ entries: import('./content.mjs').Entry[],
+ *   packages: import('./package-graph.mjs').PlacedPackage[] }>}
+ * @throws RunError
+ */
+export async function serviceFiles({ name, programs, files = [] }) {
+  const folder = folderOf(name);
+  requireBuilt(folder, programs);
+  const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot });
+  const packages = bundledPackages(bundle.inputs, collectPackages(folder, repositoryRoot), repositoryRoot);
+  const beside = files.flatMap((path) => folderContent(join(folder, path), { layer: 'app', path }));
+  const manifest = { path: 'package.json', layer: 'app', source: join(folder, 'package.json') };
+  const entries = byPath([manifest, ...bundle.entries, ...beside, ...licenceContent(packages.slice(1))]);
+  return { entries, packages };
+}
+
+/** What the image of a service holds, with the SBOM of what is in the bundles. @throws RunError */
+export async function serviceContent(service) {
+  const { entries, packages } = await serviceFiles(service);
+  const text = await writeSbom(service.name, packages);
   return byPath([...entries, { path: SBOM_PATH, layer: 'app', text }]);
 }
 
-async function planImage({ name, files }, { on, revision, platform }) {
+async function addCompileCache(folder, { name, programs, warmUp }, { on, say = console.log }) {
+  await withNodeOf(on, async (node) => {
+    if (node !== undefined) await writeCompileCache({ folder, programs, warmUp, node });
+    else say(`  the Node of ${on.name} does not run here: ${name} gets no compile cache, and starts more slowly`);
+  });
+}
+
+async function planImage(service, { on, revision, platform }) {
+  const { name } = service;
   const { description, version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
-  const entries = await serviceContent({ name, files });
-  if (!entries.some(({ path }) => path === 'dist/main.js')) throw new RunError(`services/${name} has no dist/main.js.`);
+  const entries = await serviceContent(service);
   const args = {
     BASE_IMAGE: on.ref,
     BASE_NAME: on.name,
@@ -81,8 +110,13 @@ async function planImage({ name, files }, { on, revision, platform }) {
     VERSION: version,
     REVISION: revision,
   };
-  const recipe = createHash('sha256').update(readFileSync(dockerfile)).digest('hex');
-  return { entries, args, content: contentHash(entries, [recipe, on.id, platform ?? null, args]) };
+  return { entries, args, content: contentHash(entries, [recipe(), on.id, platform ?? null, args]) };
+}
+
+/** What makes the image of its content and its base: two images of one recipe differ in these alone. */
+function recipe() {
+  const files = [dockerfile, join(import.meta.dirname, 'compile-cache.mjs')];
+  return files.reduce((hash, file) => hash.update(readFileSync(file)), createHash('sha256')).digest('hex');
 }
 
 /** The commit, with `-dirty` when the checkout differs from it; empty outside of git. */

@@ -11,7 +11,7 @@ import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
 import { requireCallToken } from './rpc/call-token.js';
 import { createHealth } from './rpc/health.js';
 import { listenHttp2 } from './rpc/http2-server.js';
-import { createMcpTools } from './tools/mcp.js';
+import { lazyTools } from './tools/lazy-tools.js';
 import { noTools } from './tools/tool.js';
 import { createTurnRegistry } from './turns/turn-registry.js';
 
@@ -35,7 +35,10 @@ export interface RuntimeDeps {
 /** Starts the runtime of one workspace; `stack` stops it again. @throws the listen error. */
 export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDeps): Promise<{ port: number }> {
   const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs } = config;
-  const mcpTools = mcp === undefined ? undefined : createMcpTools({ ...mcp, version, logger });
+  const mcpTools =
+    mcp === undefined
+      ? undefined
+      : lazyTools(async () => (await import('./tools/mcp.js')).createMcpTools({ ...mcp, version, logger }));
   if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
 
   const model = createProvider(config);

@@ -53,10 +53,13 @@ export interface RuntimeProcess {
   end(): Promise<void>;
 }
 
-/** Starts the built program as local mode does, and waits until it listens. */
-export async function startRuntimeProcess(env: Record<string, string> = {}): Promise<RuntimeProcess> {
+/** Starts the built program in `folder` as local mode does, and waits until it listens. */
+export async function startRuntimeProcess(
+  env: Record<string, string> = {},
+  folder = packageDir,
+): Promise<RuntimeProcess> {
   const child = spawn(process.execPath, ['dist/main.js'], {
-    cwd: packageDir,
+    cwd: folder,
     // Nothing of this machine's environment: a key set here would choose another provider.
     env: {
       USWARM_WORKSPACE_ID: WORKSPACE,

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -22,8 +23,9 @@ const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int()
 export function startEntryPoint(
   name: 'main' | 'main.nonproduction' | 'migrate-main',
   env: Record<string, string>,
+  dist = fileURLToPath(new URL('../dist', import.meta.url)),
 ): EntryPoint {
-  const program = fileURLToPath(new URL(`../dist/${name}.js`, import.meta.url));
+  const program = path.join(dist, `${name}.js`);
   // Nothing of the environment of the tests: what the process gets is what the test says.
   const child = spawn(process.execPath, [program], {
     env: {

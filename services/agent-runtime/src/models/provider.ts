@@ -1,7 +1,7 @@
 import type { RuntimeConfig } from '../config.js';
 import { createDemoProvider } from './demo.js';
+import { lazyProvider } from './lazy-provider.js';
 import type { ModelProvider } from './model.js';
-import { createOpenAiProvider } from './openai.js';
 
 /** The provider that the configuration names. */
 export function createProvider(
@@ -11,6 +11,9 @@ export function createProvider(
     case 'demo':
       return createDemoProvider({ delayMs: config.demoDelayMs });
     case 'openai':
-      return createOpenAiProvider({ ...config.openai, timeoutMs: config.modelTimeoutMs });
+      return lazyProvider('openai', async () => {
+        const { createOpenAiProvider } = await import('./openai.js');
+        return createOpenAiProvider({ ...config.openai, timeoutMs: config.modelTimeoutMs });
+      });
   }
 }

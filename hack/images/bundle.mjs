@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { basename, join, relative, sep } from 'node:path';
+import { RunError } from '../run/run-error.mjs';
+
+/** Modules of ours as `tsc -b` leaves them; the group is the path below `dist`. */
+const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
+
+/** CommonJS packages call `require` for what is in Node. */
+const REQUIRE = "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+
+/** Packages that others use if they are installed. Images never had them; pnpm leaves them where a bundler finds them. */
+const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
+
+/**
+ * One program as a single file, with a file more for each part that it loads later.
+ *
+ * @typedef {object} Bundle
+ * @property {import('./content.mjs').Entry[]} entries below `dist`, each with its source map
+ * @property {string[]} inputs paths, relative to the root, of the files whose code is in the bundle
+ */
+
+/**
+ * Bundles the built programs of a service. Each gets a bundle of its own: what one of them must not contain cannot come
+ * in through another.
+ *
+ * @param {object} options
+ * @param {string} options.folder of the service
+ * @param {string[]} options.programs names of files in `dist`, without `.js`
+ * @param {string} options.root of the workspace
+ * @returns {Promise<Bundle>}
+ * @throws RunError with the messages of the bundler
+ */
+export async function bundlePrograms({ folder, programs, root }) {
+  const bundles = [];
+  for (const program of programs) bundles.push(await bundleProgram({ folder, program, root }));
+  const files = new Map(bundles.flatMap(({ entries }) => entries.map((entry) => [entry.path, entry])));
+  const inputs = new Set(bundles.flatMap((bundle) => bundle.inputs));
+  return { entries: [...files.values()], inputs: [...inputs].toSorted() };
+}
+
+async function bundleProgram({ folder, program, root }) {
+  // Only now: `hack/run` starts before anything is installed.
+  const { build } = await import('esbuild');
+  const dist = join(folder, 'dist');
+  const options = {
+    absWorkingDir: root,
+    entryPoints: [{ in: join(dist, `${program}.js`), out: program }],
+    outdir: dist,
+    write: false,
+    metafile: true,
+    bundle: true,
+    splitting: true,
+    chunkNames: `${program}-[name]-[hash]`,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // The files that Node itself would choose, which are those that the tests run.
+    conditions: ['node-addons'],
+    external: OPTIONAL,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    // The licences of the packages are in the image as files.
+    legalComments: 'none',
+    banner: { js: REQUIRE },
+    plugins: [ownModules],
+    logLevel: 'silent',
+  };
+  const { outputFiles, metafile } = await build(options).catch((error) => {
+    throw new RunError(`${basename(folder)}/dist/${program}.js could not be bundled:\n${error.message}`);
+  });
+  const entries = outputFiles.map(({ path, contents }) => {
+    const file = relative(folder, path).split(sep).join('/');
+    return { path: file, layer: 'app', text: Buffer.from(contents).toString('utf8') };
+  });
+  return { entries, inputs: codeIn(metafile) };
+}
+
+/** Of what was read, the files that the output has something of: the rest was found to be unused. */
+function codeIn({ outputs }) {
+  const used = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs));
+  return used.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
+}
+
+/**
+ * Keeps our modules true to their places: a path beside a module is one beside the bundle, at the place in `dist` that
+ * the module has. And `zod` is imported as a namespace, of which a bundler keeps only what is used: as an object it
+ * would bring all of it, with forty languages.
+ */
+const ownModules = {
+  name: 'own-modules',
+  setup({ onLoad }) {
+    onLoad({ filter: OWN_MODULE }, ({ path }) => {
+      if (path.includes('node_modules')) return undefined;
+      const place = JSON.stringify(`./${OWN_MODULE.exec(path)[1].split(sep).join('/')}`);
+      const contents = readFileSync(path, 'utf8')
+        .replaceAll('import.meta.url', `new URL(${place},import.meta.url).href`)
+        .replace("import { z } from 'zod';", "import * as z from 'zod';");
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+/**
+ * The packages whose code is in a bundle.
+ *
+ * @param {string[]} inputs of the bundle
+ * @param {import('./package-graph.mjs').PlacedPackage[]} packages all that the service may use, itself first
+ * @param {string} root of the workspace
+ * @returns {import('./package-graph.mjs').PlacedPackage[]} the service first
+ * @throws RunError when a file is of none of them
+ */
+export function bundledPackages(inputs, packages, root) {
+  const [program] = packages;
+  const byFolder = new Map(packages.map((each) => [relative(root, each.folder).split(sep).join('/'), each]));
+  const found = new Set([program]);
+  for (const input of inputs) {
+    const owner = ownerOf(input, byFolder);
+    if (owner === undefined) throw new RunError(`${input} is in the bundle of ${program.manifest.name}, from no package.`);
+    found.add(owner);
+  }
+  return packages.filter((each) => found.has(each));
+}
+
+/** The innermost folder counts. */
+function ownerOf(path, byFolder) {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    const owner = byFolder.get(path.slice(0, end));
+    if (owner !== undefined) return owner;
+  }
+  return undefined;
+}

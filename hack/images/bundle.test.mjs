@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
+import { collectOutput } from '../run/quiet.mjs';
+import { bundledPackages } from './bundle.mjs';
+import { COMPILE_CACHE, writeCompileCache } from './compile-cache.mjs';
+import { writeContext } from './content.mjs';
+import { serviceFiles } from './service-images.mjs';
+import { services } from './services.mjs';
+
+let folder;
+const app = (name) => join(folder, name, 'app');
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'uswarm-bundles-'));
+  for (const service of services) {
+    const { entries } = await serviceFiles(service);
+    writeContext(entries, join(folder, service.name));
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs a program of an image with nothing else in its environment; one that listens is stopped. */
+function run(service, program, env = {}) {
+  return runFile(join(app(service), 'dist', `${program}.js`), env);
+}
+
+function runFile(file, env) {
+  const child = spawn(nodeBinary, [file], { env, cwd: '/' });
+  const onOutput = (text) => void (text.includes('"listening"') && child.kill('SIGTERM'));
+  return collectOutput(child, { onOutput });
+}
+
+/** The sources of which a program and what it imports at its start have code, by the source maps. */
+function sourcesAtStart(service, program) {
+  const dist = join(app(service), 'dist');
+  const seen = new Set();
+  const visit = (file) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const code = readFileSync(join(dist, file), 'utf8');
+    for (const [, imported] of code.matchAll(/(?:^|[;}\n])(?:import|export)[^;()'"]*?["']\.\/([^"']+\.js)["']/g)) {
+      visit(imported);
+    }
+  };
+  visit(`${program}.js`);
+  return [...seen].flatMap((file) => JSON.parse(readFileSync(join(dist, `${file}.map`), 'utf8')).sources);
+}
+
+const programs = services.flatMap(({ name, programs: own }) => own.map((program) => [name, program]));
+
+describe('the bundles of the images', () => {
+  it('are all programs that the services have', () => {
+    for (const { name, programs: own } of services) {
+      const sources = readdirSync(join(repositoryRoot, 'services', name, 'src'));
+      const found = sources.filter((file) => /^(?:main|cli|.+-main)(?:\.nonproduction)?\.ts$/.test(file));
+      expect({ name, programs: own.map((program) => `${program}.ts`).toSorted() }).toEqual({
+        name,
+        programs: found.toSorted(),
+      });
+    }
+  });
+
+  it.each(programs)('start: %s/%s runs up to the first setting that is missing', async (service, program) => {
+    const { code, output } = await run(service, program);
+    expect(output).toMatch(/ is not set|starts only with USWARM_ENV|say which: drain|query must be/);
+    expect(code).toBeGreaterThan(0);
+    expect(code).toBeLessThanOrEqual(2);
+  });
+
+  it('of the runtime load no model client, no tool client and no metrics before they are needed', () => {
+    const sources = sourcesAtStart('agent-runtime', 'main');
+    expect(sources.some((path) => path.includes('/@connectrpc/connect-node/'))).toBe(true);
+    expect(sources.filter((path) => /node_modules\/(?:openai|@modelcontextprotocol|prom-client)\//.test(path))).toEqual([]);
+    expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
+  });
+
+  it('of production contain no end-to-end bypass', () => {
+    const bypass = (program) => sourcesAtStart('orchestrator', program).filter((path) => path.includes('e2e-bypass'));
+    expect(bypass('main.nonproduction')).not.toEqual([]);
+    expect(bypass('main')).toEqual([]);
+  });
+
+  it('name sources of this repository in their source maps, not places of the machine that built them', () => {
+    const [map] = readdirSync(join(app('uswarm-webhook'), 'dist')).filter((file) => file.endsWith('.map'));
+    const { sources, sourcesContent } = JSON.parse(readFileSync(join(app('uswarm-webhook'), 'dist', map), 'utf8'));
+    expect(sources).toContain('../src/main.ts');
+    expect(sources.filter((path) => path.includes(repositoryRoot))).toEqual([]);
+    expect(sourcesContent ?? []).toEqual([]);
+  });
+
+  it('are the same again for the same sources', async () => {
+    const { entries } = await serviceFiles(services.find(({ name }) => name === 'agent-runtime'));
+    const main = entries.find(({ path }) => path === 'dist/main.js');
+    expect(main.text).toBe(readFileSync(join(app('agent-runtime'), 'dist/main.js'), 'utf8'));
+  });
+});
+
+describe('the compile cache of an image', () => {
+  const service = services.find(({ name }) => name === 'agent-runtime');
+  const cache = () => join(app('agent-runtime'), COMPILE_CACHE);
+  const env = () => ({
+    ...service.warmUp,
+    NODE_COMPILE_CACHE: cache(),
+    NODE_COMPILE_CACHE_PORTABLE: '1',
+    NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
+  });
+  const user = process.getuid?.();
+  beforeAll(() => writeCompileCache({ ...service, folder: app('agent-runtime'), user }));
+  const onlyFolder = () => join(cache(), readdirSync(cache())[0]);
+
+  it('is accepted by a runtime that may only read it, wherever the image has it', async () => {
+    chmodSync(cache(), 0o555);
+    const built = app('agent-runtime');
+    const image = join(folder, 'image');
+    renameSync(built, image);
+    const { code, output } = await runFile(join(image, 'dist/main.js'), {
+      ...env(),
+      NODE_COMPILE_CACHE: join(image, COMPILE_CACHE),
+    });
+    renameSync(image, built);
+    chmodSync(cache(), 0o755);
+    expect(output).toMatch(/main\.js was accepted/);
+    expect(code).toBe(0);
+  });
+
+  it('has a part for what is loaded later, and can be read by the user of the image', () => {
+    const parts = readdirSync(join(app('agent-runtime'), 'dist')).filter((file) => file.endsWith('.js'));
+    expect(readdirSync(onlyFolder()).length).toBeGreaterThanOrEqual(parts.length);
+  });
+
+  it('of another Node, user or processor is ignored', async () => {
+    renameSync(onlyFolder(), join(cache(), 'v24.0.0-x64-00000000-1'));
+    chmodSync(cache(), 0o555);
+    const { code, output } = await run('agent-runtime', 'main', env());
+    chmodSync(cache(), 0o755);
+    expect(output).toContain('"event":"listening"');
+    expect(output).not.toMatch(/main\.js was accepted/);
+    expect(code).toBe(0);
+  });
+
+  it('that is damaged is ignored', async () => {
+    rmSync(cache(), { recursive: true });
+    await writeCompileCache({ ...service, folder: app('agent-runtime'), user });
+    for (const file of readdirSync(onlyFolder())) writeFileSync(join(onlyFolder(), file), 'damaged');
+    const { code, output } = await run('agent-runtime', 'main', env());
+    expect(output).toContain('"event":"listening"');
+    expect(code).toBe(0);
+  });
+});
+
+describe('the packages of a bundle', () => {
+  const placed = (name, path) => ({ folder: join('/r', path), manifest: { name } });
+  const all = [placed('web', 'services/web'), placed('kit', 'packages/kit'), placed('a', 'node_modules/.pnpm/a@1/node_modules/a')];
+  const names = (inputs) => bundledPackages(inputs, all, '/r').map(({ manifest }) => manifest.name);
+
+  it('are the service and those that have code in it', () => {
+    expect(names(['services/web/dist/main.js', 'packages/kit/dist/x.js'])).toEqual(['web', 'kit']);
+    expect(names(['node_modules/.pnpm/a@1/node_modules/a/lib/x.js'])).toEqual(['web', 'a']);
+  });
+
+  it('may be only packages that the service declares', () => {
+    expect(() => names(['node_modules/.pnpm/b@1/node_modules/b/x.js'])).toThrow('is in the bundle of web, from no package.');
+  });
+});

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nodeBinary } from '../run/environment.mjs';
+import { collectOutput, runQuietly, tail } from '../run/quiet.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { docker, tryDocker } from './docker.mjs';
+
+/** Where an image has its compile cache, below the working folder `/app`; the Dockerfile names it. */
+export const COMPILE_CACHE = 'compile-cache';
+
+/** Node keeps one cache per version, processor and user: this is the user of the images. */
+export const IMAGE_USER = 65_532;
+
+const LIMIT_MS = 60_000;
+
+/**
+ * Runs what is in `folder` once and keeps the code that V8 compiled meanwhile. Its bytes differ between two runs, so
+ * they are no part of the hash of an image. A process that finds no cache for its Node, processor or user compiles as
+ * without one.
+ *
+ * @param {object} options
+ * @param {string} options.folder what the image has as `/app`
+ * @param {string[]} options.programs names of files in `dist`, without `.js`
+ * @param {Record<string, string>} [options.warmUp] environment in which `main` starts; without it, it refuses to
+ * @param {string} [options.node] the Node of the image
+ * @param {number} [options.user] who will run the image
+ * @throws RunError when a program does not end
+ */
+export async function writeCompileCache({ folder, programs, warmUp, node = nodeBinary, user = IMAGE_USER }) {
+  const cache = join(folder, COMPILE_CACHE);
+  const env = { NODE_ENV: 'production', NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: '1' };
+  for (const program of programs) {
+    const args = [join(folder, 'dist', `${program}.js`)];
+    await runUntilListening(node, args, program === 'main' ? { ...env, ...warmUp } : env);
+  }
+  const parts = readdirSync(join(folder, 'dist')).filter(
+    (name) => name.endsWith('.js') && !programs.includes(name.slice(0, -3)),
+  );
+  const imports = parts.map((name) => `await import(${JSON.stringify(join(folder, 'dist', name))});`).join('\n');
+  await runUntilListening(node, ['--input-type=module', '--eval', imports], env);
+  settle(cache, user);
+}
+
+/** A program that serves is told to stop; the others end by themselves. */
+async function runUntilListening(node, args, env) {
+  const child = spawn(node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+  const onOutput = (text) => {
+    if (text.includes('"listening"')) child.kill('SIGTERM');
+  };
+  const { output } = await collectOutput(child, { onOutput });
+  clearTimeout(limit);
+  if (child.signalCode === 'SIGKILL') throw new RunError(`${args[0]} did not end:\n${tail(output, 10)}`);
+}
+
+/** Node writes files that only their owner can read, into a folder of the user who ran it. */
+function settle(cache, user) {
+  const folders = existsSync(cache) ? readdirSync(cache) : [];
+  for (const name of folders) {
+    for (const file of readdirSync(join(cache, name))) chmodSync(join(cache, name, file), 0o644);
+    const settled = join(cache, name.replace(/-\d+$/, `-${user}`));
+    if (settled !== join(cache, name)) renameSync(join(cache, name), settled);
+    chmodSync(settled, 0o755);
+  }
+}
+
+const PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
+
+/**
+ * Calls `use` with the Node of a base image, which a compile cache has to be made with; without one if it does not run
+ * here, as that of another platform.
+ *
+ * @param {{ ref: string, node?: string }} base `node`: where its Node is outside of Docker, if anywhere
+ * @param {(node: string | undefined) => Promise<T>} use
+ * @template T
+ * @returns {Promise<T>}
+ */
+export async function withNodeOf({ ref, node }, use) {
+  if (node !== undefined) return use(node);
+  const folder = mkdtempSync(join(tmpdir(), 'uswarm-node-'));
+  const container = await docker(['create', ref, 'node']);
+  try {
+    const copy = join(folder, 'node');
+    for (const place of PLACES) {
+      if ((await tryDocker(['cp', '--follow-link', `${container}:${place}`, copy])).code === 0) break;
+    }
+    const { code } = await runQuietly(copy, ['--version']);
+    return await use(code === 0 ? copy : undefined);
+  } finally {
+    await tryDocker(['rm', container]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

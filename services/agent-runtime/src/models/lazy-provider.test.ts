@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { lazyProvider } from './lazy-provider.js';
+import type { ModelEvent } from './model.js';
+
+const REQUEST = { model: '', system: '', messages: [], tools: [] };
+const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
+
+describe('a lazy provider', () => {
+  it('loads the provider with the first call and only once', async () => {
+    let loads = 0;
+    const provider = lazyProvider('late', () => {
+      loads += 1;
+      return Promise.resolve({
+        name: 'late',
+        async *stream() {
+          yield await Promise.resolve(FINISH);
+        },
+      });
+    });
+    expect({ name: provider.name, loads }).toEqual({ name: 'late', loads: 0 });
+    for (let call = 0; call < 2; call += 1) {
+      const events = await Array.fromAsync(provider.stream(REQUEST, { signal: new AbortController().signal }));
+      expect(events).toEqual([FINISH]);
+    }
+    expect(loads).toBe(1);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { lazyTools } from './lazy-tools.js';
+import { noTools } from './tool.js';
+
+describe('lazy tools', () => {
+  function setUp() {
+    const seen = { loads: 0, closes: 0 };
+    const tools = lazyTools(() => {
+      seen.loads += 1;
+      return Promise.resolve({ ...noTools, close: () => Promise.resolve(void (seen.closes += 1)) });
+    });
+    return { tools, seen };
+  }
+  const { signal } = new AbortController();
+
+  it('are loaded with the first use, once, and closed', async () => {
+    const { tools, seen } = setUp();
+    expect(await tools.list(signal)).toEqual([]);
+    expect(await tools.call('search', {}, signal)).toMatchObject({ failed: true });
+    await tools.close();
+    expect(seen).toEqual({ loads: 1, closes: 1 });
+  });
+
+  it('are not loaded to be closed', async () => {
+    const { tools, seen } = setUp();
+    await tools.close();
+    expect(seen).toEqual({ loads: 0, closes: 0 });
+  });
+});

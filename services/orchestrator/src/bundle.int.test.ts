@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startEntryPoint } from '../test/entry-point.js';
+import { testEnvironment } from '../test/test-orchestrator.js';
+
+const writeContent = fileURLToPath(new URL('../../../hack/images/write-content.mjs', import.meta.url));
+
+describe('the orchestrator as its image has it', () => {
+  let folder: string;
+  let testDatabase: TestDatabase;
+  let issuer: OidcIssuer;
+  beforeAll(async () => {
+    issuer = await startOidcIssuer();
+    testDatabase = await createTestDatabase();
+    folder = await mkdtemp(path.join(tmpdir(), 'uswarm-orchestrator-'));
+    await promisify(execFile)(process.execPath, [writeContent, 'orchestrator', folder]);
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+    await testDatabase.drop();
+    await issuer.close();
+  });
+
+  it('migrates an empty database and then serves, each from one bundled file', async () => {
+    const dist = path.join(folder, 'app/dist');
+    const migration = startEntryPoint('migrate-main', { DATABASE_URL: testDatabase.url }, dist);
+    expect({ code: await migration.exitCode, last: migration.lines.at(-1) }).toEqual({
+      code: 0,
+      last: expect.stringContaining('0001_initial'),
+    });
+    const environment = testEnvironment(testDatabase.url, issuer);
+    const program = startEntryPoint('main', environment, dist);
+    try {
+      const health = await fetch(`${await program.listening}/v1/health`);
+      expect({ status: health.status, body: await health.json() }).toMatchObject({ status: 200 });
+    } finally {
+      await program.stop();
+    }
+  });
+});
