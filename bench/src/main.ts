@@ -4,6 +4,7 @@ import { compare } from './report/compare.js';
 import { baselineFile, keepNewest, newestFile, readResult, writeResult } from './report/kept.js';
 import { comparisonTable, resultTables } from './report/tables.js';
 import { run } from './run.js';
+import { runStarts } from './runtime/run-starts.js';
 import { BenchError, readCommand, type Settings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -26,6 +27,10 @@ function compareKept(): number {
 }
 
 async function main(args: string[]): Promise<number> {
+  if (args[0] === 'runtime') {
+    await runStarts(args.slice(1), say);
+    return 0;
+  }
   const command = readCommand(args);
   if (command.do === 'run') return measureAll(command.settings);
   if (command.do === 'compare') return compareKept();

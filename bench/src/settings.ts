@@ -28,6 +28,7 @@ export class BenchError extends Error {
 export const USAGE = `npm run bench -- [settings]     runs the benchmarks and writes bench/results/<date>-<commit>.json
 npm run bench -- --compare      compares the newest of them with the baseline; exits 1 where a ratio got worse by > 20 %
 npm run bench -- --keep         makes the newest of them the baseline
+npm run bench -- runtime        starts the agent runtime beside bare Node: time, CPU, memory; --rounds <n> starts each (11)
   --messages <n>       in all (1000000)          --seconds <n>      of a measurement (10)
   --workspaces <n>     (240)                     --warm-up <n>      seconds before it (3)
   --conversation <n>   of the long one (50000)   --rounds <n>       of each measurement (3)

@@ -6,7 +6,8 @@ import { RunError } from '../run/run-error.mjs';
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
 /** CommonJS packages call `require` for what is in Node. */
-const REQUIRE = "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+const REQUIRE =
+  "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
 /** Packages that others use if they are installed. Images never had them; pnpm leaves them where a bundler finds them. */
 const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
@@ -118,7 +119,8 @@ export function bundledPackages(inputs, packages, root) {
   const found = new Set([program]);
   for (const input of inputs) {
     const owner = ownerOf(input, byFolder);
-    if (owner === undefined) throw new RunError(`${input} is in the bundle of ${program.manifest.name}, from no package.`);
+    if (owner === undefined)
+      throw new RunError(`${input} is in the bundle of ${program.manifest.name}, from no package.`);
     found.add(owner);
   }
   return packages.filter((each) => found.has(each));

@@ -73,7 +73,9 @@ describe('the bundles of the images', () => {
   it('of the runtime load no model client, no tool client and no metrics before they are needed', () => {
     const sources = sourcesAtStart('agent-runtime', 'main');
     expect(sources.some((path) => path.includes('/@connectrpc/connect-node/'))).toBe(true);
-    expect(sources.filter((path) => /node_modules\/(?:openai|@modelcontextprotocol|prom-client)\//.test(path))).toEqual([]);
+    expect(sources.filter((path) => /node_modules\/(?:openai|@modelcontextprotocol|prom-client)\//.test(path))).toEqual(
+      [],
+    );
     expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
   });
 
@@ -153,7 +155,11 @@ describe('the compile cache of an image', () => {
 
 describe('the packages of a bundle', () => {
   const placed = (name, path) => ({ folder: join('/r', path), manifest: { name } });
-  const all = [placed('web', 'services/web'), placed('kit', 'packages/kit'), placed('a', 'node_modules/.pnpm/a@1/node_modules/a')];
+  const all = [
+    placed('web', 'services/web'),
+    placed('kit', 'packages/kit'),
+    placed('a', 'node_modules/.pnpm/a@1/node_modules/a'),
+  ];
   const names = (inputs) => bundledPackages(inputs, all, '/r').map(({ manifest }) => manifest.name);
 
   it('are the service and those that have code in it', () => {
@@ -162,6 +168,8 @@ describe('the packages of a bundle', () => {
   });
 
   it('may be only packages that the service declares', () => {
-    expect(() => names(['node_modules/.pnpm/b@1/node_modules/b/x.js'])).toThrow('is in the bundle of web, from no package.');
+    expect(() => names(['node_modules/.pnpm/b@1/node_modules/b/x.js'])).toThrow(
+      'is in the bundle of web, from no package.',
+    );
   });
 });

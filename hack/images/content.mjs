@@ -28,7 +28,7 @@ import { collectPackages } from './package-graph.mjs';
 /** Nothing reads these when a program runs: types, TypeScript, maps, prose, another runtime's binaries. */
 const NOT_AT_RUN_TIME =
   /\.(?:[cm]?ts|map|md|flow|bare|tsbuildinfo)$|(?:^|\/)(?:readme|changelog|history)(?:\.(?:txt|rst|markdown))?$/i;
-const CODE = /\.(?:[cm]?js|json)$/;
+const CODE = /\.(?:[cm]?[jt]s|json)$/;
 const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
 
 /**

@@ -47,7 +47,16 @@ export async function inspectImage(ref) {
  * Builds an image of `entries` unless `ref` was made from the same content. `prepare` may add to the folder that the
  * image is built from. @returns whether it was built.
  */
-export async function buildImage({ ref, dockerfile, entries, content, args = {}, platform, prepare, say = console.log }) {
+export async function buildImage({
+  ref,
+  dockerfile,
+  entries,
+  content,
+  args = {},
+  platform,
+  prepare,
+  say = console.log,
+}) {
   const known = await inspectImage(ref);
   if (known?.content === content) return false;
   say(`Building ${ref}…`);

@@ -25,9 +25,9 @@ describe('the SBOM of an image', () => {
     const dist = join(folder, 'app/dist');
     const sources = globSync(join(dist, '*.map')).flatMap((file) => JSON.parse(readFileSync(file, 'utf8')).sources);
     const folders = new Set(
-      sources.map((path) => join(repositoryRoot, 'services', SERVICE, 'dist', path)).map(
-        (path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+|^.*\/packages\/[^/]+/.exec(path)?.[0],
-      ),
+      sources
+        .map((path) => join(repositoryRoot, 'services', SERVICE, 'dist', path))
+        .map((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+|^.*\/packages\/[^/]+/.exec(path)?.[0]),
     );
     folders.delete(undefined);
     const own = [...folders].map((path) => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')));
@@ -56,7 +56,9 @@ describe('the SBOM of an image', () => {
   });
 
   it('is of an image that has the licence of each package that has one', () => {
-    const licences = globSync(join(folder, 'modules/licenses/**/*'), { withFileTypes: true }).filter((each) => each.isFile());
+    const licences = globSync(join(folder, 'modules/licenses/**/*'), { withFileTypes: true }).filter((each) =>
+      each.isFile(),
+    );
     expect(licences.some(({ parentPath }) => parentPath.includes('/socket.io@'))).toBe(true);
     expect(licences.length).toBeGreaterThan(sbom.components.length * 0.6);
   });

@@ -19,7 +19,8 @@ describe('a lazy provider', () => {
     });
     expect({ name: provider.name, loads }).toEqual({ name: 'late', loads: 0 });
     for (let call = 0; call < 2; call += 1) {
-      const events = await Array.fromAsync(provider.stream(REQUEST, { signal: new AbortController().signal }));
+      const events: ModelEvent[] = [];
+      for await (const event of provider.stream(REQUEST, { signal: new AbortController().signal })) events.push(event);
       expect(events).toEqual([FINISH]);
     }
     expect(loads).toBe(1);

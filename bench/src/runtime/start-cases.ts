@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { generateCallKeys } from '@uswarm/service-kit';
+import { BenchError } from '../settings.js';
+import type { StartCase } from './measure-start.js';
+
+const inRepository = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** Writes what the image of the runtime has into `folder`, and names the starts to compare; bare Node is the first. */
+export async function startCases(folder: string): Promise<StartCase[]> {
+  const writer = inRepository('hack/images/write-content.mjs');
+  await promisify(execFile)(process.execPath, [writer, 'agent-runtime', folder, 'compile-cache']);
+  const app = join(folder, 'app');
+  const main = join(app, 'dist/main.js');
+  const settings = {
+    NODE_ENV: 'production',
+    MALLOC_ARENA_MAX: '2',
+    USWARM_WORKSPACE_ID: 'bench',
+    USWARM_USER_ID: 'bench',
+    USWARM_RUNTIME_HOST: '127.0.0.1',
+    USWARM_RUNTIME_PORT: '0',
+    USWARM_CALL_PUBLIC_KEY: generateCallKeys().publicKey,
+  };
+  const cached = {
+    ...settings,
+    NODE_COMPILE_CACHE: join(app, 'compile-cache'),
+    NODE_COMPILE_CACHE_PORTABLE: '1',
+  };
+  const provider = ['--import', partOf(app, 'openai')];
+  const tools = ['--import', partOf(app, 'mcp')];
+  return [
+    { name: 'bare Node', args: [inRepository('bench/dist/runtime/bare-main.js')], env: { NODE_ENV: 'production' } },
+    { name: 'unbundled', args: [inRepository('services/agent-runtime/dist/main.js')], env: settings },
+    { name: 'bundle', args: [main], env: settings },
+    { name: 'image (bundle, compile cache)', args: [main], env: cached },
+    { name: 'image, source maps on', args: ['--enable-source-maps', main], env: cached },
+    { name: 'image, provider loaded', args: [...provider, main], env: cached },
+    { name: 'image, provider and tools loaded', args: [...provider, ...tools, main], env: cached },
+  ];
+}
+
+/** The file that the runtime loads later, by the name of its module. */
+function partOf(app: string, name: string): string {
+  const found = readdirSync(join(app, 'dist')).find((file) => file.startsWith(`main-${name}-`) && file.endsWith('.js'));
+  if (found === undefined) throw new BenchError(`The bundle of the runtime has no part "${name}".`);
+  return join(app, 'dist', found);
+}
