@@ -7,7 +7,7 @@ describe('lazy tools', () => {
     const seen = { loads: 0, closes: 0 };
     const tools = lazyTools(() => {
       seen.loads += 1;
-      return Promise.resolve({ ...noTools, close: () => Promise.resolve(void (seen.closes += 1)) });
+      return Promise.resolve({ forTurn: () => noTools, close: () => Promise.resolve(void (seen.closes += 1)) });
     });
     return { tools, seen };
   }
@@ -15,8 +15,10 @@ describe('lazy tools', () => {
 
   it('are loaded with the first use, once, and closed', async () => {
     const { tools, seen } = setUp();
-    expect(await tools.list(signal)).toEqual([]);
-    expect(await tools.call('search', {}, signal)).toMatchObject({ failed: true });
+    const source = tools.forTurn(() => 'token');
+    expect(seen.loads).toBe(0);
+    expect(await source.list(signal)).toEqual([]);
+    expect(await source.call('search', {}, signal)).toMatchObject({ failed: true });
     await tools.close();
     expect(seen).toEqual({ loads: 1, closes: 1 });
   });

@@ -1,14 +1,18 @@
-import type { ToolSource } from './tool.js';
+import type { ToolServer } from './tool.js';
 
-type ClosableToolSource = ToolSource & { close(): Promise<void> };
+type ClosableToolServer = ToolServer & { close(): Promise<void> };
 
-/** A source whose code is loaded with its first use. Closing one that was never used loads nothing. */
-export function lazyTools(load: () => Promise<ClosableToolSource>): ClosableToolSource {
-  let loading: Promise<ClosableToolSource> | undefined;
-  const loaded = (): Promise<ClosableToolSource> => (loading ??= load());
+/** A tool server whose code is loaded with its first use. Closing one that was never used loads nothing. */
+export function lazyTools(load: () => Promise<ClosableToolServer>): ClosableToolServer {
+  let loading: Promise<ClosableToolServer> | undefined;
   return {
-    list: async (...args) => (await loaded()).list(...args),
-    call: async (...args) => (await loaded()).call(...args),
+    forTurn(token) {
+      const source = async () => (await (loading ??= load())).forTurn(token);
+      return {
+        list: async (signal) => (await source()).list(signal),
+        call: async (...call) => (await source()).call(...call),
+      };
+    },
     close: async () => (await loading)?.close(),
   };
 }
