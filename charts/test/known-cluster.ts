@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Manifest } from './rendering.js';
 
 const RBAC = 'rbac.authorization.k8s.io';
+const USERSWARMS = 'uswarm.dev/v1alpha1';
 
 /** As much of a cluster as helm needs to look up Secrets, ClusterRoles and the namespace `default`. */
 export interface KnownCluster {
@@ -53,13 +54,15 @@ const LOOKED_UP: readonly Kind[] = [
   { apiVersion: 'v1', kind: 'Secret' },
   { apiVersion: 'v1', kind: 'Namespace' },
   { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole' },
+  { apiVersion: 'apps/v1', kind: 'Deployment' },
+  { apiVersion: USERSWARMS, kind: 'UserSwarm' },
 ];
 
 /** What the cluster says of the kinds that it knows. */
 function discovery(kinds: readonly Kind[]): Record<string, object> {
   const versions = new Map<string, Map<string, object>>();
   for (const { apiVersion, kind } of kinds) {
-    const namespaced = !/^(Cluster|CustomResource|Namespace$|Validating)/.test(kind);
+    const namespaced = !/^(Cluster|CustomResource|Namespace$|UserSwarm|Validating)/.test(kind);
     const resource = { name: `${kind.toLowerCase()}s`, kind, namespaced, verbs: ['get', 'list'] };
     versions.set(apiVersion, new Map(versions.get(apiVersion)).set(kind, resource));
   }
@@ -87,6 +90,19 @@ function answers(objects: readonly Manifest[]): Record<string, object> {
   const secrets = objects.filter(({ kind }) => kind === 'Secret');
   return {
     '/api/v1/namespaces/default': { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } },
+    [`/apis/${USERSWARMS}/userswarms`]: {
+      apiVersion: USERSWARMS,
+      kind: 'UserSwarmList',
+      items: objects.filter(({ kind }) => kind === 'UserSwarm'),
+    },
+    ...Object.fromEntries(
+      objects
+        .filter(({ kind }) => kind === 'Deployment')
+        .map((deployment) => [
+          `/apis/apps/v1/namespaces/${deployment.metadata.namespace}/deployments/${deployment.metadata.name}`,
+          deployment,
+        ]),
+    ),
     [`/apis/${RBAC}/v1/clusterroles`]: { apiVersion: `${RBAC}/v1`, kind: 'ClusterRoleList', items: roles },
     ...Object.fromEntries(
       secrets.map((secret) => [

@@ -44,6 +44,7 @@
 {{- end }}
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
+{{- include "uswarm.validateFramework" . }}
 {{- end }}
 
 {{/* Two controllers, or Metacontrollers, would write over each other's work on every UserSwarm. Where there is no cluster to ask, nothing is found. */}}

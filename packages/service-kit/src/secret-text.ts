@@ -13,6 +13,13 @@ export const secretText = (minLength: number) =>
     .min(minLength)
     .refine((secret) => !isPlaceholder(secret), 'is a placeholder: generate a secret of your own');
 
+/** A secret that is sent in a header, which drops white space around it, such as the line break that `echo` adds. */
+export const headerSecret = (minLength: number) =>
+  z
+    .string()
+    .transform((text) => text.trim())
+    .pipe(secretText(minLength));
+
 /** Secrets that are accepted besides the current one while it is rotated, separated by commas or line breaks. */
 export const previousSecrets = (minLength: number) =>
   z

@@ -45,6 +45,10 @@ describe('the settings', () => {
     expect(() => loadControllerConfig({ ...ENV, ...change })).toThrow(name);
   });
 
+  it('take a SYNC_TOKEN without the line break at its end', () => {
+    expect(loadControllerConfig({ ...ENV, SYNC_TOKEN: `${ENV.SYNC_TOKEN}\n` }).SYNC_TOKEN).toBe(ENV.SYNC_TOKEN);
+  });
+
   it('need no lease where nobody else leads', () => {
     const alone = { ...ENV, LEADER_ELECTION: 'false', LEASE_NAMESPACE: '', POD_NAME: '' };
     expect(loadControllerConfig(alone).LEADER_ELECTION).toBe(false);

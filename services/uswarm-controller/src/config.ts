@@ -1,4 +1,4 @@
-import { flag, loadConfig, port, secret, secretText } from '@uswarm/service-kit';
+import { flag, headerSecret, loadConfig, port, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, STARTS_AT_ONCE, WORKERS } from './options.js';
 
@@ -11,7 +11,7 @@ export const namespaces = z
 
 const schema = z.object({
   SYNC_URL: z.url({ protocol: /^https?$/ }),
-  SYNC_TOKEN: secret(secretText(32)),
+  SYNC_TOKEN: secret(headerSecret(32)),
   SYNC_TIMEOUT_MS: z.coerce.number().int().min(100).default(HOOK_TIMEOUT_MS),
   RUNTIME_NAMESPACES: namespaces,
   RESYNC_S: z.coerce.number().int().min(1).default(RESYNC_S),

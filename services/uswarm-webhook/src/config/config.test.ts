@@ -62,6 +62,11 @@ describe('the environment of the webhook', () => {
     });
   });
 
+  it('takes a SYNC_TOKEN without the line break at its end, which no header can have', async () => {
+    const { SYNC_TOKEN = '' } = environment();
+    expect((await loadWebhookConfig(environment({ SYNC_TOKEN: `${SYNC_TOKEN}\n` }))).syncToken).toBe(SYNC_TOKEN);
+  });
+
   it.each([
     'SYNC_TOKEN',
     'USWARM_CALL_PUBLIC_KEY',

@@ -1,4 +1,4 @@
-import { flag, json, loadConfig, port, previousSecrets, secret, secretText } from '@uswarm/service-kit';
+import { flag, headerSecret, json, loadConfig, port, previousSecrets, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { platformRevision } from '../render/platform-revision.js';
 import type { RenderSettings, TemplateSettings } from '../render/settings.js';
@@ -9,7 +9,7 @@ import { type Database, plainUrl, readStores, storeVariables } from './stores.js
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
-  SYNC_TOKEN: secret(secretText(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
+  SYNC_TOKEN: secret(headerSecret(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
   /** Accepted besides SYNC_TOKEN while it is rotated; the controller shows one only. */
   SYNC_TOKEN_PREVIOUS: secret(previousSecrets(32).default([])),
   /** `/sync` and `/healthz`. */
