@@ -128,6 +128,7 @@ describe('the Jobs of a removal', () => {
       RUNTIME_NAMESPACES: 'userswarms,team-a',
       DRAIN_GRACE_S: '7',
       DRAIN_TIMEOUT_S: '100',
+      CONTROLLER_LEASE: 'backend/uswarm-controller',
     });
     expect(DRAIN_KEEPS).toMatch(/userswarms\.uswarm\.dev[^]*namespace userswarms/);
   });

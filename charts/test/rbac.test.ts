@@ -58,7 +58,11 @@ describe('rights', () => {
       'userswarms/uswarm-controller-children': CHILDREN,
       'team-a/uswarm-controller-children': CHILDREN,
       // Hooks: only there while the release is being removed.
-      '*/uswarm-drain': ['userswarms.uswarm.dev: get list patch delete', 'namespaces[userswarms,team-a]: get'],
+      '*/uswarm-drain': [
+        'userswarms.uswarm.dev: get list patch delete',
+        'leases.coordination.k8s.io[uswarm-controller]: get delete',
+        'namespaces[userswarms,team-a]: get',
+      ],
       'backend/uswarm-drain-flag': ['configmaps[uswarm-drain]: get create patch delete'],
       'backend/uswarm-orchestrator-drain-flag': ['configmaps[uswarm-drain]: get'],
       'userswarms/uswarm-drain-children': DRAINED,

@@ -147,6 +147,9 @@ describe('a release in use, whose database is outside of it', () => {
       if (left.length > 0) throw new Error(left.join(', '));
       return true;
     });
+    // A Lease that is left would make the next installation wait until it has run out.
+    const lease = { name: 'uswarm-controller', namespace: NAMESPACE.release };
+    expect(await session.api.find('Lease', lease)).toBeUndefined();
   });
 
   it('says what it did and what it kept', () => {

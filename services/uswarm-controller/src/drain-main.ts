@@ -1,7 +1,7 @@
 import { createCredentials, createKubeClient, type KubeClient, KubeError, loadKubeConfig } from '@uswarm/kube-client';
 import { ConfigError, systemClock } from '@uswarm/service-kit';
 import { cleanUp } from './drain/cleanup.js';
-import { loadCleanupConfig, loadDrainConfig } from './drain/config.js';
+import { loadCleanupConfig, loadDrainConfig, loadFinishConfig } from './drain/config.js';
 import { DrainError } from './drain/drain-error.js';
 import { drain } from './drain/drain.js';
 import { finish } from './drain/finish.js';
@@ -53,7 +53,10 @@ async function runCleanup(client: KubeClient): Promise<void> {
 
 const STEPS: Readonly<Record<string, (client: KubeClient) => Promise<void>>> = {
   drain: runDrain,
-  finish: (client) => finish({ client, timeoutMs: FINISH_MS, say }, signal),
+  finish: (client) => {
+    const { CONTROLLER_LEASE: lease } = loadFinishConfig(process.env);
+    return finish({ client, lease, timeoutMs: FINISH_MS, say }, signal);
+  },
   cleanup: runCleanup,
 };
 

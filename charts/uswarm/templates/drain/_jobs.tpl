@@ -52,6 +52,10 @@ every Secret that values name, and what is outside of the cluster: database, Val
   value: {{ int .values.timeoutSeconds | quote }}
 - name: DRAIN_KEEPS
   value: {{ include "uswarm.kept" .root | trim | quote }}
+{{- if eq .root.Values.controller.framework "builtin" }}
+- name: CONTROLLER_LEASE
+  value: {{ printf "%s/%s" .root.Release.Namespace (include "uswarm.componentName" (dict "root" .root "component" "controller")) | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "uswarm.cleanup.env" -}}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '@uswarm/service-kit';
-import { loadCleanupConfig, loadDrainConfig } from './config.js';
+import { loadCleanupConfig, loadDrainConfig, loadFinishConfig } from './config.js';
 
 const ENVIRONMENT = { DRAIN_FLAG: 'backend/uswarm-drain', DRAIN_RUN: 'job', RUNTIME_NAMESPACES: 'userswarms,team-a' };
 
@@ -26,6 +26,13 @@ describe('the settings of a drain', () => {
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(ConfigError);
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(name);
   });
+});
+
+it('the settings of the last step name the Lease of the controller, if there is one', () => {
+  expect(loadFinishConfig({ CONTROLLER_LEASE: 'backend/uswarm-controller' })).toEqual({
+    CONTROLLER_LEASE: { namespace: 'backend', name: 'uswarm-controller' },
+  });
+  expect(loadFinishConfig({})).toEqual({});
 });
 
 it('the settings of a cleanup name what shows that the release exists', () => {

@@ -16,6 +16,13 @@ const schema = z.object({
 
 export type DrainConfig = z.output<typeof schema>;
 
+const finishSchema = z.object({
+  /** `<namespace>/<name>` of the Lease of the controller; none with another framework. */
+  CONTROLLER_LEASE: namespacedName.optional(),
+});
+
+export type FinishConfig = z.output<typeof finishSchema>;
+
 const cleanupSchema = schema.pick({ DRAIN_TIMEOUT_S: true }).extend({
   RELEASE_NAMESPACE: z.string().min(1),
   /** Names of Deployments and Services, separated by commas: nothing is deleted while one of them exists. */
@@ -28,6 +35,9 @@ type Environment = Record<string, string | undefined>;
 
 /** @throws ConfigError */
 export const loadDrainConfig = (env: Environment): DrainConfig => loadConfig(schema, env);
+
+/** @throws ConfigError */
+export const loadFinishConfig = (env: Environment): FinishConfig => loadConfig(finishSchema, env);
 
 /** @throws ConfigError */
 export const loadCleanupConfig = (env: Environment): CleanupConfig => loadConfig(cleanupSchema, env);

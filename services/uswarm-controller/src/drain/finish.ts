@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
+import type { ObjectName } from '@uswarm/kube-client';
+import { deleteLease } from './delete-lease.js';
 import { DrainError } from './drain-error.js';
 import {
   deleteSeen,
@@ -15,6 +17,8 @@ import {
 
 export interface FinishDeps {
   client: DrainClient;
+  /** Of the controller, which is gone. */
+  lease?: ObjectName | undefined;
   timeoutMs: number;
   everyMs?: number;
   say: (line: string) => void;
@@ -30,8 +34,13 @@ const EVERY_MS = 500;
  * @throws DrainError if something of ours is left
  */
 export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<void> {
-  const { client, timeoutMs, say, everyMs = EVERY_MS, elapsed = () => performance.now() } = deps;
+  const { client, lease, timeoutMs, say, everyMs = EVERY_MS, elapsed = () => performance.now() } = deps;
   const deadline = elapsed() + timeoutMs;
+  if (lease !== undefined) {
+    await deleteLease(client, lease, signal).catch((error: Error) => {
+      say(`The Lease of the controller stays until it has run out: ${error.message}`);
+    });
+  }
   for (;;) {
     let left: string;
     try {

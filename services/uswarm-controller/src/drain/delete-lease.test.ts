@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createCredentials, createKubeClient, type Credentials, type KubeClient } from '@uswarm/kube-client';
+import { systemClock } from '@uswarm/service-kit';
+import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
+import { createLease, type Lease } from '../leader/lease.js';
+import { finish } from './finish.js';
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
+const lease = { namespace: 'backend', name: 'uswarm-controller' };
+const never = new AbortController().signal;
+
+describe('the last step of an uninstall', () => {
+  let api: ScriptedApi;
+  let credentials: Credentials;
+  let client: KubeClient;
+  let said: string[];
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    credentials = await createCredentials(api.config);
+    client = createKubeClient({ credentials, fieldManager: 'test' });
+    said = [];
+  });
+  afterEach(async () => {
+    await credentials.close();
+    await api.close();
+  });
+
+  const controller = (identity: string): Lease =>
+    createLease({ client, ...lease, identity, durationS: 15, clock: systemClock });
+  const finishes = (): Promise<void> =>
+    finish({ client, lease, timeoutMs: 60_000, everyMs: 5, say: (line) => said.push(line) }, never);
+
+  it('deletes the Lease that a killed controller still holds, so that the next installation leads immediately', async () => {
+    await controller('killed').tryHold(never);
+    expect(await controller('next').tryHold(never)).toBe(false);
+    await finishes();
+    expect(api.get(LEASES, lease.name)).toBeUndefined();
+    expect(await controller('next').tryHold(never)).toBe(true);
+  });
+
+  it('does not need the Lease', async () => {
+    await finishes();
+    expect(said).toEqual(['No UserSwarm has a finalizer of uswarm any more.']);
+  });
+
+  it('goes on if the Lease cannot be deleted, and says so', async () => {
+    await controller('killed').tryHold(never);
+    api.script(({ method, path }, response) => {
+      if (method !== 'DELETE' || !path.startsWith(LEASES)) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden","message":"not allowed"}');
+      return true;
+    });
+    await finishes();
+    expect(said).toEqual([
+      'The Lease of the controller stays until it has run out: not allowed',
+      'No UserSwarm has a finalizer of uswarm any more.',
+    ]);
+  });
+});

@@ -1,0 +1,19 @@
+import { isConflict, isNotFound, type KubeClient, type ObjectName } from '@uswarm/kube-client';
+import { LEASES } from '../resources.js';
+
+/**
+ * Deletes the Lease of a controller that is gone. Its rights were removed before its pods stopped, so it could not give
+ * the Lease back, and the next installation would wait until it has run out.
+ */
+export async function deleteLease(
+  client: Pick<KubeClient, 'get' | 'delete'>,
+  name: ObjectName,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { metadata } = await client.get(LEASES, name, signal);
+    await client.delete(LEASES, name, { uid: metadata.uid ?? '', propagation: 'Background' }, signal);
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
