@@ -109,18 +109,19 @@ const unschedulable = (message: string): object => ({
 const running = { state: { running: {} } };
 
 describe('a pod that changes', () => {
-  it('is worth no sync as long as it comes up, runs and goes as it should, and one when it is gone', () => {
+  it('is worth a sync when it becomes ready, when it is deleted and when it is gone', () => {
     const life = [
       undefined,
       pod({ phase: 'Pending' }),
       pod({ phase: 'Pending', conditions: [condition('PodScheduled', 'True')] }),
       pod(waiting('ContainerCreating')),
       pod(container(running)),
-      pod({ ...container({ ...running, ready: true }), phase: 'Running' }),
+      pod({ ...container({ ...running, ready: true }), phase: 'Running', conditions: [condition('Ready', 'True')] }),
+      pod({ ...container({ ...running, ready: true }), phase: 'Running', conditions: [condition('Ready', 'True')] }),
       pod(container({ state: { terminated: { exitCode: 0 } } }), { deletionTimestamp: 'now' }),
       undefined,
     ];
-    expect(steps(concernsPod, ...life)).toEqual([...life.slice(2).map(() => false), true]);
+    expect(steps(concernsPod, ...life)).toEqual([false, false, false, false, true, false, true, true]);
   });
 
   it.each([

@@ -9,7 +9,7 @@ import { canonical } from '../canonical.js';
 /** Whether a child changed in more than how far its own controller has come. */
 export const concernsChild = ({ before, after }: Change): boolean => childConcern(before) !== childConcern(after);
 
-/** Whether a pod is gone, which a deletion waits for, or shows another cause than before for not being Ready. */
+/** Whether a pod is gone, which a deletion waits for, becomes Ready, or shows another cause than before for not being Ready. */
 export const concernsPod = ({ before, after }: Change): boolean =>
   after === undefined || podConcern(before) !== podConcern(after);
 
@@ -77,11 +77,12 @@ interface ContainerStatus {
 
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
-/** Empty for one that starts, runs or goes as it should, as for one that is not there. */
+/** Empty for one that starts or goes as it should, as for one that is not there. */
 function podConcern(pod: KubernetesObject | undefined): string {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return '';
   const status = (pod['status'] ?? {}) as PodStatus;
   const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status;
+  if (conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True')) return 'ready';
   const troubles = [
     ...conditions
       .filter(({ type, status: is }) => type === 'PodScheduled' && is === 'False')

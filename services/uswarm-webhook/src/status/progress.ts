@@ -2,7 +2,7 @@ import { type Condition, START_DEADLINE_S, SYNC_FAILURES, type SyncRequest } fro
 import { REVISION } from '../render/revision.js';
 import type { DatabaseState } from '../render/settings.js';
 import { evicted, lossCause } from './lost-reason.js';
-import { type Deployment, livePods, namespaceState, type Observed, podsOf, sinceOf } from './observed.js';
+import { type Deployment, livePods, namespaceState, type Observed, type Pod, podsOf, sinceOf } from './observed.js';
 import { podCause } from './pod-reason.js';
 
 export interface Progress {
@@ -131,12 +131,21 @@ function overdue(
 const conditionOf = (deployment: Deployment | undefined, type: string) =>
   deployment?.status?.conditions?.find((condition) => condition.type === type);
 
-/** Everything is there, as last rendered, and the pod answers. */
-export function isAvailable({ serviceAccount, service, deployment }: Observed, rendered: Deployment): boolean {
+/** Everything is there, as last rendered, and the pod answers. `pods` are the live ones, none if they are not shown. */
+export function isAvailable(
+  { serviceAccount, service, deployment }: Observed,
+  rendered: Deployment,
+  pods: readonly Pod[],
+): boolean {
   if (serviceAccount === undefined || service === undefined || deployment === undefined) return false;
   if (deployment.metadata.deletionTimestamp !== undefined || service.metadata.deletionTimestamp !== undefined)
     return false;
   if (deployment.metadata.annotations?.[REVISION] !== rendered.metadata.annotations?.[REVISION]) return false;
+  // Its spec never changed, so the pod is as last rendered. The status of the Deployment lags behind the pod's.
+  if (deployment.metadata.generation === 1 && pods.length > 0) return pods.some(isReady);
   const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0 } = deployment.status ?? {};
   return observedGeneration >= (deployment.metadata.generation ?? 0) && updatedReplicas >= 1 && readyReplicas >= 1;
 }
+
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;

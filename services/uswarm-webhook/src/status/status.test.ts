@@ -162,6 +162,21 @@ describe('Ready', () => {
     expect((await statusOf({ ...request, children: { ...request.children, [group]: {} } })).phase).toBe('Progressing');
   });
 
+  const isReady = (status: 'True' | 'False') => pod({}, { conditions: [{ type: 'Ready', status }] });
+
+  it('follows the pod of a Deployment whose spec never changed, before the Deployment says so', async () => {
+    const behind = await settledRequest(userSwarm(), { deployment: NOT_READY, pods: [isReady('True')] });
+    expect((await statusOf(behind)).phase).toBe('Ready');
+    const ahead = await settledRequest(userSwarm(), { pods: [isReady('False')] });
+    expect((await statusOf(ahead)).phase).toBe('Progressing');
+  });
+
+  it('does not follow the pod of a Deployment whose spec changed: it may be one of the former template', async () => {
+    const request = await settledRequest(userSwarm(), { deployment: NOT_READY, pods: [isReady('True')] });
+    for (const { metadata } of Object.values(request.children['Deployment.apps/v1'])) metadata.generation = 2;
+    expect((await statusOf(request)).phase).toBe('Progressing');
+  });
+
   it('waits for the Deployment controller to have seen the Deployment', async () => {
     const deployment = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, observedGeneration: 0 };
     expect((await statusOf(await settledRequest(userSwarm(), { deployment }))).phase).toBe('Progressing');

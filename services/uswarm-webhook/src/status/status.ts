@@ -11,7 +11,7 @@ import {
 import type { Revisions } from '../render/rollout.js';
 import type { RenderFacts } from '../render/settings.js';
 import { type Finding, stampConditions, timeOf } from './conditions.js';
-import { type Deployment, isDeleting, isOwned, observe, remainingObjects } from './observed.js';
+import { type Deployment, isDeleting, isOwned, livePods, observe, remainingObjects } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 
 /** What became of the spec. */
@@ -124,8 +124,10 @@ function remains(request: SyncRequest): string {
 function availability(request: SyncRequest, rendering: Rendering): boolean {
   if (isDeleting(request)) return false;
   if (!('failure' in rendering)) {
-    const observed = observe(request, rendering.spec.placement.runtimeNamespace);
-    return !rendering.spec.suspend && !rendering.queued && isAvailable(observed, rendering.deployment);
+    const { runtimeNamespace } = rendering.spec.placement;
+    const pods = livePods(request, runtimeNamespace);
+    const available = isAvailable(observe(request, runtimeNamespace), rendering.deployment, pods);
+    return !rendering.spec.suspend && !rendering.queued && available;
   }
   // Without a spec, whatever Deployment there is speaks for itself.
   const name = childName(request.parent.metadata.name);
@@ -133,7 +135,8 @@ function availability(request: SyncRequest, rendering: Rendering): boolean {
     (child) => child.metadata.name === name && isOwned(child, request.parent),
   );
   const namespace = deployment?.metadata.namespace;
-  return deployment !== undefined && namespace !== undefined && isAvailable(observe(request, namespace), deployment);
+  if (deployment === undefined || namespace === undefined) return false;
+  return isAvailable(observe(request, namespace), deployment, livePods(request, namespace));
 }
 
 function dependencies({ database }: RenderFacts): Finding {
