@@ -155,6 +155,7 @@ describe('the environment of a runtime', () => {
       USWARM_DEFAULT_MODEL: 'flash',
       SVC_MCP_ENDPOINT: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       SVC_ORCHESTRATOR_ENDPOINT: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
+      USWARM_TERMINATION_GRACE_S: '120',
     });
   });
 

@@ -33,7 +33,7 @@ export const runtimePods = z.strictObject({
   runtimeClassName: z.string().optional(),
   resources: z.strictObject({ requests: quantities.optional(), limits: quantities.optional() }).default({}),
   /** Seconds from the request to stop until the pod is killed. */
-  terminationGracePeriodSeconds: z.int().min(1).max(3600).default(5),
+  terminationGracePeriodSeconds: z.int().min(2).max(3600).default(5),
   /** A ConfigMap in the namespace of the runtime, whose certificates it trusts besides the public ones. */
   trustedCA: z.strictObject({ configMap: objectName, key: fileName }).optional(),
   /** `noProxy` is a list with commas, as in NO_PROXY. */

@@ -26,6 +26,8 @@ export function renderEnvironment(
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
     ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
+    // By it the program knows how long a running turn may take to finish.
+    literal('USWARM_TERMINATION_GRACE_S', String(settings.pods.terminationGracePeriodSeconds)),
     ...outboundVariables(settings.pods).map(({ name, value }) => literal(name, value)),
     // An empty value is stored as none, and what is sent must equal what is stored.
     ...settings.pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),

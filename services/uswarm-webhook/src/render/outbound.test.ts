@@ -72,9 +72,10 @@ describe('a proxy', () => {
   });
 });
 
-it('the grace period of a pod is that of the settings', async () => {
+it('the grace period of a pod is that of the settings, and the program knows it', async () => {
   const pod = await template(withPods({ terminationGracePeriodSeconds: 120 }));
   expect(pod.spec.terminationGracePeriodSeconds).toBe(120);
+  expect(variables(pod)['USWARM_TERMINATION_GRACE_S']).toBe('120');
 });
 
 describe('the revision of Secrets', () => {
