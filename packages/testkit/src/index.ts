@@ -1,3 +1,4 @@
+export * from './argocd.js';
 export * from './certificate.js';
 export * from './eventually.js';
 export * from './free-port.js';

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type GoProgram, goProgram, missingGoProgram } from './go/go-program.js';
+import { type GoProgram, goProgram, hashOfFolder, missingGoProgram } from './go/go-program.js';
 import type { MissingPart } from './missing-part.js';
 
 /** What an expression asks for. */
@@ -49,10 +47,7 @@ const folder = fileURLToPath(new URL('../../../hack/prometheus/', import.meta.ur
 
 /** Built anew when its sources change. */
 function program(): GoProgram {
-  const hash = createHash('sha256');
-  for (const file of readdirSync(folder).toSorted()) hash.update(file).update(readFileSync(`${folder}/${file}`));
-  const version = hash.digest('hex').slice(0, 12);
-  return { name: 'prometheus', version, from: { folder }, purpose: 'the engine of Prometheus' };
+  return { name: 'prometheus', version: hashOfFolder(folder), from: { folder }, purpose: 'the engine of Prometheus' };
 }
 
 /** `undefined` when the engine is here or can be built. */

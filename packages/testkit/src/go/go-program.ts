@@ -1,18 +1,19 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, rename } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, cp, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withInstallLock } from '../install-lock.js';
 import { MissingPartError } from '../local-error.js';
 import type { MissingPart } from '../missing-part.js';
-import { GO_DEADLINE_MS, goCacheFolder, missingGo, withGo } from './go.js';
+import { type Go, GO_DEADLINE_MS, goCacheFolder, missingGo, withGo } from './go.js';
 
 /** A program that is only to be had as the source of a Go module. */
 export interface GoProgram {
   name: string;
   /** Of the module that it is in. */
   version: string;
-  /** Import path of its package, or the folder of a module of ours. */
-  from: { package: string } | { folder: string };
+  /** Import path of its package, or the folder of a module of ours; `prepare` completes a copy of the folder. */
+  from: { package: string } | { folder: string; prepare?: (go: Go, folder: string) => Promise<void> };
   /** What it is for: "build … with". */
   purpose: string;
 }
@@ -51,11 +52,33 @@ function build(programs: readonly GoProgram[]): Promise<void> {
     for (const program of programs) {
       const { name, version, from } = program;
       const install = ['install', '-trimpath', '-ldflags', '-s -w'];
-      if ('folder' in from) await go([...install, '.'], from.folder);
+      if ('folder' in from) await go([...install, '.'], await prepared(go, from, join(folder, 'source')));
       else await go([...install, `${from.package}@${version}`]);
       const built = join(folder, 'bin', name);
       await chmod(built, 0o755);
       await rename(built, pathOf(program));
     }
   });
+}
+
+async function prepared(
+  go: Go,
+  { folder, prepare }: Extract<GoProgram['from'], { folder: string }>,
+  copy: string,
+): Promise<string> {
+  if (prepare === undefined) return folder;
+  await cp(folder, copy, { recursive: true });
+  await prepare(go, copy);
+  return copy;
+}
+
+/** Changes with any file of the folder, and with `besides`: a version for what is built from it. */
+export function hashOfFolder(folder: string, besides?: unknown): string {
+  const hash = createHash('sha256');
+  const files = (readdirSync(folder, { recursive: true }) as string[]).filter((name) =>
+    statSync(join(folder, name)).isFile(),
+  );
+  for (const file of files.toSorted()) hash.update(file).update(readFileSync(join(folder, file)));
+  if (besides !== undefined) hash.update(JSON.stringify(besides));
+  return hash.digest('hex').slice(0, 12);
 }

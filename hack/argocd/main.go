@@ -1,0 +1,68 @@
+// Tells what Argo CD makes of manifests, by the code of Argo CD itself: a JSON list of objects on standard input,
+// for each version and object the hooks that it is, as JSON on standard output. `assemble` brings the packages.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	controller214 "uswarm.dev/argocd/v214/controller"
+	hook214 "uswarm.dev/argocd/v214/hook"
+	controller33 "uswarm.dev/argocd/v33/controller"
+	hook33 "uswarm.dev/argocd/v33/hook"
+	controller35 "uswarm.dev/argocd/v35/controller"
+	hook35 "uswarm.dev/argocd/v35/hook"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+type verdict struct {
+	// It is applied with the others by a sync.
+	Synced bool `json:"synced"`
+	// Phases of a sync in which it runs as a hook.
+	SyncPhases []string `json:"syncPhases"`
+	// It runs before or after the Application is deleted.
+	PreDelete      bool     `json:"preDelete"`
+	PostDelete     bool     `json:"postDelete"`
+	DeletePolicies []string `json:"deletePolicies"`
+}
+
+type predicate func(*unstructured.Unstructured) bool
+
+func never(*unstructured.Unstructured) bool { return false }
+
+func judge[Type, Policy ~string](object *unstructured.Unstructured, isHook, pre, post predicate, types func(*unstructured.Unstructured) []Type, policies func(*unstructured.Unstructured) []Policy) verdict {
+	found := verdict{Synced: !isHook(object), SyncPhases: []string{}, PreDelete: pre(object), PostDelete: post(object), DeletePolicies: []string{}}
+	if !found.Synced {
+		for _, phase := range types(object) {
+			if strings.HasSuffix(string(phase), "Sync") || phase == "SyncFail" {
+				found.SyncPhases = append(found.SyncPhases, string(phase))
+			}
+		}
+		for _, policy := range policies(object) {
+			found.DeletePolicies = append(found.DeletePolicies, string(policy))
+		}
+	}
+	return found
+}
+
+func main() {
+	var objects []map[string]any
+	if err := json.NewDecoder(os.Stdin).Decode(&objects); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	told := map[string][]verdict{"2.14": {}, "3.3": {}, "3.5": {}}
+	for _, content := range objects {
+		object := &unstructured.Unstructured{Object: content}
+		told["2.14"] = append(told["2.14"], judge(object, controller214.IsHook, never, controller214.IsPostDeleteHook, hook214.Types, hook214.DeletePolicies))
+		told["3.3"] = append(told["3.3"], judge(object, controller33.IsHook, controller33.IsPreDeleteHook, controller33.IsPostDeleteHook, hook33.Types, hook33.DeletePolicies))
+		told["3.5"] = append(told["3.5"], judge(object, controller35.IsHook, controller35.IsPreDeleteHook, controller35.IsPostDeleteHook, hook35.Types, hook35.DeletePolicies))
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

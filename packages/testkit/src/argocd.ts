@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { Go } from './go/go.js';
+import { type GoProgram, goProgram, hashOfFolder } from './go/go-program.js';
+
+/** What a version of Argo CD makes of an object. */
+export interface ArgoVerdict {
+  /** A sync applies it as part of the application. */
+  synced: boolean;
+  /** Phases of a sync in which it runs as a hook. */
+  syncPhases: string[];
+  /** It runs as a hook before, or after, the rest of a deleted Application goes. */
+  preDelete: boolean;
+  postDelete: boolean;
+  deletePolicies: string[];
+}
+
+/** One that compares annotations exactly, one that knows PreDelete too, and one that takes lists apart. */
+export const ARGO_VERSIONS = ['2.14', '3.3', '3.5'] as const;
+export type ArgoVersion = (typeof ARGO_VERSIONS)[number];
+
+const ENGINE = 'github.com/argoproj/gitops-engine';
+/** Each folder of sources, and the modules that they are taken from. 3.3 and newer do not publish their engine. */
+const SOURCES = [
+  {
+    name: 'v214',
+    engine: `${ENGINE}@v0.7.1-0.20250521000818-c08b0a72c1f1`,
+    argo: 'github.com/argoproj/argo-cd/v2@v2.14.21',
+  },
+  {
+    name: 'v33',
+    engine: `${ENGINE}@v0.7.1-0.20251006172252-b89b0871b414`,
+    argo: 'github.com/argoproj/argo-cd/v3@v3.3.0',
+  },
+  {
+    name: 'v35',
+    engine: `${ENGINE}@v0.7.1-0.20251006172252-b89b0871b414`,
+    argo: 'github.com/argoproj/argo-cd/v3@v3.5.7',
+  },
+] as const;
+
+const folder = fileURLToPath(new URL('../../../hack/argocd/', import.meta.url));
+
+/** Puts the parts of Argo CD's sources that decide what is a hook into the module. */
+async function prepare(go: Go, module: string): Promise<void> {
+  const download = async (name: string): Promise<string> =>
+    (JSON.parse(await go(['mod', 'download', '-json', name])) as { Dir: string }).Dir;
+  for (const { name, engine, argo } of SOURCES) {
+    const from = [await download(engine), await download(argo)];
+    await go(['run', './assemble', ...from, join(module, name), `uswarm.dev/argocd/${name}`], module);
+  }
+}
+
+const program = (): GoProgram => ({
+  name: 'argocd',
+  version: hashOfFolder(folder, SOURCES),
+  from: { folder, prepare },
+  purpose: "Argo CD's decisions on hooks",
+});
+
+/** What Argo CD's own code makes of these objects, in their order. Builds a program the first time: a minute. */
+export async function askArgoCd(objects: readonly object[]): Promise<Record<ArgoVersion, ArgoVerdict[]>> {
+  const child = spawn(await goProgram(program()), [], { stdio: ['pipe', 'pipe', 'pipe'], timeout: 60_000 });
+  child.stdin.on('error', () => undefined).end(JSON.stringify(objects));
+  const [answer, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (said !== '') throw new Error(`the hooks of Argo CD: ${said}`);
+  return JSON.parse(answer) as Record<ArgoVersion, ArgoVerdict[]>;
+}
