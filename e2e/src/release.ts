@@ -136,6 +136,19 @@ export async function installRelease({ settings, tools }: ReleaseDeps, changes: 
   });
 }
 
+/** The manifests of `helm template`, as tools other than Helm apply them. */
+export async function templateRelease({ settings, tools }: ReleaseDeps, changes: object): Promise<string> {
+  const values = ['-f', valuesFile(settings), '-f', '-'];
+  const { stdout } = await tools.helm(
+    ['template', RELEASE, CHART, '-n', NAMESPACE.release, '--skip-tests', ...values],
+    {
+      input: JSON.stringify(changes),
+      timeoutMs: 60_000,
+    },
+  );
+  return stdout;
+}
+
 /** @returns what helm said, with the log of the drain. */
 export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promise<string> {
   const { stdout, stderr } = await tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release], { timeoutMs: 400_000 });

@@ -9,6 +9,7 @@ import {
   openSession,
   RELEASE,
   type Session,
+  templateRelease,
   uninstallRelease,
   upgradeRelease,
 } from '../src/index.js';
@@ -273,5 +274,58 @@ describe('a removal that fails', () => {
     await edgeAnswers(session);
     await crowd.leave(person);
     await session.gone(swarm, 90_000);
+  });
+});
+
+describe('a release that is deleted without Helm, as Argo CD does it', () => {
+  const cleanup = ['-n', NAMESPACE.release, 'job/uswarm-cleanup'];
+  let hooks: string;
+  let names: string[];
+
+  const kubectl = (args: readonly string[], input?: string) =>
+    session.tools.kubectl(args, { timeoutMs: 300_000, ...(input === undefined ? {} : { input }) });
+  /** Applies the hooks and waits for their Job. @returns its log */
+  async function runHooks(): Promise<string> {
+    await kubectl(['apply', '-f', '-'], hooks);
+    await kubectl(['wait', '--for=condition=Complete', ...cleanup, '--timeout=280s']);
+    return (await kubectl(['logs', ...cleanup])).stdout;
+  }
+
+  beforeAll(async () => {
+    const documents = (await templateRelease(session, { drain: { hooks: 'argocd' } })).split(/^---$/m);
+    hooks = documents.filter((document) => document.includes('argocd.argoproj.io/hook: PostDelete')).join('---');
+    names = await Promise.all(Array.from({ length: 3 }, () => session.create()));
+    await Promise.all(names.map((name) => session.ready(name)));
+  });
+  afterAll(async () => {
+    await installRelease(session);
+    await edge();
+  });
+
+  it('keeps its UserSwarms when the hooks are applied while it is installed', async () => {
+    expect(await runHooks()).toContain('Nothing is removed: Deployment backend/uswarm-orchestrator exists');
+    await kubectl(['delete', '-f', '-'], hooks);
+    for (const name of names) {
+      const swarm = await session.api.find('UserSwarm', { name });
+      expect(swarm?.metadata?.deletionTimestamp).toBeUndefined();
+    }
+  });
+
+  it('leaves no UserSwarm, no finalizer and no pod after the hooks', async () => {
+    await session.tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release, '--no-hooks', '--wait'], {
+      timeoutMs: 330_000,
+    });
+    expect(await session.api.list('UserSwarm')).not.toEqual([]);
+    expect(await runHooks()).toContain('No UserSwarm has a finalizer of uswarm any more.');
+    expect(await session.api.list('UserSwarm')).toEqual([]);
+    const namespace = NAMESPACE.runtime;
+    await eventually('no child is left', { withinMs: 60_000 }, async () => {
+      const left = await Promise.all([
+        session.api.list('Deployment', { namespace }),
+        session.api.list('Pod', { namespace }),
+      ]);
+      return left.flat().length === 0 ? true : undefined;
+    });
+    await kubectl(['delete', '-f', '-'], hooks);
   });
 });

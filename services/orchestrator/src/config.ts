@@ -166,7 +166,7 @@ export const OrchestratorConfig = z.object({
   /** Slug of the model provider, where an agent names none. */
   RUNTIME_DEFAULT_PROVIDER: z.string().max(63).regex(DNS_LABEL).optional(),
   RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
-  /** `<namespace>/<name>` of the ConfigMap that is there while the release is being removed. */
+  /** `<namespace>/<name>` of the ConfigMap that marks a removal of the release in progress, until it expires. */
   DRAIN_FLAG: namespacedName.optional(),
 
   /** `<id>:<secret>`; signs what runtimes show to the tool server. Without one they have no tools of it. */
