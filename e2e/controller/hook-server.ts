@@ -17,7 +17,7 @@ export interface HookServer {
 const RUBBISH = [
   '<html>',
   '[]',
-  '{"status":{},"children":null}',
+  '{"error":"internal error"}',
   '{"status":{},"children":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"default"}}]}',
   '{"status":{},"children":[{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"}}]}',
 ];

@@ -61,6 +61,15 @@ describe('rotating SYNC_TOKEN', () => {
 });
 
 describe('POST /sync', () => {
+  it('names its revision and when it started, to those who may ask', async () => {
+    const url = await start({ version: { revision: 'abc', startedAt: now } });
+    const { headers } = await post(url, syncRequest(userSwarm()));
+    expect(headers.get('uswarm-webhook-revision')).toBe('abc');
+    expect(headers.get('uswarm-webhook-started')).toBe('2030-01-01T00:00:00.000Z');
+    const refused = await post(url, {}, { authorization: 'Bearer wrong' });
+    expect(refused.headers.has('uswarm-webhook-revision')).toBe(false);
+  });
+
   it('HOOK-001: reconciles: answers with what is rendered', async () => {
     const url = await start();
     const request = syncRequest(userSwarm());

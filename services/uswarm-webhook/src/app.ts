@@ -1,4 +1,9 @@
-import type { SyncResponse, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import {
+  type SyncResponse,
+  type UserSwarmStatus,
+  WEBHOOK_REVISION_HEADER,
+  WEBHOOK_STARTED_HEADER,
+} from '@uswarm/contract/userswarm';
 import { type Clock, type Logger, systemClock } from '@uswarm/service-kit';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { bearerCheck } from './http/bearer.js';
@@ -12,10 +17,18 @@ export interface WebhookDeps {
   /** Accepted besides. */
   previousSyncTokens?: readonly string[];
   settings: RenderSettings;
+  /** What the headers of each answer say. Default: no such headers. */
+  version?: WebhookVersion;
   logger: Pick<Logger, 'error' | 'warn'>;
   metrics?: WebhookMetrics;
   databaseState?: () => DatabaseState;
   clock?: Clock;
+}
+
+export interface WebhookVersion {
+  /** Of the effective configuration and the program. */
+  revision: string;
+  startedAt: Date;
 }
 
 /** A child object is tens of kilobytes with its managed fields, and there may be several. */
@@ -33,6 +46,7 @@ export function createWebhookApp(deps: WebhookDeps): Express {
     '/sync',
     measure(deps),
     authenticate(deps),
+    nameVersion(deps),
     express.json({ limit: BODY_LIMIT, type: () => true }),
     sync(deps),
   );
@@ -61,6 +75,17 @@ function authenticate({ syncToken, previousSyncTokens = [] }: WebhookDeps): Requ
   return (request, response, next) => {
     if (isAuthentic(request.headers)) next();
     else response.status(401).set('www-authenticate', 'Bearer').json({ error: 'a valid token is required' });
+  };
+}
+
+function nameVersion({ version }: WebhookDeps): RequestHandler {
+  const headers =
+    version === undefined
+      ? {}
+      : { [WEBHOOK_REVISION_HEADER]: version.revision, [WEBHOOK_STARTED_HEADER]: version.startedAt.toISOString() };
+  return (_request, response, next) => {
+    response.set(headers);
+    next();
   };
 }
 

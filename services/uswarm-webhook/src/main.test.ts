@@ -43,6 +43,8 @@ describe('the service', () => {
         headers: { authorization: `Bearer ${SYNC_TOKEN}`, 'content-type': 'application/json' },
         body: JSON.stringify(syncRequest(userSwarm())),
       });
+      expect(response.headers.get('uswarm-webhook-revision')).toMatch(/^[0-9a-f]{16}$/);
+      expect(Date.parse(response.headers.get('uswarm-webhook-started') ?? '')).toBeLessThanOrEqual(Date.now());
       expect(await response.json()).toMatchObject({ status: { phase: 'Progressing' }, children: [{}, {}, {}] });
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
       expect((await fetch(`http://127.0.0.1:${ops_port}/readyz`)).status).toBe(200);

@@ -3,6 +3,7 @@ import './small-nursery.js';
 import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
 import { createWebhookApp } from './app.js';
 import { loadWebhookConfig } from './config/config.js';
+import { programDigest, webhookRevision } from './config/webhook-revision.js';
 import { askDatabase, startProbe } from './database-probe.js';
 import { createWebhookMetrics, registerDatabaseState } from './metrics.js';
 
@@ -23,6 +24,10 @@ await runService({ logger }, async (stack) => {
 
   const app = createWebhookApp({
     ...config,
+    version: {
+      revision: webhookRevision(config.settings, database !== undefined, await programDigest(import.meta.dirname)),
+      startedAt: new Date(performance.timeOrigin),
+    },
     logger,
     metrics: createWebhookMetrics(registry),
     ...(probe === undefined ? {} : { databaseState: probe.state }),

@@ -31,6 +31,13 @@ export interface SyncRequest {
   finalizing: boolean;
 }
 
+/**
+ * Headers of each answer of our webhook: which configuration and program rendered it, and when that process started
+ * (RFC 3339). With several replicas, the controller uses the revision that started last. Metacontroller ignores them.
+ */
+export const WEBHOOK_REVISION_HEADER = 'uswarm-webhook-revision';
+export const WEBHOOK_STARTED_HEADER = 'uswarm-webhook-started';
+
 const AnyObject = z.looseObject({
   apiVersion: z.string().min(1),
   kind: z.string().min(1),

@@ -89,13 +89,23 @@ export const UserSwarmSpec = z
 /** As the API server stores it: defaults filled in. */
 export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
 
+/** As Kubernetes' own conditions have it. */
+const CONDITION_TYPE =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
+
 const ObservedGeneration = z
   .int()
   .min(0)
   .meta({ description: 'The metadata.generation of the UserSwarm that this is about.' });
 
 export const Condition = z.strictObject({
-  type: z.enum(CONDITIONS).meta({ description: 'What it says something about.' }),
+  /** An open set: a status with a type of a newer webhook must not be refused by an older CRD. */
+  type: z
+    .string()
+    .min(1)
+    .max(316)
+    .regex(CONDITION_TYPE)
+    .meta({ description: `What it says something about: ${CONDITIONS.join(', ')}, or another.` }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it holds.' }),
   observedGeneration: ObservedGeneration.optional(),
   /** RFC 3339, in seconds, as the API server writes times. */

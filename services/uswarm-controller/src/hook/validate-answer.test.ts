@@ -37,13 +37,28 @@ describe('what an answer has to be', () => {
     expect(problem(...children)).toEqual({ problem: expect.any(String) });
   });
 
-  it.each([
-    { resyncAfterSeconds: -1 },
-    { resyncAfterSeconds: 'soon' },
-    { finalized: 'yes' },
-    { status: null },
-    { status: 'fine' },
-  ])('does not take %j', (fields) => {
-    expect(validateAnswer({ status: {}, children: [], ...fields })).toEqual({ problem: expect.any(String) });
+  it.each([{ resyncAfterSeconds: 'soon' }, { finalized: 'yes' }, { status: 'fine' }, { children: {} }])(
+    'does not take %j',
+    (fields) => {
+      expect(validateAnswer({ status: {}, children: [], ...fields })).toEqual({ problem: expect.any(String) });
+    },
+  );
+
+  it.each<[string, object, object]>([
+    ['an unknown key', { status: {}, children: [], labels: { a: 'b' } }, {}],
+    ['null for every value', { status: null, children: null, resyncAfterSeconds: null, finalized: null }, {}],
+    ['no status', { children: [] }, {}],
+    ['no children', { status: { phase: 'Ready' } }, { status: { phase: 'Ready' } }],
+    ['a negative time', { status: {}, children: [], resyncAfterSeconds: -1 }, {}],
+    ['no time to wait', { status: {}, children: [], resyncAfterSeconds: 0 }, { resyncAfterSeconds: 0 }],
+  ])('decodes as Metacontroller does: %s', (_what, value, decoded) => {
+    expect(validateAnswer(value)).toEqual({ answer: { status: {}, children: [], ...decoded } });
   });
+
+  it.each([[{}], [{ error: 'internal error' }], [[]], [null], ['text']])(
+    'does not take something else for an empty answer, which would delete every child: %j',
+    (value) => {
+      expect(validateAnswer(value)).toEqual({ problem: expect.any(String) });
+    },
+  );
 });

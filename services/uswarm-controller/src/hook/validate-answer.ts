@@ -5,9 +5,15 @@ const KINDS: ReadonlySet<string> = new Set(CHILD_GROUPS);
 export const groupOf = ({ apiVersion, kind }: KubernetesObject): string => `${kind}.${apiVersion}`;
 const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
 
-/** What an answer has to be before anything is done because of it. `problem` is stable for the same answer. */
+/**
+ * What an answer has to be before anything is done because of it. `problem` is stable for the same answer. Decoded as
+ * Metacontroller does: unknown keys are ignored, and `null` or no value is the zero value. One thing is stricter: an
+ * object with none of the keys is no answer, since acting on it would delete every child.
+ */
 export function validateAnswer(value: unknown): { answer: SyncResponse } | { problem: string } {
-  const parsed = SyncResponse.safeParse(value);
+  const fields = knownFields(value);
+  if (fields === undefined) return { problem: 'it is not an object with status or children' };
+  const parsed = SyncResponse.safeParse(fields);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return { problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'malformed'}`.replace(/^: /, '') };
@@ -23,4 +29,17 @@ export function validateAnswer(value: unknown): { answer: SyncResponse } | { pro
     seen.add(label);
   }
   return { answer: parsed.data };
+}
+
+const KEYS = ['status', 'children', 'resyncAfterSeconds', 'finalized'] as const;
+
+function knownFields(value: unknown): object | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const given = value as Record<string, unknown>;
+  if (!('status' in given || 'children' in given)) return undefined;
+  const fields = KEYS.filter((key) => given[key] !== null && given[key] !== undefined).map((key) => [key, given[key]]);
+  const { resyncAfterSeconds, ...known } = { status: {}, children: [], ...Object.fromEntries(fields) };
+  // Metacontroller resyncs after a positive number of seconds, and ignores any other.
+  const ignored = typeof resyncAfterSeconds === 'number' && resyncAfterSeconds < 0;
+  return ignored || resyncAfterSeconds === undefined ? known : { ...known, resyncAfterSeconds };
 }

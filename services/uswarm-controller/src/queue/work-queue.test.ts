@@ -192,4 +192,31 @@ describe('the work queue', () => {
     expect(await waiting).toBeUndefined();
     expect(await queue.next()).toBeUndefined();
   });
+
+  it('waits for longer than the longest timer of Node, instead of not at all', async () => {
+    const queue = create();
+    const days30 = 30 * 24 * 3_600_000;
+    queue.addAfter('a', days30);
+    jest.advanceTimersByTime(days30 - 1);
+    expect(queue.depth()).toBe(0);
+    jest.advanceTimersByTime(1);
+    expect(queue.depth()).toBe(1);
+    queue.addAfter('b', days30);
+    queue.addAfter('c', Infinity);
+    jest.advanceTimersByTime(days30 - 1);
+    queue.drop('b');
+    jest.advanceTimersByTime(2);
+    expect(queue.depth()).toBe(1);
+    queue.close();
+  });
+
+  it('waits at least as long as it is told before a retry', async () => {
+    const queue = create();
+    queue.retry('a', 5_000);
+    jest.advanceTimersByTime(5_000 + BACKOFF.initialMs - 1);
+    expect(queue.depth()).toBe(0);
+    jest.advanceTimersByTime(1);
+    expect(queue.depth()).toBe(1);
+    queue.close();
+  });
 });

@@ -8,8 +8,8 @@ export interface WorkQueue {
   add(key: string): void;
   /** Adds it after `ms`, or when an earlier such wish for the key falls due. */
   addAfter(key: string, ms: number): void;
-  /** Adds it after a pause that doubles with each time, until `forget`. */
-  retry(key: string): void;
+  /** Adds it after a pause that doubles with each time, until `forget`; `atLeastMs` for a server that named a time. */
+  retry(key: string, atLeastMs?: number): void;
   /** It went well: the next pause is short again. */
   forget(key: string): void;
   /** How often it has been retried since it was last forgotten. */
@@ -34,6 +34,9 @@ export interface WorkQueueOptions {
   /** Told how long a key has waited for a worker, in ms. */
   onWaited?: (ms: number) => void;
 }
+
+/** Milliseconds; Node fires a longer timer after one millisecond. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 interface Timed {
   due: number;
@@ -84,11 +87,19 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const known = delayed.get(key);
     if (known !== undefined && known.due <= due) return;
     undelay(key);
-    const timer = setTimeout(() => {
-      delayed.delete(key);
-      add(key);
-    }, ms);
-    delayed.set(key, { due, timer });
+    const wait = (leftMs: number): void => {
+      const step = Math.min(leftMs, MAX_TIMER_MS);
+      const timer = setTimeout(() => {
+        if (leftMs > step) {
+          wait(leftMs - step);
+          return;
+        }
+        delayed.delete(key);
+        add(key);
+      }, step);
+      delayed.set(key, { due, timer });
+    };
+    wait(ms);
   };
   const clear = (): void => {
     for (const key of delayed.keys()) undelay(key);
@@ -97,10 +108,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return {
     add,
     addAfter,
-    retry(key) {
+    retry(key, atLeastMs = 0) {
       const attempt = failures.get(key) ?? 0;
       failures.set(key, attempt + 1);
-      addAfter(key, backoffDelay(backoff, attempt, random));
+      addAfter(key, atLeastMs + backoffDelay(backoff, attempt, random));
     },
     forget: (key) => void failures.delete(key),
     retries: (key) => failures.get(key) ?? 0,

@@ -103,4 +103,11 @@ describe('the workers', () => {
     await running;
     expect(workers.longestUnsyncedS()).toBe(0);
   });
+
+  it('say how long ago the sync is that is the longest ago, of more UserSwarms than a call takes arguments', async () => {
+    const count = 150_000;
+    for (let at = 0; at < count; at += 1) queue.add(`w${at}`);
+    await eventually(() => memories.length === count, 60_000);
+    expect(workers.longestUnsyncedS()).toBeGreaterThan(0);
+  });
 });

@@ -81,20 +81,23 @@ export function createWorkers(deps: WorkersDeps): Workers {
     },
     longestUnsyncedS() {
       const now = performance.now();
-      return Math.max(0, ...[...memories.values()].map(({ since }) => now - since)) / 1_000;
+      let longest = 0;
+      // No spread: the number of arguments of a call is limited, the number of UserSwarms is not.
+      for (const { since } of memories.values()) longest = Math.max(longest, now - since);
+      return longest / 1_000;
     },
   };
 }
 
 /** When the UserSwarm is looked at again. */
 function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string, result: SyncResult): void {
-  const { outcome, requeue = false, resyncAfterS } = result;
+  const { outcome, requeue = false, resyncAfterS, retryAfterMs } = result;
   const parent = parentOf(key);
   if (parent === undefined) {
     queue.drop(key);
     return;
   }
-  if (outcome === 'failed' || (outcome === 'again' && !requeue)) queue.retry(key);
+  if (outcome === 'failed' || (outcome === 'again' && !requeue)) queue.retry(key, retryAfterMs);
   else queue.forget(key);
   if (requeue) queue.add(key);
   if (resyncAfterS !== undefined) queue.addAfter(key, resyncAfterS * 1_000);
