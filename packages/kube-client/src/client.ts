@@ -75,6 +75,8 @@ export interface KubeClientDeps {
   fieldManager: string;
   /** Milliseconds until an answer has to be there, waiting for a busy server included. */
   timeoutMs?: number;
+  /** How often a request is sent again because the server says that it is busy. Default: 3 */
+  busyRetries?: number;
   /** Told of each write that was sent. */
   onWrite?: (verb: string, resource: Resource) => void;
 }
@@ -173,7 +175,7 @@ function readList(answer: unknown): ObjectList {
 }
 
 async function sendPatiently(deps: KubeClientDeps, call: Call, cancel?: AbortSignal): Promise<unknown> {
-  const { credentials, timeoutMs = 30_000 } = deps;
+  const { credentials, timeoutMs = 30_000, busyRetries = BUSY_RETRIES } = deps;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = cancel === undefined ? deadline : AbortSignal.any([deadline, cancel]);
   for (let tries = 0; ; tries += 1) {
@@ -181,7 +183,7 @@ async function sendPatiently(deps: KubeClientDeps, call: Call, cancel?: AbortSig
       return await sendOnce(credentials, call, signal);
     } catch (error) {
       const wait = error instanceof KubeError && error.status === 429 ? error.retryAfter : undefined;
-      if (wait === undefined || tries >= BUSY_RETRIES) throw error;
+      if (wait === undefined || tries >= busyRetries) throw error;
       await sleep(Math.min(wait * 1_000, BUSY_WAIT_MS), undefined, { signal });
     }
   }

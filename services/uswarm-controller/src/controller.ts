@@ -12,6 +12,7 @@ import {
   type Watch,
 } from '@uswarm/kube-client';
 import { Registry, systemClock } from '@uswarm/service-kit';
+import { createWritePause, withPause } from './apply/write-pause.js';
 import { createHook } from './hook/hook-client.js';
 import { type Caches, startCaches } from './caches/caches.js';
 import { campaign, LEASE_DURATION_S } from './leader/campaign.js';
@@ -51,7 +52,10 @@ export async function createController(options: ControllerOptions): Promise<Cont
     rollout: () => work.rollout.state(),
     starts: () => ({ starting: starts.starting(), queued: starts.queued() }),
   });
-  const client = createKubeClient({ credentials, fieldManager: CONTROLLER_MANAGER, onWrite: metrics.wrote });
+  const clientDeps = { credentials, fieldManager: CONTROLLER_MANAGER, onWrite: metrics.wrote };
+  const client = createKubeClient(clientDeps);
+  // A sync that finds the server busy gives its worker free instead of waiting.
+  const syncClient = withPause(createKubeClient({ ...clientDeps, busyRetries: 0 }), createWritePause());
   const hook = createHook({
     timeoutMs: HOOK_TIMEOUT_MS,
     token: undefined,
@@ -73,7 +77,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     synced: () => caches.synced(),
     clock: options.clock ?? systemClock,
   });
-  const work = createWork(options, resource, { client, hook, caches, queue, starts, metrics });
+  const work = createWork(options, resource, { client, syncClient, hook, caches, queue, starts, metrics });
 
   const stopping = new AbortController();
   const lead = async (signal: AbortSignal): Promise<void> => {

@@ -1,7 +1,7 @@
 import { PHASES, SYNC_FAILURES } from '@uswarm/contract/userswarm';
 import type { InformerFault, Resource } from '@uswarm/kube-client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-client.js';
+import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-error.js';
 import type { RolloutState } from './rollout/coordinator.js';
 
 /** What the figures are read from at each scrape. */

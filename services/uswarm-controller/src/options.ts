@@ -5,7 +5,15 @@ import type { RolloutLimits } from './rollout/plan.js';
 
 export interface ControllerOptions {
   kubeConfig: KubeConfig;
-  hook: { url: string; token?: string | undefined; timeoutMs?: number };
+  hook: {
+    url: string;
+    token?: string | undefined;
+    timeoutMs?: number;
+    /** Milliseconds without the webhook after which UserSwarms that need it say so. */
+    outageMs?: number;
+    /** Milliseconds after which a newest revision that does not answer any more is given up. */
+    revisionGoneMs?: number;
+  };
   /** The namespaces that children may be in; what happens in others is neither seen nor touched. */
   runtimeNamespaces: readonly string[];
   /** What is looked after; UserSwarms unless a test brings a kind of its own. */

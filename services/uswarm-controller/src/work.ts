@@ -2,6 +2,7 @@ import { CONTROLLER_MANAGER, type KubernetesObject } from '@uswarm/contract/user
 import { keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
 import { systemClock } from '@uswarm/service-kit';
 import { createChildWriter } from './apply/child-writer.js';
+import type { SyncClient } from './apply/write-pause.js';
 import type { Caches } from './caches/caches.js';
 import { type ControllerOptions, RESYNC_S, ROLLOUT_LIMITS, WORKERS } from './options.js';
 import { createEventRecorder, type RecordedEvent } from './events/event-recorder.js';
@@ -19,6 +20,8 @@ import { createWorkers, type Workers } from './sync/workers.js';
 
 export interface WorkParts {
   client: KubeClient;
+  /** For syncs: its writes pause while the API server is busy. */
+  syncClient: SyncClient;
   hook: Hook;
   caches: Caches;
   queue: WorkQueue;
@@ -77,7 +80,7 @@ interface Told {
 }
 
 function createSyncs(options: ControllerOptions, resource: Resource, parts: WorkParts, told: Told): Workers {
-  const { client, hook, caches, queue, starts, metrics } = parts;
+  const { syncClient: client, hook, caches, queue, starts, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);
   const tell = (parent: KubernetesObject, event: RecordedEvent, news = true): void => {
@@ -93,6 +96,7 @@ function createSyncs(options: ControllerOptions, resource: Resource, parts: Work
     clock,
     writer: createChildWriter(client, CONTROLLER_MANAGER),
     controller: describeController(resource, resyncS),
+    ...(options.hook.outageMs === undefined ? {} : { outageShownMs: options.hook.outageMs }),
     onChild: (parent, step) => tell(parent, childEvent(step), isNews(step, parent['status'] as Status | undefined)),
     onStatus: (parent, before, after) => {
       timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));

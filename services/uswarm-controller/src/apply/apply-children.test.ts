@@ -73,7 +73,7 @@ describe('carrying out the plan', () => {
     };
     const writer: ChildWriter = {
       create: (_target, object) => act(object, 'create'),
-      update: (_target, object) => act(object, 'update'),
+      update: async (_target, object) => ({ stored: await act(object, 'update'), rewrittenBy: undefined }),
       remove: async (_target, object) => void (await act(object, 'delete')),
     };
     const stores = {

@@ -4,7 +4,8 @@ import { CHILD_RESOURCES } from '../resources.js';
 import { groupOf } from '../hook/validate-answer.js';
 import type { Observed } from '../sync/request.js';
 import type { ChildTarget, ChildWriter, Propagation } from './child-writer.js';
-import { type AppliedView, needsWrite, viewAfter } from './drift.js';
+import { type Contest, nextRound, pauseOf } from './contest.js';
+import { type AppliedView, changedByOthers, needsWrite, viewAfter } from './drift.js';
 import { ApplyError, classify, type TryAgain } from './failure.js';
 
 export type ChildVerb = 'create' | 'update' | 'delete';
@@ -14,6 +15,12 @@ export interface ChildStep {
   group: ChildGroup;
   object: KubernetesObject;
   observed?: KubernetesObject;
+  /** Of an update: the fields that others changed since our last write of the same. */
+  contested?: string;
+  /** How often in a row these fields have been put right, this time included. */
+  rounds?: number;
+  /** The field manager that changed them, if it can be told. */
+  rewrittenBy?: string | undefined;
 }
 
 /** By group and key: what was applied last to the children of one UserSwarm. */
@@ -38,8 +45,10 @@ export function planChildren(
     const known = observed[group][keyOf(object)];
     if (known === undefined) return [{ verb: 'create', group, object }];
     if (known.metadata.deletionTimestamp !== undefined) return [];
-    const changed = needsWrite(object, known, applied.get(viewKey(group, object)));
-    return changed ? [{ verb: 'update', group, object, observed: known }] : [];
+    const last = applied.get(viewKey(group, object));
+    if (!needsWrite(object, known, last)) return [];
+    const contested = changedByOthers(object, known, last);
+    return [{ verb: 'update', group, object, observed: known, ...(contested === undefined ? {} : { contested }) }];
   });
   const deletions = CHILD_GROUPS.flatMap((group) =>
     Object.values(observed[group])
@@ -47,6 +56,34 @@ export function planChildren(
       .map((object): ChildStep => ({ verb: 'delete', group, object })),
   );
   return [...deletions, ...writes];
+}
+
+/** By group and key: the contests over children of one UserSwarm. */
+export type Contests = Map<string, Contest>;
+
+/** Leaves out the updates of contested fields that have to wait. @returns also for how long, in milliseconds */
+export function withoutContested(
+  steps: readonly ChildStep[],
+  contests: Contests,
+  now: number,
+): { due: ChildStep[]; waitMs: number | undefined } {
+  const waits = steps.map(({ group, object, contested }) =>
+    contested === undefined ? 0 : pauseOf(contests.get(viewKey(group, object)), contested, now),
+  );
+  const waiting = waits.filter((ms) => ms > 0);
+  return {
+    due: steps.filter((_step, at) => waits[at] === 0),
+    waitMs: waiting.length === 0 ? undefined : Math.min(...waiting),
+  };
+}
+
+/** Remembers that a step was carried out. @returns the step with the number of rounds in it */
+export function countRound(step: ChildStep, contests: Contests, now: number): ChildStep {
+  if (step.contested === undefined) return step;
+  const key = viewKey(step.group, step.object);
+  const next = nextRound(contests.get(key), step.contested, now);
+  contests.set(key, next);
+  return { ...step, rounds: next.rounds };
 }
 
 export interface ApplyDeps {
@@ -69,8 +106,7 @@ export async function applyChildren(
     try {
       const target = { resource: CHILD_RESOURCES[step.group], store: stores[step.group] };
       const propagation = step.group === DEPLOYMENT ? deletesDeployments : 'Background';
-      await carryOut(writer, { ...target, propagation }, step, applied, signal);
-      onWritten(step);
+      onWritten(await carryOut(writer, { ...target, propagation }, step, applied, signal));
     } catch (error) {
       signal.throwIfAborted();
       const { metadata, kind } = step.object;
@@ -85,22 +121,26 @@ export async function applyChildren(
   if (failure !== undefined) throw failure;
 }
 
+/** @returns the step, with what was found out while it was carried out */
 async function carryOut(
   writer: ChildWriter,
   target: ChildTarget & { propagation: Propagation },
-  { verb, group, object, observed }: ChildStep,
+  step: ChildStep,
   applied: AppliedViews,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ChildStep> {
+  const { verb, group, object, observed } = step;
   const key = viewKey(group, object);
   if (verb === 'delete') {
     applied.delete(key);
     await writer.remove(target, object, target.propagation, signal);
-    return;
+    return step;
   }
-  const stored =
-    verb === 'create'
-      ? await writer.create(target, object, signal)
-      : await writer.update(target, object, observed?.metadata.uid ?? '', signal);
+  if (verb === 'create') {
+    applied.set(key, viewAfter(object, await writer.create(target, object, signal)));
+    return step;
+  }
+  const { stored, rewrittenBy } = await writer.update(target, object, observed?.metadata.uid ?? '', signal);
   applied.set(key, viewAfter(object, stored));
+  return { ...step, rewrittenBy };
 }

@@ -109,6 +109,15 @@ describe('the writes of a child', () => {
     expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
   });
 
+  it('an update tells which field manager wrote the object before', async () => {
+    const managedFields = [
+      { manager: 'uswarm-controller', operation: 'Apply', time: '2030-01-01T00:00:00Z' },
+      { manager: 'kyverno', operation: 'Update', time: '2030-01-01T00:00:01Z' },
+    ];
+    live = deployment('u1', { uid: 'd1', resourceVersion: '5', managedFields });
+    expect(await writer.update(target(), deployment('u1'), 'd1', never)).toMatchObject({ rewrittenBy: 'kyverno' });
+  });
+
   it('what a patch of ours set is handed over to the apply as well, which owns the rest', async () => {
     const entry = (operation: string, fields: object) => ({
       manager: 'uswarm-controller',

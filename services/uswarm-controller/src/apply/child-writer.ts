@@ -9,6 +9,7 @@ import {
   type Store,
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
+import { lastStranger } from './contest.js';
 import { ApplyError, TryAgain } from './failure.js';
 import { evictions } from './strangers.js';
 
@@ -23,11 +24,17 @@ type Client = Pick<KubeClient, 'get' | 'create' | 'apply' | 'jsonPatch' | 'delet
 export interface ChildWriter {
   /** @throws ApplyError `NameConflict` if somebody else's object has the name. */
   create(target: ChildTarget, desired: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
-  update(target: ChildTarget, desired: KubernetesObject, uid: string, signal: AbortSignal): Promise<KubernetesObject>;
+  update(target: ChildTarget, desired: KubernetesObject, uid: string, signal: AbortSignal): Promise<Updated>;
   remove(target: ChildTarget, observed: KubernetesObject, propagation: Propagation, signal: AbortSignal): Promise<void>;
 }
 
 export type Propagation = DeleteOptions['propagation'];
+
+export interface Updated {
+  stored: KubernetesObject;
+  /** The field manager that wrote it last before us, if another one did. */
+  rewrittenBy: string | undefined;
+}
 
 export function createChildWriter(client: Client, fieldManager: string): ChildWriter {
   const update: ChildWriter['update'] = async ({ resource, store }, desired, uid, signal) => {
@@ -41,7 +48,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
     if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
     const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
-    return written;
+    return { stored: written, rewrittenBy: lastStranger(live.metadata.managedFields ?? [], fieldManager) };
   };
   return {
     update,
@@ -61,7 +68,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       if (live.metadata.deletionTimestamp !== undefined) {
         throw new ApplyError('ApplyFailed', `${nameOf(desired)} is still being deleted`);
       }
-      return update(target, desired, live.metadata.uid ?? '', signal);
+      return (await update(target, desired, live.metadata.uid ?? '', signal)).stored;
     },
     async remove({ resource, store }, observed, propagation, signal) {
       try {

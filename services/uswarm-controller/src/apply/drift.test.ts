@@ -159,7 +159,7 @@ describe('whether a child has to be written', () => {
 
   it('what is known of another object of the same name does not count', () => {
     const plain = desired({ spec: { replicas: 1 } });
-    expect(needsWrite(plain, stored(plain), { uid: 'another', view: 'anything' })).toBe(false);
+    expect(needsWrite(plain, stored(plain), { uid: 'another', view: 'anything', hash: undefined })).toBe(false);
   });
 
   it('never directly after a write, whatever the server made of it', () => {

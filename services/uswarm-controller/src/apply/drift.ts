@@ -1,18 +1,36 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { canonical } from '../canonical.js';
+import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';
 
 /** What the server made of the fields that we wrote: quantities and times may read otherwise. */
 export interface AppliedView {
   uid: string;
   view: string;
+  /** Of what was wanted, to tell our own changes from those of others. */
+  hash: string | undefined;
 }
 
 /** To be remembered after each write of a child, from what the server answered. */
 export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): AppliedView => ({
   uid: stored.metadata.uid ?? '',
   view: viewOf(stored, desired),
+  hash: desired.metadata.annotations?.[APPLIED_ANNOTATION],
 });
+
+/**
+ * The fields in which a child is not as our last write left it, as one text; undefined if something else is wanted by
+ * now, or we have not written it yet.
+ */
+export function changedByOthers(
+  desired: KubernetesObject,
+  observed: KubernetesObject,
+  applied: AppliedView | undefined,
+): string | undefined {
+  const wanted = desired.metadata.annotations?.[APPLIED_ANNOTATION];
+  if (applied === undefined || applied.uid !== observed.metadata.uid || applied.hash !== wanted) return undefined;
+  return differences(JSON.parse(applied.view), JSON.parse(viewOf(observed, desired)));
+}
 
 /**
  * Whether a child has to be written: something else is wanted than was applied last, or somebody

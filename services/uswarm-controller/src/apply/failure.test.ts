@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { KubeError } from '@uswarm/kube-client';
-import { ApplyError, classify, TryAgain } from './failure.js';
+import { ApplyError, classify, ServerBusy, TryAgain } from './failure.js';
 
 const kube = (status: number, reason: string, message: string, details: object = {}): KubeError =>
   new KubeError(status, { reason, message, details });
@@ -12,7 +12,6 @@ describe('what an error of a write means', () => {
     ['NamespaceMissing', kube(403, 'Forbidden', 'being terminated', { causes: [{ reason: 'NamespaceTerminating' }] })],
     ['Forbidden', kube(403, 'Forbidden', 'User "x" cannot create resource "services"')],
     ['ApplyFailed', kube(422, 'Invalid', 'spec.selector: field is immutable')],
-    ['ApplyFailed', kube(500, 'InternalError', 'failed calling webhook')],
   ])('%s', (reason, error) => {
     const found = classify(error, 'Service s', 'ns');
     expect(found).toBeInstanceOf(ApplyError);
@@ -29,6 +28,18 @@ describe('what an error of a write means', () => {
     ['nobody answers', new Error('ECONNREFUSED')],
   ])('is worth another try: %s', (_what, error) => {
     expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(TryAgain);
+  });
+
+  it.each([
+    [429, 2, 2_000],
+    [429, undefined, 0],
+    [500, undefined, 0],
+    [503, 1, 1_000],
+  ])('is no verdict on the object: %s', (status, retryAfter, retryAfterMs) => {
+    const error = new KubeError(status, { message: 'not now' }, retryAfter);
+    const found = classify(error, 'Service s', 'ns');
+    expect(found).toBeInstanceOf(ServerBusy);
+    expect(found).toMatchObject({ status, retryAfterMs, message: 'Service s: not now' });
   });
 
   it('keeps what is already said', () => {

@@ -1,5 +1,5 @@
 import type { SyncFailure } from '@uswarm/contract/userswarm';
-import { isConflict, isNotFound, KubeError } from '@uswarm/kube-client';
+import { isConflict, isNotFound, isRefusal, KubeError } from '@uswarm/kube-client';
 
 /** Why the children are not as they should be, as `Synced: False` says it. */
 export class ApplyError extends Error {
@@ -17,10 +17,30 @@ export class TryAgain extends Error {
   override name = 'TryAgain';
 }
 
+/** The API server is overloaded or unwell. That says nothing about what was asked, and more writes would make it worse. */
+export class ServerBusy extends TryAgain {
+  override name = 'ServerBusy';
+  /** The HTTP status. */
+  readonly status: number;
+  /** Milliseconds that the server asks to wait; 0 if it names no time. */
+  readonly retryAfterMs: number;
+
+  constructor(message: string, error: KubeError) {
+    super(message, { cause: error });
+    this.status = error.status;
+    this.retryAfterMs = (error.retryAfter ?? 0) * 1_000;
+  }
+}
+
+/** The error if the request was not judged at all: too many requests, or a fault of the server's own. */
+export const busyError = (error: unknown): KubeError | undefined =>
+  error instanceof KubeError && !isRefusal(error) ? error : undefined;
+
 /** What an error of a write means for the UserSwarm. */
 export function classify(error: unknown, what: string, namespace: string): ApplyError | TryAgain {
   if (error instanceof ApplyError || error instanceof TryAgain) return error;
   if (!(error instanceof KubeError)) return new TryAgain(`${what} could not be written`, { cause: error });
+  if (busyError(error) !== undefined) return new ServerBusy(`${what}: ${error.message}`, error);
   if (isNamespaceMissing(error)) {
     return new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist or is being deleted`, error);
   }

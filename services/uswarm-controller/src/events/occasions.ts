@@ -1,5 +1,6 @@
 import { type Condition, FAILURE_REASONS } from '@uswarm/contract/userswarm';
 import type { ChildStep } from '../apply/apply-children.js';
+import { CONTESTED_ROUNDS } from '../apply/contest.js';
 import { nameOf } from '../apply/child-writer.js';
 import { type Status, syncedChanged, syncedOf } from '../status/merge.js';
 import type { RecordedEvent } from './event-recorder.js';
@@ -11,7 +12,13 @@ const DONE = {
 } as const;
 
 /** What is told of a child that was written. */
-export function childEvent({ verb, object }: ChildStep): RecordedEvent {
+export function childEvent(step: ChildStep): RecordedEvent {
+  const { verb, object } = step;
+  if (isContested(step)) {
+    const who = step.rewrittenBy === undefined ? 'Another client' : `The field manager ${step.rewrittenBy}`;
+    const message = `${who} keeps changing ${nameOf(object)}: it is put right with a growing pause. Let only one of us manage it.`;
+    return { type: 'Warning', reason: 'Contested', message };
+  }
   const [reason, done] = DONE[verb];
   return { type: 'Normal', reason, message: `${done} ${nameOf(object)}` };
 }
@@ -20,6 +27,8 @@ export function childEvent({ verb, object }: ChildStep): RecordedEvent {
  * Whether it is worth an Event. That a new UserSwarm gets its children goes without saying: three Events
  * for each are as many writes as the children are.
  */
+const isContested = ({ rounds = 0 }: ChildStep): boolean => rounds >= CONTESTED_ROUNDS;
+
 export const isNews = ({ verb }: ChildStep, status: Status | undefined): boolean =>
   verb !== 'create' || status !== undefined;
 

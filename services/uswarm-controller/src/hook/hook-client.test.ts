@@ -1,15 +1,17 @@
 import { createServer, type RequestListener } from 'node:http';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SyncRequest } from '@uswarm/contract/userswarm';
 import { listen, type RunningServer } from '@uswarm/service-kit';
-import { createHook, type Hook, HookError, type HookOptions } from './hook-client.js';
+import { createHook, type Hook, type HookOptions } from './hook-client.js';
+import { HookBusy, HookError, retryAfterSeconds } from './hook-error.js';
 
 const REQUEST = { finalizing: false } as SyncRequest;
 const ANSWER = { status: { phase: 'Ready' }, children: [] };
 const never = new AbortController().signal;
 
 describe('the call of the webhook', () => {
-  const open: { close(): Promise<void> }[] = [];
+  const open: { close(): Promise<void>; drop?: () => void }[] = [];
   const outcomes: string[] = [];
 
   const hookTo = async (handler: RequestListener, options: Partial<HookOptions> = {}): Promise<Hook> => {
@@ -21,7 +23,7 @@ describe('the call of the webhook', () => {
       onAnswer: (outcome) => outcomes.push(outcome),
       ...options,
     });
-    open.push({ close: () => server.close(10) }, hook);
+    open.push({ close: () => server.close(10), drop: () => server.server.closeAllConnections() }, hook);
     return hook;
   };
   const faultOf = async (hook: Hook): Promise<HookError> => {
@@ -58,19 +60,13 @@ describe('the call of the webhook', () => {
     },
   );
 
-  it.each([
-    '',
-    '<html>',
-    '[]',
-    'null',
-    '{}',
-    '{"status":{}}',
-    '{"children":[]}',
-    '{"status":{},"children":[],"more":1}',
-  ])('takes no rubbish for an answer: %s', async (text) => {
-    const hook = await hookTo((_request, response) => void response.end(text));
-    expect(await faultOf(hook)).toMatchObject({ outcome: 'invalid' });
-  });
+  it.each(['', '<html>', '[]', 'null', '{}', '{"error":"internal error"}', '{"status":{},"children":"none"}'])(
+    'takes no rubbish for an answer: %s',
+    async (text) => {
+      const hook = await hookTo((_request, response) => void response.end(text));
+      expect(await faultOf(hook)).toMatchObject({ outcome: 'invalid' });
+    },
+  );
 
   it('reads no more of an answer than one can be long', async () => {
     const hook = await hookTo((_request, response) => {
@@ -105,5 +101,133 @@ describe('the call of the webhook', () => {
     stopping.abort(new Error('stopping'));
     await expect(call).rejects.toThrow('stopping');
     expect(outcomes).toEqual([]);
+  });
+
+  it('asks once more on another connection when one breaks, and counts one answer', async () => {
+    const sockets = new Set<Socket>();
+    let broken = false;
+    const hook = await hookTo((request, response) => {
+      sockets.add(request.socket);
+      if (broken) response.end(JSON.stringify(ANSWER));
+      else request.socket.destroy();
+      broken = true;
+    });
+    expect(await hook.call(REQUEST, never)).toEqual(ANSWER);
+    expect(sockets.size).toBe(2);
+    expect(outcomes).toEqual(['ok']);
+  });
+
+  it('asks once more after a refusal, and only once', async () => {
+    let calls = 0;
+    const hook = await hookTo((_request, response) => {
+      calls += 1;
+      response.writeHead(503).end();
+    });
+    expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: 'the webhook answered 503' });
+    expect(calls).toBe(2);
+  });
+
+  it('waits as long as a webhook asks for that answers 429', async () => {
+    let calls = 0;
+    const hook = await hookTo((_request, response) => {
+      calls += 1;
+      response.writeHead(429, { 'retry-after': '7' }).end();
+    });
+    const error = await faultOf(hook);
+    expect(error).toBeInstanceOf(HookBusy);
+    expect(error).toMatchObject({ outcome: 'busy', retryAfterS: 7, outageMs: 0 });
+    expect(calls).toBe(1);
+    const now = Date.parse('2030-01-01T00:00:00Z');
+    expect(retryAfterSeconds('Tue, 01 Jan 2030 00:00:09 GMT', now)).toBe(9);
+    expect(retryAfterSeconds('Mon, 31 Dec 2029 00:00:00 GMT', now)).toBe(0);
+    expect(retryAfterSeconds(undefined, now)).toBeUndefined();
+    expect(retryAfterSeconds('later', now)).toBeUndefined();
+  });
+
+  it('says for how long nobody has been answered', async () => {
+    let down = true;
+    const hook = await hookTo((_request, response) => void response.writeHead(down ? 500 : 200).end('{"children":[]}'));
+    const first = await faultOf(hook);
+    const second = await faultOf(hook);
+    expect(second.outageMs).toBeGreaterThan(first.outageMs);
+    down = false;
+    await hook.call(REQUEST, never);
+    down = true;
+    const answered = performance.now();
+    expect((await faultOf(hook)).outageMs).toBeLessThanOrEqual(performance.now() - answered);
+  });
+
+  it('leaves the webhook alone during a long outage but for a probe', async () => {
+    let calls = 0;
+    const hook = await hookTo((request) => void ((calls += 1), request.socket.destroy()), { outageMs: 0 });
+    const probe = await faultOf(hook);
+    const probed = calls;
+    const refused = await Promise.all(Array.from({ length: 50 }, () => faultOf(hook)));
+    // A slow machine may need the second in which the next probe is due.
+    expect(calls - probed).toBeLessThan(refused.length);
+    expect(refused[0]).toMatchObject({ outcome: probe.outcome, message: probe.message });
+  });
+
+  describe('with pods of several revisions behind one Service', () => {
+    interface Pod {
+      revision: string | undefined;
+      started: number;
+    }
+    const OLD: Pod = { revision: 'old', started: 1 };
+    const NEW: Pod = { revision: 'new', started: 2 };
+    const NAMELESS: Pod = { revision: undefined, started: 0 };
+    let pods: Pod[];
+    /** As kube-proxy does: each connection goes to one of the pods, and stays there. */
+    const podOf = new WeakMap<Socket, Pod>();
+    let connections: number;
+    const service: RequestListener = ({ socket }, response) => {
+      const pod = podOf.get(socket) ?? pods[(connections += 1) % pods.length]!;
+      podOf.set(socket, pod);
+      const { revision, started } = pod;
+      if (revision !== undefined) {
+        response.setHeader('uswarm-webhook-revision', revision);
+        response.setHeader('uswarm-webhook-started', new Date(started).toISOString());
+      }
+      response.end(JSON.stringify({ status: { phase: revision ?? 'nameless' }, children: [] }));
+    };
+    const phases = async (hook: Hook, times: number): Promise<unknown[]> => {
+      const answers = await Promise.all(Array.from({ length: times }, () => hook.call(REQUEST, never)));
+      return [...new Set(answers.map(({ status }) => status['phase']))];
+    };
+    beforeEach(() => {
+      connections = 0;
+    });
+
+    it.each([
+      ['an older one', OLD, 'old'],
+      ['one that names no revision', NAMELESS, 'nameless'],
+    ])('uses the newest revision only as soon as it answers, beside %s', async (_what, older, named) => {
+      pods = [older];
+      const hook = await hookTo(service);
+      expect(await phases(hook, 8)).toEqual([named]);
+      pods = [older, older, NEW];
+      const seen: unknown[] = [];
+      for (let round = 0; round < 40; round += 1) {
+        // A pod that stops ends its connections; until then nothing shows that there is a newer one.
+        if (round % 5 === 0) for (const { drop } of open) drop?.();
+        seen.push((await hook.call(REQUEST, never)).status['phase']);
+      }
+      const first = seen.indexOf('new');
+      expect(first).toBeGreaterThanOrEqual(0);
+      expect(new Set(seen.slice(first))).toEqual(new Set(['new']));
+      expect(await phases(hook, 16)).toEqual(['new']);
+    });
+
+    it('goes back to an older revision once the newest does not answer any more', async () => {
+      pods = [NEW];
+      const hook = await hookTo(service, { revisionGoneMs: 300 });
+      expect(await phases(hook, 1)).toEqual(['new']);
+      pods = [OLD];
+      // The newest one's connections go with it.
+      const before = connections;
+      for (const { drop } of open) drop?.();
+      expect(await phases(hook, 4)).toEqual(['old']);
+      expect(connections).toBeGreaterThan(before);
+    });
   });
 });

@@ -1,24 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SyncRequest, SyncResponse } from '@uswarm/contract/userswarm';
 import { parseJson } from '@uswarm/service-kit';
-import { Agent, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createConnections } from './connections.js';
+import { HookBusy, HookError, type HookOutcome, retryAfterSeconds } from './hook-error.js';
+import { createOutage, OUTAGE_SHOWN_MS } from './outage.js';
+import { createRevisionPin, versionOf, type WebhookVersion } from './revision-pin.js';
 import { validateAnswer } from './validate-answer.js';
 
-/** The webhook did not answer, or not with something that can be used. Nothing may be changed because of it. */
-export class HookError extends Error {
-  override name = 'HookError';
-  readonly outcome: HookOutcome;
-
-  constructor(outcome: HookOutcome, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.outcome = outcome;
-  }
-}
-
-export const HOOK_OUTCOMES = ['ok', 'refused', 'timeout', 'unreachable', 'invalid'] as const;
-export type HookOutcome = (typeof HOOK_OUTCOMES)[number];
-
 export interface Hook {
-  /** @throws HookError */
+  /** @throws HookError, HookBusy */
   call(body: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
   close(): Promise<void>;
 }
@@ -27,6 +18,10 @@ export interface HookOptions {
   url: string;
   token: string | undefined;
   timeoutMs: number;
+  /** Milliseconds without a usable answer after which only probes go out. */
+  outageMs?: number;
+  /** Milliseconds after which a newest revision that does not answer any more is given up. */
+  revisionGoneMs?: number;
   onAnswer?: (outcome: HookOutcome, seconds: number) => void;
 }
 
@@ -38,49 +33,130 @@ const MAX_ANSWER = 4 * 1_024 * 1_024;
  * Service without a pod may be dropped and not refused, and people wait for the reason to show.
  */
 const CONNECT_MS = 2_000;
+/** Further connections that are tried immediately if an older revision answers, and the pause between later ones, in ms. */
+const FAST_SEARCHES = 4;
+const SEARCH_PAUSE_MS = 200;
+
+interface Answer {
+  status: number;
+  text: string;
+  retryAfterS: number | undefined;
+  version: WebhookVersion;
+  accepted: boolean;
+}
 
 /** Calls the hook of Metacontroller's CompositeController, version v1. spec: supporting §4.2 */
-export function createHook({ url, token, timeoutMs, onAnswer = () => {} }: HookOptions): Hook {
-  const dispatcher = new Agent({ keepAliveTimeout: 10_000, connectTimeout: Math.min(timeoutMs, CONNECT_MS) });
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'application/json',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-  };
-  const post = async (body: string, signal: AbortSignal): Promise<{ status: number; text: string }> => {
-    const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal });
-    return { status: answer.statusCode, text: await readText(answer.body) };
-  };
-  const ask = async (body: SyncRequest, signal: AbortSignal): Promise<SyncResponse> => {
-    const deadline = AbortSignal.timeout(timeoutMs);
-    let answer: { status: number; text: string };
-    try {
-      answer = await post(JSON.stringify(body), AbortSignal.any([signal, deadline]));
-    } catch (cause) {
-      if (cause instanceof HookError) throw cause;
-      if (signal.aborted) throw signal.reason;
-      if (deadline.aborted) throw new HookError('timeout', `the webhook did not answer within ${timeoutMs} ms`, cause);
-      throw new HookError('unreachable', `the webhook cannot be reached (${codeOf(cause)})`, cause);
-    }
+export function createHook(options: HookOptions): Hook {
+  const { onAnswer = () => {}, outageMs = OUTAGE_SHOWN_MS, revisionGoneMs } = options;
+  const pin = createRevisionPin(revisionGoneMs === undefined ? {} : { goneAfterMs: revisionGoneMs });
+  const post = createPost(options, ({ status, version }) => status === 429 || (status === 200 && pin.accepts(version)));
+  const outage = createOutage({ longMs: outageMs });
+  let last = new HookError('unreachable', 'the webhook cannot be reached');
+
+  const once = async (body: string, fresh: boolean, signal: AbortSignal): Promise<SyncResponse | undefined> => {
+    const answer = await post.send(body, fresh, signal);
+    if (answer.status === 429) throw new HookBusy(answer.retryAfterS);
     if (answer.status !== 200) throw new HookError('refused', `the webhook answered ${answer.status}`);
+    if (!answer.accepted) return undefined;
     const result = validateAnswer(parseJson(answer.text));
     if ('problem' in result) throw new HookError('invalid', `the webhook's answer cannot be used: ${result.problem}`);
     return result.answer;
+  };
+  const ask = async (body: string, signal: AbortSignal): Promise<SyncResponse> => {
+    let failed = false;
+    for (let attempt = 0; ; attempt += 1) {
+      if (attempt > FAST_SEARCHES) await sleep(SEARCH_PAUSE_MS, undefined, { signal });
+      try {
+        const answer = await once(body, attempt > 0, signal);
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        // Once more on another connection: a pod that stops takes its connections with it. Not after a timeout, for
+        // which a worker has waited long enough.
+        if (!(error instanceof HookError) || failed || error.outcome === 'timeout' || error.outcome === 'busy') {
+          throw error;
+        }
+        failed = true;
+      }
+    }
   };
   return {
     async call(body, signal) {
       const start = performance.now();
       const done = (outcome: HookOutcome): void => onAnswer(outcome, (performance.now() - start) / 1_000);
+      const fail = (error: HookError): HookError => {
+        error.outageMs = outage.lastedMs();
+        return error;
+      };
+      // What answers at all does not keep workers waiting.
+      const silent = last.outcome === 'unreachable' || last.outcome === 'timeout';
+      if (silent && !outage.mayCall()) throw fail(new HookError(last.outcome, last.message));
       try {
-        const answer = await ask(body, signal);
+        const answer = await ask(JSON.stringify(body), signal);
+        outage.answered();
         done('ok');
         return answer;
       } catch (error) {
-        if (error instanceof HookError) done(error.outcome);
-        throw error;
+        if (signal.aborted || !(error instanceof HookError)) throw error;
+        done(error.outcome);
+        if (error instanceof HookBusy) {
+          outage.answered();
+          throw error;
+        }
+        last = error;
+        outage.failed(start);
+        throw fail(error);
       }
     },
-    close: () => dispatcher.destroy(),
+    close: () => post.close(),
+  };
+}
+
+interface Post {
+  /** One request. @throws HookError if no whole answer comes. */
+  send(body: string, fresh: boolean, signal: AbortSignal): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** @param accepts whether to go on asking the process that answered so */
+function createPost(
+  { url, token, timeoutMs }: HookOptions,
+  accepts: (answer: Pick<Answer, 'status' | 'version'>) => boolean,
+): Post {
+  const { origin, pathname, search } = new URL(url);
+  const connections = createConnections(origin, Math.min(timeoutMs, CONNECT_MS));
+  const call: Dispatcher.RequestOptions = {
+    method: 'POST',
+    path: pathname + search,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+  };
+  return {
+    async send(body, fresh, signal) {
+      const deadline = AbortSignal.timeout(timeoutMs);
+      const client = connections.take(fresh);
+      try {
+        const given = await client.request({ ...call, body, signal: AbortSignal.any([signal, deadline]) });
+        const { statusCode: status, headers } = given;
+        const text = await readText(given.body);
+        const version = versionOf(headers);
+        const accepted = accepts({ status, version });
+        if (accepted) connections.giveBack(client);
+        else connections.drop(client);
+        return { status, text, version, accepted, retryAfterS: retryAfterSeconds(headers['retry-after'], Date.now()) };
+      } catch (cause) {
+        connections.drop(client);
+        if (cause instanceof HookError) throw cause;
+        if (signal.aborted) throw signal.reason;
+        if (deadline.aborted) {
+          throw new HookError('timeout', `the webhook did not answer within ${timeoutMs} ms`, cause);
+        }
+        throw new HookError('unreachable', `the webhook cannot be reached (${codeOf(cause)})`, cause);
+      }
+    },
+    close: () => connections.close(),
   };
 }
 

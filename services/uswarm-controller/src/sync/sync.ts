@@ -1,16 +1,27 @@
 import type { KubernetesObject, SyncFailure, SyncResponse, UserSwarm } from '@uswarm/contract/userswarm';
 import { isConflict, isNotFound, keyOf, type KubeClient, type Resource } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
-import { type AppliedViews, applyChildren, type ChildStep, planChildren } from '../apply/apply-children.js';
+import {
+  type AppliedViews,
+  applyChildren,
+  type ChildStep,
+  type Contests,
+  countRound,
+  planChildren,
+  withoutContested,
+} from '../apply/apply-children.js';
 import type { ChildWriter } from '../apply/child-writer.js';
 import { desiredChild, ownerReferenceTo } from '../apply/desired.js';
-import { ApplyError, TryAgain } from '../apply/failure.js';
+import { ApplyError, busyError, ServerBusy, TryAgain } from '../apply/failure.js';
 import { removePods } from '../apply/remove-pods.js';
-import { type Hook, HookError } from '../hook/hook-client.js';
+import type { Hook } from '../hook/hook-client.js';
+import { HookBusy, HookError } from '../hook/hook-error.js';
+import { OUTAGE_SHOWN_MS } from '../hook/outage.js';
 import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { isAboutToStart, type StartGate, toldToWait } from '../starts/start-gate.js';
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
+import { needsWebhook, statusWithoutWebhook } from '../status/without-webhook.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
@@ -23,6 +34,8 @@ export interface SyncResult {
   requeue?: boolean;
   /** Seconds until the webhook wants to be asked again, or the status is to be written, once. */
   resyncAfterS?: number;
+  /** Milliseconds that the next attempt after a failure waits at least. */
+  retryAfterMs?: number;
   reason?: SyncFailure;
   /** What went wrong, for the log. */
   error?: Error;
@@ -31,10 +44,21 @@ export interface SyncResult {
 /** What is remembered of a UserSwarm between two syncs; losing it costs at most a write that changes nothing. */
 export interface Memory {
   applied: AppliedViews;
+  contests: Contests;
   status: SentStatus | undefined;
+  /** Since when the webhook has given no usable answer about it, in milliseconds that pass. */
+  unansweredSince: number | undefined;
+  /** Since when the API server has been too busy for the children, in milliseconds that pass. */
+  busySince: number | undefined;
 }
 
-export const emptyMemory = (): Memory => ({ applied: new Map(), status: undefined });
+export const emptyMemory = (): Memory => ({
+  applied: new Map(),
+  contests: new Map(),
+  status: undefined,
+  unansweredSince: undefined,
+  busySince: undefined,
+});
 
 export interface SyncDeps {
   client: Pick<KubeClient, 'delete' | 'get' | 'mergePatch' | 'replace'>;
@@ -47,6 +71,8 @@ export interface SyncDeps {
   clock: Clock;
   /** Milliseconds that pass, whatever is done to the clock. */
   elapsed?: () => number;
+  /** Milliseconds without the webhook after which a UserSwarm that needs it says so. */
+  outageShownMs?: number;
   onChild: (parent: KubernetesObject, step: ChildStep) => void;
   onStatus: (parent: KubernetesObject, before: Status | undefined, after: Status) => void;
 }
@@ -59,7 +85,7 @@ export interface SyncOptions {
 }
 
 /** Reasons that may be gone at the next try, which is a fraction of a second away. */
-const PASSING: ReadonlySet<SyncFailure> = new Set(['WebhookUnavailable', 'ApplyFailed']);
+const PASSING: ReadonlySet<SyncFailure> = new Set(['ApplyFailed']);
 
 /**
  * One sync of one UserSwarm, from what the caches hold: ask the webhook, make the children so, write
@@ -111,19 +137,21 @@ async function reconcile(
   const starts = isAboutToStart(parent, observed);
   const queued = starts && !deps.starts.admit(parent);
   const swarm = toldToWait(parent as unknown as UserSwarm, queued);
+  const startedAt = (deps.elapsed ?? monotonic)();
   let answer: SyncResponse;
   try {
     const request = { controller: deps.controller, parent: swarm, children: observed, related, finalizing };
-    answer = await deps.hook.call(request, options.signal);
+    answer = inPlace(await deps.hook.call(request, options.signal), parent, scope);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
     if (!queued) deps.starts.forget(key);
-    return conclude(deps, parent, undefined, new ApplyError('WebhookUnavailable', error.message, error), options);
+    return unanswered(deps, parent, observed, { error, startedAt }, options);
   }
+  options.memory.unansweredSince = undefined;
   let failure: ApplyError | TryAgain | undefined;
-  let wrote = false;
+  let done: Applied = { wrote: false, waitMs: undefined };
   try {
-    wrote = await apply(deps, parent, scope, observed, answer, options);
+    done = await apply(deps, parent, scope, observed, answer, options);
   } catch (error) {
     if (!(error instanceof ApplyError || error instanceof TryAgain)) throw error;
     failure = error;
@@ -134,8 +162,15 @@ async function reconcile(
     await removeFinalizer(deps.client, deps.resource, parent, options.signal);
     return { outcome: 'finalized' };
   }
+  if (failure instanceof ServerBusy) {
+    const told = busyFor(deps, failure, options.memory);
+    if (told === undefined) return busy(failure);
+    failure = told;
+  } else options.memory.busySince = undefined;
+  const { wrote, waitMs = 0 } = done;
   const result = await conclude(deps, parent, answer.status, failure, options);
-  const due = [answer.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0].filter((seconds) => seconds > 0);
+  const waits = [answer.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0, waitMs / 1_000];
+  const due = waits.filter((seconds) => seconds > 0);
   return {
     ...result,
     requeue: wrote || result.requeue === true,
@@ -143,10 +178,78 @@ async function reconcile(
   };
 }
 
+/**
+ * An overloaded API server gets no status and no Event about it. Only a fault of its own that lasts, as an admission
+ * webhook that cannot be called, is told.
+ */
+function busyFor({ elapsed = monotonic }: SyncDeps, error: ServerBusy, memory: Memory): ApplyError | undefined {
+  const now = elapsed();
+  memory.busySince ??= now;
+  if (error.status === 429 || now - memory.busySince < BUSY_SHOWN_MS) return undefined;
+  return new ApplyError('ApplyFailed', error.message, error);
+}
+
+/** Milliseconds that a fault of the API server's own has to last to be told. */
+const BUSY_SHOWN_MS = 60_000;
+
+const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retryAfterMs: error.retryAfterMs });
+
+const monotonic = (): number => performance.now();
+
+/** @throws HookError for a child where this UserSwarm may have none: nothing of such an answer is carried out. */
+function inPlace(answer: SyncResponse, parent: KubernetesObject, scope: NamespaceScope | undefined): SyncResponse {
+  const namespace = runtimeNamespaceOf(parent);
+  const foreign = answer.children.find((child) => scope === undefined || child.metadata.namespace !== namespace);
+  if (foreign === undefined) return answer;
+  const { kind, metadata } = foreign;
+  const what = `${kind} ${metadata.namespace}/${metadata.name}`;
+  const message = `the webhook's answer cannot be used: ${what} is not in a namespace that this UserSwarm may use`;
+  throw new HookError('invalid', message);
+}
+
+/**
+ * Without an answer nothing is changed. After some seconds, the status says so, if it is not true without the webhook;
+ * writing it for each UserSwarm and each short outage would cost more than the outage.
+ */
+async function unanswered(
+  deps: SyncDeps,
+  parent: KubernetesObject,
+  observed: Observed,
+  { error, startedAt }: { error: HookError; startedAt: number },
+  options: SyncOptions,
+): Promise<SyncResult> {
+  if (error instanceof HookBusy) {
+    const { retryAfterS } = error;
+    return retryAfterS === undefined
+      ? { outcome: 'again', error }
+      : { outcome: 'waiting', resyncAfterS: Math.max(retryAfterS, MIN_BUSY_S) };
+  }
+  const { outageShownMs = OUTAGE_SHOWN_MS, elapsed = monotonic, clock } = deps;
+  options.memory.unansweredSince ??= startedAt;
+  const lastedMs = Math.max(error.outageMs, elapsed() - options.memory.unansweredSince);
+  const failed: SyncResult = { outcome: 'failed', reason: 'WebhookUnavailable', error };
+  if (lastedMs < outageShownMs) return { ...failed, resyncAfterS: (outageShownMs - lastedMs) / 1_000 };
+  if (!needsWebhook(parent, observed)) return failed;
+  const after = statusWithoutWebhook(parent, observed, { cause: error.message, now: clock.now() });
+  const { outcome, resyncAfterS } = await store(deps, parent, after, options);
+  if (outcome === 'again') return { outcome, requeue: true };
+  return resyncAfterS === undefined ? failed : { ...failed, resyncAfterS };
+}
+
+/** Seconds; a webhook that asks for none is not to be called in a loop. */
+const MIN_BUSY_S = 0.2;
+
 const hasPod = ({ children }: SyncResponse): boolean =>
   children.some(({ kind, spec }) => kind === 'Deployment' && (spec as { replicas?: number }).replicas !== 0);
 
-/** @returns whether anything was written. @throws ApplyError, TryAgain */
+interface Applied {
+  /** Whether anything was written. */
+  wrote: boolean;
+  /** Milliseconds until a contested child may be put right, if one has to wait. */
+  waitMs: number | undefined;
+}
+
+/** @throws ApplyError, TryAgain */
 async function apply(
   deps: SyncDeps,
   parent: KubernetesObject,
@@ -154,33 +257,28 @@ async function apply(
   observed: Observed,
   answer: SyncResponse,
   { memory, signal }: SyncOptions,
-): Promise<boolean> {
+): Promise<Applied> {
   const children = answer.children as KubernetesObject[];
   const namespace = runtimeNamespaceOf(parent);
-  const foreign = children.find((child) => scope === undefined || child.metadata.namespace !== namespace);
-  if (foreign !== undefined) {
-    const { kind, metadata } = foreign;
-    const message = `the webhook's answer cannot be used: ${kind} ${metadata.namespace}/${metadata.name} is not in a namespace that this UserSwarm may use`;
-    throw new ApplyError('WebhookUnavailable', message);
-  }
-  if (scope === undefined) return false;
+  if (scope === undefined) return { wrote: false, waitMs: undefined };
   if (scope.state() === 'absent') {
-    if (children.length === 0) return false;
+    if (children.length === 0) return { wrote: false, waitMs: undefined };
     throw new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist`);
   }
   const owner = ownerReferenceTo(parent);
   const desired = children.map((child) => desiredChild(child, owner));
-  const steps = planChildren(desired, observed, memory.applied);
-  const onWritten = (step: ChildStep): void => deps.onChild(parent, step);
+  const { client, writer, elapsed = monotonic } = deps;
+  const planned = planChildren(desired, observed, memory.applied);
+  const { due, waitMs } = withoutContested(planned, memory.contests, elapsed());
+  const onWritten = (step: ChildStep): void => deps.onChild(parent, countRound(step, memory.contests, elapsed()));
   const finalizing = parent.metadata.deletionTimestamp !== undefined;
   const deletesDeployments = finalizing ? 'Background' : 'Foreground';
   const stores = scope.children;
-  await applyChildren({ writer: deps.writer, stores, deletesDeployments, onWritten }, steps, memory.applied, signal);
+  await applyChildren({ writer, stores, deletesDeployments, onWritten }, due, memory.applied, signal);
   if (finalizing && desired.length === 0) {
-    const { client } = deps;
     await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), signal);
   }
-  return steps.length > 0;
+  return { wrote: due.length > 0, waitMs };
 }
 
 /** Writes the status that follows, with our own condition in it. */
@@ -191,22 +289,32 @@ async function conclude(
   failure: ApplyError | TryAgain | undefined,
   { memory, failures, signal }: SyncOptions,
 ): Promise<SyncResult> {
-  const before = parent['status'] as Status | undefined;
-  // An answer that may not be carried out may not be shown either.
-  const usable = failure instanceof ApplyError && failure.reason === 'WebhookUnavailable' ? undefined : answered;
   const synced = verdict(failure, failures);
-  const after = nextStatus(parent as unknown as UserSwarm, usable, synced, deps.clock.now());
+  const after = nextStatus(parent as unknown as UserSwarm, answered, synced, deps.clock.now());
+  const written = await store(deps, parent, after, { memory, signal });
+  if (written.outcome === 'again') return { outcome: 'again', requeue: true };
+  const { requeue, ...later } = written;
+  if (failure === undefined) return { ...later, outcome: 'synced', requeue };
+  return failure instanceof TryAgain
+    ? { ...later, outcome: 'again', error: failure }
+    : { ...later, outcome: 'failed', reason: failure.reason, requeue, error: failure };
+}
+
+/** Writes a status. @returns when to sync again because of it; `again` if the UserSwarm was not as it was seen. */
+async function store(
+  deps: SyncDeps,
+  parent: KubernetesObject,
+  after: Status,
+  { memory, signal }: Pick<SyncOptions, 'memory' | 'signal'>,
+): Promise<{ outcome?: 'again'; requeue: boolean; resyncAfterS?: number }> {
+  const before = parent['status'] as Status | undefined;
   const { parents } = deps.caches;
   const done = await writeStatus({ ...deps, parents }, parent, after, memory.status, signal);
   if (done === undefined) return { outcome: 'again', requeue: true };
   memory.status = done.sent;
   if (done.written) deps.onStatus(parent, before, after);
   const requeue = done.written && syncedChanged(before, after);
-  const later = done.waitMs === undefined ? {} : { resyncAfterS: done.waitMs / 1_000 };
-  if (failure === undefined) return { outcome: 'synced', requeue, ...later };
-  return failure instanceof TryAgain
-    ? { outcome: 'again', error: failure, ...later }
-    : { outcome: 'failed', reason: failure.reason, requeue, error: failure, ...later };
+  return { requeue, ...(done.waitMs === undefined ? {} : { resyncAfterS: done.waitMs / 1_000 }) };
 }
 
 function verdict(failure: ApplyError | TryAgain | undefined, failures: number): Synced | undefined {
@@ -227,6 +335,10 @@ async function staleOr(
   if (isNotFound(error)) {
     caches.parents.deleted(cached);
     return { outcome: 'gone' };
+  }
+  const overload = busyError(error);
+  if (overload !== undefined) {
+    return busy(new ServerBusy(`the UserSwarm could not be written: ${overload.message}`, overload));
   }
   if (!isConflict(error)) throw error;
   try {

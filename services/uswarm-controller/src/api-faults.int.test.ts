@@ -1,0 +1,129 @@
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
+import { createWebhookApp } from '@uswarm/webhook';
+import { eventually } from '../../../packages/kube-client/test/eventually.js';
+import {
+  type ApiRequest,
+  type ScriptedApi,
+  startScriptedApi,
+} from '../../../packages/kube-client/test/scripted-api.js';
+import { SYNC_TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
+import { type Controller, createController } from './controller.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+/** Milliseconds on a machine that does other things besides. */
+const WITHIN_MS = 300_000;
+
+const swarm = (name: string): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name },
+  spec: UserSwarmSpec.parse({ userId: 'user-1' }),
+});
+const childOf = (name: string): string => `agent-runtime-${name}`;
+
+describe('the controller on an API server with faults', () => {
+  let api: ScriptedApi;
+  let webhook: RunningServer;
+  let controller: Controller;
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
+    webhook = await listen(createServer(app), { host: '127.0.0.1', port: 0 });
+    controller = await createController({
+      kubeConfig: api.config,
+      hook: { url: `${webhook.url}/sync`, token: SYNC_TOKEN },
+      runtimeNamespaces: ['userswarms'],
+      startsAtOnce: 0,
+      identity: 'pod-1',
+      logger: silentLogger,
+    });
+  });
+  afterEach(async () => {
+    await controller.stop();
+    await webhook.close(10);
+    await api.close();
+  });
+
+  const statusOf = (name: string): { phase?: string; conditions?: Condition[] } =>
+    api.get(SWARMS, name)?.['status'] ?? {};
+  const setReady = (name: string): void => {
+    const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
+    api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
+  };
+  const areMade = (names: readonly string[]) => (): boolean =>
+    names.every((name) => api.get(DEPLOYMENTS, childOf(name)) !== undefined);
+  const isStatusWrite = ({ method, path }: ApiRequest): boolean => method === 'PUT' && path.endsWith('/status');
+  const isEvent = ({ method, path }: ApiRequest): boolean => method !== 'GET' && path.includes('/events');
+
+  const isChild = ({ path }: ApiRequest): boolean => path.includes('/namespaces/userswarms/');
+  it.each<[status: number, what: string, matches: (request: ApiRequest) => boolean]>([
+    [429, 'every creation and patch', () => true],
+    [429, 'every child', isChild],
+    [503, 'every child', isChild],
+  ])(
+    'gets %s for %s of 300 UserSwarms: writes no status and no Event for it, and finishes all later',
+    async (code, _what, matches) => {
+      const names = Array.from({ length: 300 }, (_, at) => `workspace-${at}`);
+      let refused = 0;
+      const heal = api.script((request, response) => {
+        if (!['POST', 'PATCH'].includes(request.method) || !matches(request)) return undefined;
+        refused += 1;
+        const body = JSON.stringify({ kind: 'Status', code, reason: 'TooManyRequests', message: 'not now' });
+        response.writeHead(code, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
+        return true;
+      });
+      for (const name of names) api.put(SWARMS, swarm(name));
+      // Several rounds of attempts: a pause between those that are refused, for all or for each.
+      await eventually(() => refused >= 20, WITHIN_MS);
+      expect(api.requests.filter(isStatusWrite)).toEqual([]);
+      expect(api.requests.filter(isEvent)).toEqual([]);
+      heal();
+      await eventually(areMade(names), WITHIN_MS);
+      for (const name of names) setReady(name);
+      await eventually(() => names.every((name) => statusOf(name).phase === 'Ready'), WITHIN_MS);
+      expect(api.requests.filter(isEvent).filter(({ body }) => body['type'] === 'Warning')).toEqual([]);
+    },
+  );
+
+  it('puts a child right less and less often that somebody else rewrites each time, and names who', async () => {
+    const name = 'workspace-a';
+    const child = childOf(name);
+    api.put(SWARMS, swarm(name));
+    await eventually(areMade([name]), WITHIN_MS);
+    setReady(name);
+    await eventually(() => statusOf(name).phase === 'Ready', WITHIN_MS);
+    const isRepair = ({ contentType = '', path }: ApiRequest): boolean =>
+      path === `${DEPLOYMENTS}/${child}` && contentType.includes('apply-patch');
+    const repairs = (): number => api.requests.filter(isRepair).length;
+    const rewrite = (): void => {
+      const found = api.get(DEPLOYMENTS, child)!;
+      const managedFields = [{ manager: 'kyverno', operation: 'Update', time: '2030-01-01T00:00:00Z', fieldsV1: {} }];
+      api.put(DEPLOYMENTS, {
+        ...found,
+        metadata: { ...found.metadata, managedFields },
+        spec: { ...(found['spec'] as object), replicas: 7 },
+      });
+    };
+    const isRewritten = (): boolean => (api.get(DEPLOYMENTS, child)!['spec'] as { replicas: number }).replicas === 7;
+    const before = repairs();
+    const started = performance.now();
+    const warnings = (): ApiRequest[] => api.requests.filter(isEvent).filter(({ body }) => body['type'] === 'Warning');
+    while (warnings().length === 0) {
+      if (!isRewritten()) rewrite();
+      await eventually(() => !isRewritten() || warnings().length > 0, WITHIN_MS);
+    }
+    expect(warnings()[0]?.body).toMatchObject({
+      reason: 'Contested',
+      message: expect.stringContaining(`The field manager kyverno keeps changing Deployment userswarms/${child}`),
+    });
+    // The third repair waits for one and two seconds: a slow machine makes it later, never earlier.
+    expect(repairs() - before).toBe(3);
+    expect(performance.now() - started).toBeGreaterThan(2_900);
+  });
+});

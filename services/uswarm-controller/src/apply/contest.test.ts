@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Contest, differences, lastStranger, nextRound, pauseOf } from './contest.js';
+
+/** When the repairs are made of fields that somebody changes back immediately, in milliseconds. */
+function repairs(untilMs: number): number[] {
+  const made: number[] = [];
+  let known: Contest | undefined;
+  for (let now = 0; now <= untilMs; now += 100) {
+    if (pauseOf(known, 'spec', now) > 0) continue;
+    known = nextRound(known, 'spec', now);
+    made.push(now);
+  }
+  return made;
+}
+
+describe('fields that somebody else changes back each time', () => {
+  it('are put right immediately at first, and six times in any minute at most', () => {
+    const made = repairs(600_000);
+    expect(made[0]).toBe(0);
+    const perMinute = made.map((start) => made.filter((at) => at >= start && at < start + 60_000).length);
+    expect(Math.max(...perMinute)).toBeLessThanOrEqual(6);
+    // And still put right: whoever stops is not waited for longer than this.
+    expect(Math.max(...made.slice(1).map((at, index) => at - made[index]!))).toBeLessThanOrEqual(30_000);
+  });
+
+  it('do not hold up other fields, nor the same ones after a quiet minute', () => {
+    const known = { fields: 'a', rounds: 5, at: 1_000 };
+    expect(pauseOf(known, 'a', 2_000)).toBe(15_000);
+    expect(pauseOf(known, 'b', 2_000)).toBe(0);
+    expect(pauseOf(known, 'a', 61_000)).toBe(0);
+    expect(nextRound(known, 'a', 2_000).rounds).toBe(6);
+    expect(nextRound(known, 'a', 61_000).rounds).toBe(1);
+    expect(nextRound(known, 'b', 2_000).rounds).toBe(1);
+  });
+
+  it('are told apart by their paths', () => {
+    const spec = { replicas: 1, containers: [{ image: 'a', env: [{ name: 'x', value: '1' }] }] };
+    expect(differences(spec, spec)).toBe('');
+    expect(differences(spec, { ...spec, replicas: 2 })).toBe('/replicas');
+    const other = { containers: [{ image: 'b', env: [] }], paused: true };
+    expect(differences(spec, other)).toBe('/containers/0/env /containers/0/image /paused /replicas');
+    expect(differences({ a: [] }, { a: {} })).toBe('/a');
+  });
+
+  it('names the field manager that wrote last, beside us and beside status', () => {
+    const managed = [
+      { manager: 'kubectl-edit', time: '2030-01-01T00:00:00Z' },
+      { manager: 'kyverno', time: '2030-01-01T00:00:02Z' },
+      { manager: 'uswarm-controller', time: '2030-01-01T00:00:03Z' },
+      { manager: 'kube-controller-manager', subresource: 'status', time: '2030-01-01T00:00:04Z' },
+    ];
+    expect(lastStranger(managed, 'uswarm-controller')).toBe('kyverno');
+    expect(lastStranger([], 'uswarm-controller')).toBeUndefined();
+  });
+});

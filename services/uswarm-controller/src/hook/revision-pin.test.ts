@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { createRevisionPin, versionOf, type WebhookVersion } from './revision-pin.js';
+
+const GONE_MS = 5_000;
+const version = (at: number): WebhookVersion => ({ revision: `r${at}`, startedMs: at * 1_000 });
+
+describe('the revision of the webhook that is used', () => {
+  let time = 0;
+  const create = () => createRevisionPin({ goneAfterMs: GONE_MS, now: () => time });
+
+  it('never goes back to an older one while a newer one answers, in any order of answers', () => {
+    const answers = fc.array(fc.record({ pauseMs: fc.integer({ min: 0, max: 3_000 }), at: fc.nat({ max: 3 }) }));
+    const wrong = (given: readonly { pauseMs: number; at: number }[]): string[] => {
+      time = 0;
+      const pin = create();
+      const seen: { at: number; time: number }[] = [];
+      return given.flatMap(({ pauseMs, at }) => {
+        time += pauseMs;
+        const newer = seen.filter((other) => other.at > at);
+        const recent = newer.some((other) => other.time > time - GONE_MS);
+        seen.push({ at, time });
+        const accepted = pin.accepts(version(at));
+        if (accepted && recent) return [`${at} was used at ${time} although a newer one had just answered`];
+        return !accepted && newer.length === 0 ? [`${at}, the newest so far, was not used at ${time}`] : [];
+      });
+    };
+    expect(() =>
+      fc.assert(
+        fc.property(answers, (given) => wrong(given).length === 0),
+        { numRuns: 500 },
+      ),
+    ).not.toThrow();
+  });
+
+  it('becomes an older one once the newest has not answered for some seconds, as in a rollback', () => {
+    time = 0;
+    const pin = create();
+    expect(pin.accepts(version(2))).toBe(true);
+    time = 60_000;
+    // Nobody asked for a while: that alone does not mean that the newest is gone.
+    expect(pin.accepts(version(1))).toBe(false);
+    time += GONE_MS;
+    expect(pin.accepts(version(1))).toBe(true);
+    expect(pin.accepts(version(2))).toBe(true);
+  });
+
+  it('is the same for two processes of one revision', () => {
+    const pin = create();
+    expect(pin.accepts({ revision: 'a', startedMs: 2 })).toBe(true);
+    expect(pin.accepts({ revision: 'a', startedMs: 1 })).toBe(true);
+    expect(pin.accepts({ revision: 'a', startedMs: 2 })).toBe(true);
+  });
+
+  it('reads the headers, and takes an answer without them for the oldest', () => {
+    const started = '2030-01-01T00:00:00.000Z';
+    const named = versionOf({ 'uswarm-webhook-revision': 'abc', 'uswarm-webhook-started': started });
+    expect(named).toEqual({ revision: 'abc', startedMs: Date.parse(started) });
+    const nameless = versionOf({});
+    expect(nameless.startedMs).toBeLessThan(named.startedMs);
+    expect(versionOf({ 'uswarm-webhook-revision': 'abc', 'uswarm-webhook-started': 'soon' })).toEqual(nameless);
+    const pin = create();
+    expect([nameless, nameless, named, nameless].map((each) => pin.accepts(each))).toEqual([true, true, true, false]);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Condition, KubernetesObject } from '@uswarm/contract/userswarm';
+import type { Observed } from '../sync/request.js';
+import { needsWebhook, statusWithoutWebhook } from './without-webhook.js';
+
+const NOW = new Date('2030-01-01T00:01:00Z');
+const BEFORE = '2030-01-01T00:00:00Z';
+const ready = (status: 'True' | 'False', reason: string): Condition => ({
+  type: 'Ready',
+  status,
+  lastTransitionTime: BEFORE,
+  reason,
+  message: 'before',
+});
+const swarm = (status: object | undefined, metadata: object = {}, spec: object = {}): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', generation: 2, ...metadata },
+  spec: { userId: 'x', placement: { runtimeNamespace: 'ns' }, ...spec },
+  ...(status === undefined ? {} : { status }),
+});
+const READY = { phase: 'Ready', observedGeneration: 2, address: 'a:1', conditions: [ready('True', 'Available')] };
+const SUSPENDED = { phase: 'Suspended', observedGeneration: 2, conditions: [ready('False', 'Suspended')] };
+const KEY = 'ns/agent-runtime-workspace-a';
+const child = (kind: string, status: object = {}): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name: 'agent-runtime-workspace-a', namespace: 'ns' },
+  status,
+});
+const children = (readyReplicas?: number): Observed => ({
+  'ServiceAccount.v1': { [KEY]: child('ServiceAccount') },
+  'Service.v1': { [KEY]: child('Service') },
+  'Deployment.apps/v1': { [KEY]: child('Deployment', readyReplicas === undefined ? {} : { readyReplicas }) },
+});
+const none: Observed = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
+const dying = { deletionTimestamp: BEFORE };
+
+describe('a UserSwarm while the webhook does not answer', () => {
+  it.each<[string, KubernetesObject, Observed, boolean]>([
+    ['that is new', swarm(undefined), none, true],
+    ['that runs as it did', swarm(READY), children(1), false],
+    ['whose pod died', swarm(READY), children(), true],
+    ['whose Service was deleted', swarm(READY), { ...children(1), 'Service.v1': {} }, true],
+    ['whose spec changed', swarm(READY, { generation: 3 }), children(1), true],
+    ['that is being deleted', swarm(READY, dying), children(1), true],
+    ['that sleeps', swarm(SUSPENDED), children(), false],
+    ['that sleeps and is to wake', swarm(SUSPENDED, { generation: 3 }), children(), true],
+    ['that was on its way', swarm({ phase: 'Progressing', observedGeneration: 2 }), children(), true],
+    ['that was refused', swarm({ phase: 'Error', observedGeneration: 2 }), none, false],
+  ])('%s: needs the webhook: %4$s', (_what, parent, observed, needs) => {
+    expect(needsWebhook(parent, observed)).toBe(needs);
+  });
+
+  const told = (parent: KubernetesObject, observed: Observed) => {
+    const status = statusWithoutWebhook(parent, observed, { cause: 'nobody listens', now: NOW });
+    const conditions = status['conditions'] as Condition[];
+    return { status, ready: conditions.find(({ type }) => type === 'Ready'), conditions };
+  };
+
+  it('shows a new one as Progressing with the reason in Ready and Synced', () => {
+    const { status, conditions } = told(swarm(undefined), none);
+    const message = 'The webhook does not answer: nobody listens.';
+    const common = { reason: 'WebhookUnavailable', message, observedGeneration: 2 };
+    expect(status).toMatchObject({ phase: 'Progressing' });
+    expect(status['observedGeneration']).toBeUndefined();
+    expect(conditions).toMatchObject([
+      { type: 'Ready', status: 'False', lastTransitionTime: '2030-01-01T00:01:00Z', ...common },
+      { type: 'Synced', status: 'False', ...common },
+    ]);
+  });
+
+  it('shows one whose pod died as no longer Ready', () => {
+    const { status, ready: shown } = told(swarm(READY), children());
+    expect(status).toMatchObject({ phase: 'Progressing', observedGeneration: 2, address: 'a:1' });
+    expect(shown).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:01:00Z' });
+  });
+
+  it('shows one that is being deleted as Deleting', () => {
+    const { status, ready: shown } = told(swarm(READY, dying), children(1));
+    expect(status['phase']).toBe('Deleting');
+    expect(shown).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
+  });
+
+  it('leaves one Ready that runs and only has a change waiting', () => {
+    const { status, ready: shown } = told(swarm(READY, { generation: 3 }), children(1));
+    expect(status).toMatchObject({ phase: 'Ready', observedGeneration: 2 });
+    expect(shown).toMatchObject({ status: 'True', reason: 'WebhookUnavailable', lastTransitionTime: BEFORE });
+  });
+
+  it('leaves one Suspended that is to stay so', () => {
+    const parent = swarm(SUSPENDED, { generation: 3 }, { suspend: true });
+    expect(told(parent, children()).status['phase']).toBe('Suspended');
+    expect(told(swarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
+  });
+
+  it('keeps the first cause, so that another one is not another write', () => {
+    const first = told(swarm(undefined), none).status;
+    const again = statusWithoutWebhook(swarm(first), none, { cause: 'a timeout', now: NOW });
+    expect(again).toEqual(first);
+  });
+});

@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type KubernetesObject, type SyncResponse, USERSWARMS } from '@uswarm/contract/userswarm';
+import { createStore, type Store } from '@uswarm/kube-client';
+import { type NamespaceScope, ownerUid } from '../caches/namespace-scope.js';
+import { HookBusy, HookError } from '../hook/hook-error.js';
+import { FINALIZER } from './finalizer.js';
+import { describeController } from './request.js';
+import { emptyMemory, type SyncDeps, type SyncResult, syncUserSwarm } from './sync.js';
+
+const never = new AbortController().signal;
+const swarm = (status: object, version = '5'): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name: 'workspace-a', uid: 'u1', generation: 1, resourceVersion: version, finalizers: [FINALIZER] },
+  spec: { userId: 'x', placement: { runtimeNamespace: 'ns' } },
+  status,
+});
+const childOf = (kind: string): Store => {
+  const store = createStore({ indexBy: ownerUid });
+  store.put({
+    apiVersion: 'v1',
+    kind,
+    metadata: {
+      name: 'agent-runtime-workspace-a',
+      namespace: 'ns',
+      uid: kind,
+      resourceVersion: '3',
+      ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid: 'u1', controller: true }],
+    },
+    spec: { replicas: 1 },
+  });
+  return store;
+};
+const away = (outageMs: number) => () => {
+  throw Object.assign(new HookError('unreachable', 'nobody listens'), { outageMs });
+};
+
+describe('a sync that the webhook does not answer', () => {
+  let parents: Store;
+  let written: Record<string, unknown>[];
+  let answer: () => SyncResponse;
+  let memory: ReturnType<typeof emptyMemory>;
+  let elapsed: number;
+
+  beforeEach(() => {
+    parents = createStore();
+    written = [];
+    memory = emptyMemory();
+    elapsed = 0;
+  });
+
+  const refuse = async (): Promise<never> => {
+    throw new Error('nothing else is to be written');
+  };
+  const sync = (): Promise<SyncResult> => {
+    const scope: NamespaceScope = {
+      name: 'ns',
+      children: {
+        'ServiceAccount.v1': childOf('ServiceAccount'),
+        'Service.v1': childOf('Service'),
+        'Deployment.apps/v1': childOf('Deployment'),
+      },
+      pods: createStore(),
+      state: () => 'ready',
+      setPresence: () => {},
+      stop: async () => {},
+    };
+    const deps: SyncDeps = {
+      client: {
+        get: refuse,
+        mergePatch: refuse,
+        replace: async (_resource, object) => {
+          written.push(object['status'] as Record<string, unknown>);
+          const version = `${Number(object.metadata.resourceVersion) + 1}`;
+          return { ...swarm({}), ...object, metadata: { ...object.metadata, resourceVersion: version } };
+        },
+      },
+      writer: { create: refuse, update: refuse, remove: refuse },
+      starts: { admit: () => true, forget: () => {} },
+      hook: { call: async () => answer() },
+      caches: { parents, namespaces: createStore(), scope: () => scope },
+      resource: USERSWARMS,
+      controller: describeController(USERSWARMS, 30),
+      clock: { now: () => new Date('2030-01-01T00:00:00Z') },
+      elapsed: () => elapsed,
+      onChild: () => {},
+      onStatus: () => {},
+    };
+    return syncUserSwarm(deps, 'workspace-a', { memory, failures: 9, signal: never });
+  };
+
+  it('writes nothing for a short outage, and comes back when it would be a long one', async () => {
+    parents.put(swarm({}));
+    answer = away(4_000);
+    expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable', resyncAfterS: 6 });
+    expect(written).toEqual([]);
+  });
+
+  it('says so once on a UserSwarm that needs the webhook', async () => {
+    parents.put(swarm({}));
+    answer = away(10_000);
+    expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+    elapsed = 60_000;
+    await sync();
+    const reason = 'WebhookUnavailable';
+    expect(written).toMatchObject([{ phase: 'Progressing', conditions: [{ reason }, { type: 'Synced', reason }] }]);
+  });
+
+  it.each(['Suspended', 'Error'])(
+    'writes nothing to one that is %s and unchanged, however long it lasts',
+    async (phase) => {
+      parents.put(swarm({ phase, observedGeneration: 1, conditions: [] }));
+      answer = away(600_000);
+      expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
+      expect(written).toEqual([]);
+    },
+  );
+
+  it('says so of one whose calls alone fail for long, while others are answered', async () => {
+    parents.put(swarm({}));
+    answer = away(0);
+    await sync();
+    elapsed += 9_999;
+    await sync();
+    expect(written).toEqual([]);
+    elapsed += 1;
+    await sync();
+    expect(written).toHaveLength(1);
+  });
+
+  it('comes back after the time that a busy webhook asks for, and tells nobody', async () => {
+    parents.put(swarm({}));
+    answer = () => {
+      throw new HookBusy(7);
+    };
+    elapsed = 60_000;
+    expect(await sync()).toEqual({ outcome: 'waiting', resyncAfterS: 7 });
+    answer = () => {
+      throw new HookBusy(undefined);
+    };
+    expect(await sync()).toMatchObject({ outcome: 'again' });
+    expect(written).toEqual([]);
+  });
+});

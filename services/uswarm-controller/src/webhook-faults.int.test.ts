@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { Registry, silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import { startWebhookService, SYNC_TOKEN, type WebhookPod, type WebhookService } from '../test/webhook-service.js';
+import { type Controller, createController } from './controller.js';
+import type { ControllerOptions } from './options.js';
+
+const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+/** Milliseconds on a machine that does other things besides. */
+const WITHIN_MS = 300_000;
+
+const swarm = (name: string): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name },
+  spec: UserSwarmSpec.parse({ userId: 'user-1' }),
+});
+const childOf = (name: string): string => `agent-runtime-${name}`;
+
+describe('the controller and processes of the webhook behind a Service', () => {
+  let api: ScriptedApi;
+  let service: WebhookService;
+  let controller: Controller;
+  let registry: Registry;
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    service = await startWebhookService();
+    registry = new Registry();
+  });
+  afterEach(async () => {
+    await controller.stop();
+    await service.close();
+    await api.close();
+  });
+
+  const start = async (overrides: Partial<ControllerOptions>, outageMs?: number): Promise<void> => {
+    controller = await createController({
+      kubeConfig: api.config,
+      hook: { url: service.url, token: SYNC_TOKEN, ...(outageMs === undefined ? {} : { outageMs }) },
+      runtimeNamespaces: ['userswarms'],
+      startsAtOnce: 0,
+      identity: 'pod-1',
+      logger: silentLogger,
+      registry,
+      ...overrides,
+    });
+  };
+  const phase = (name: string): unknown => (api.get(SWARMS, name)?.['status'] as { phase?: string } | undefined)?.phase;
+  const condition = (name: string, wanted: string): Condition | undefined => {
+    const { conditions = [] } = (api.get(SWARMS, name)?.['status'] ?? {}) as { conditions?: Condition[] };
+    return conditions.find(({ type }) => type === wanted);
+  };
+  const isUnavailable = (name: string): boolean => condition(name, 'Ready')?.reason === 'WebhookUnavailable';
+  /** As the Deployment's own controller writes it. */
+  const setReady = (name: string, readyReplicas: number): void => {
+    const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas };
+    api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
+  };
+  const becomeReady = async (names: readonly string[]): Promise<void> => {
+    for (const name of names) api.put(SWARMS, swarm(name));
+    const made = (name: string): boolean => api.get(DEPLOYMENTS, childOf(name)) !== undefined;
+    await eventually(() => names.every(made), WITHIN_MS);
+    for (const name of names) setReady(name, 1);
+    await eventually(() => names.every((name) => phase(name) === 'Ready'), WITHIN_MS);
+  };
+  const writes = (): number =>
+    api.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('/leases')).length;
+  const calls = async (failed: boolean): Promise<number> => {
+    const { values } = await registry.getSingleMetric('uswarm_controller_hook_duration_seconds')!.get();
+    return values
+      .filter((value) => (value as { metricName?: string }).metricName?.endsWith('_count') === true)
+      .filter(({ labels }) => ((labels as { outcome?: string }).outcome !== 'ok') === failed)
+      .reduce((sum, { value }) => sum + value, 0);
+  };
+  /** Until nothing has been written for as long as several syncs take. */
+  const rest = async (): Promise<void> => {
+    for (let before = -1; before !== writes();) {
+      before = writes();
+      await callsPass(200);
+    }
+  };
+  const callsPass = async (count: number): Promise<void> => {
+    const before = await calls(false);
+    await eventually(async () => (await calls(false)) >= before + count, WITHIN_MS);
+  };
+
+  it('replace the webhook under 1,000 UserSwarms with ten writes at most, and no call fails', async () => {
+    const old = [await service.startPod(), await service.startPod()];
+    service.setEndpoints(old);
+    await start({ resyncS: 10 });
+    await becomeReady(Array.from({ length: 1_000 }, (_, at) => `workspace-${at}`));
+    await rest();
+    const [before, failed] = [writes(), await calls(true)];
+    const running: WebhookPod[] = [...old];
+    for (const leaving of old) {
+      running.push(await service.startPod());
+      service.setEndpoints(running);
+      await callsPass(100);
+      running.splice(running.indexOf(leaving), 1);
+      service.setEndpoints(running);
+      await leaving.stop();
+      await callsPass(100);
+    }
+    await callsPass(1_000);
+    expect(writes() - before).toBeLessThanOrEqual(10);
+    expect((await calls(true)) - failed).toBe(0);
+  });
+
+  it('say so on what needs the webhook while it is away, and write nothing to what is as it was', async () => {
+    const pod = await service.startPod();
+    service.setEndpoints([pod]);
+    await start({ resyncS: 1 }, 500);
+    await becomeReady(['workspace-healthy', 'workspace-crashed', 'workspace-leaving']);
+    await callsPass(10);
+    const healthy = api.get(SWARMS, 'workspace-healthy');
+    service.setEndpoints([]);
+    await pod.stop();
+
+    api.put(SWARMS, swarm('workspace-new'));
+    setReady('workspace-crashed', 0);
+    const leaving = api.get(SWARMS, 'workspace-leaving')!;
+    api.put(SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
+    const affected = ['workspace-new', 'workspace-crashed', 'workspace-leaving'];
+    await eventually(() => affected.every(isUnavailable), WITHIN_MS);
+    expect(affected.map(phase)).toEqual(['Progressing', 'Progressing', 'Deleting']);
+    for (const name of affected) {
+      expect(condition(name, 'Ready')?.status).toBe('False');
+      expect(condition(name, 'Synced')).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
+    }
+    const failures = await calls(true);
+    await eventually(async () => (await calls(true)) > failures + 3, WITHIN_MS);
+    expect(api.get(SWARMS, 'workspace-healthy')).toEqual(healthy);
+    expect(api.get(SWARMS, 'workspace-leaving')?.metadata.finalizers).toHaveLength(1);
+
+    service.setEndpoints([await service.startPod()]);
+    setReady('workspace-crashed', 1);
+    await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), WITHIN_MS);
+    expect(condition('workspace-crashed', 'Synced')).toMatchObject({ status: 'True' });
+    await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, WITHIN_MS);
+    await eventually(
+      () => api.get(DEPLOYMENTS, childOf('workspace-leaving'))?.metadata.deletionTimestamp !== undefined,
+      WITHIN_MS,
+    );
+  });
+});
