@@ -1,7 +1,17 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CHILD_GROUPS } from '@uswarm/contract/userswarm';
 import { z } from 'zod';
-import { container, evaluation, external, helm, type Manifest, ofKind, podTemplates, render } from './rendering.js';
+import {
+  container,
+  evaluation,
+  external,
+  find,
+  helm,
+  type Manifest,
+  ofKind,
+  podTemplates,
+  render,
+} from './rendering.js';
 
 // Metacontroller itself is not at hand: this is its CompositeController as its documents describe it for
 // 4.16 and newer, as far as the chart uses it, and nothing else. A key that it does not know would be dropped.
@@ -86,6 +96,11 @@ describe('controller.framework=metacontroller', () => {
     const gate = (rendered: Manifest[]) =>
       container(rendered, 'uswarm-webhook', 'webhook').env?.find(({ name }) => name === 'ROLLOUT_GATE')?.value;
     expect([gate(manifests), gate(await render(external))]).toEqual(['off', 'on']);
+  });
+
+  it('never has two configurations of the webhook answer by turns, which our controller alone can tell apart', async () => {
+    const strategy = (rendered: Manifest[]) => find(rendered, 'Deployment', 'uswarm-webhook')['spec'].strategy.type;
+    expect([strategy(manifests), strategy(await render(external))]).toEqual(['Recreate', 'RollingUpdate']);
   });
 
   it('keeps the drain, which knows its finalizer by the name of the CompositeController', () => {

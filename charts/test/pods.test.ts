@@ -181,12 +181,27 @@ it('asks for less than one core of a node, all in all', () => {
 });
 
 describe('roll-outs', () => {
-  it('never let two webhooks answer by turns, or two Postgres have the same files', () => {
+  it('never let two Postgres have the same files', () => {
     const strategies = Object.fromEntries(
       ofKind(manifests, 'Deployment').map(({ metadata, spec }) => [metadata.name, spec.strategy.type]),
     );
-    expect(strategies).toMatchObject({ 'uswarm-webhook': 'Recreate', 'uswarm-postgres': 'Recreate' });
-    expect(strategies).toMatchObject({ 'uswarm-orchestrator': 'RollingUpdate' });
+    expect(strategies).toMatchObject({ 'uswarm-postgres': 'Recreate', 'uswarm-orchestrator': 'RollingUpdate' });
+  });
+
+  it('replace two webhooks one by one, each only once it is no longer asked', () => {
+    const webhook = find(manifests, 'Deployment', 'uswarm-webhook');
+    expect(webhook.spec).toMatchObject({
+      replicas: 2,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    const { lifecycle, terminationGracePeriodSeconds } = {
+      ...webhook.spec.template.spec,
+      ...container(manifests, 'uswarm-webhook', 'webhook'),
+    };
+    expect(lifecycle).toEqual({ preStop: { sleep: { seconds: 5 } } });
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(5 + 15);
+    expect(find(manifests, 'PodDisruptionBudget', 'uswarm-webhook').spec).toMatchObject({ maxUnavailable: 1 });
+    expect(webhook.spec.template.spec.topologySpreadConstraints).toHaveLength(2);
   });
 
   it('migrate the database before the orchestrator starts, which does not', () => {

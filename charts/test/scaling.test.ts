@@ -66,13 +66,14 @@ describe('of a component with two replicas', () => {
     expect(Object.fromEntries(budgets.map(({ metadata, spec }) => [metadata.name, spec.maxUnavailable]))).toEqual({
       'uswarm-realtime-gateway': 1,
       'uswarm-searxng-client': '50%',
+      'uswarm-webhook': 1,
     });
   });
 });
 
 describe('of a component with one replica', () => {
   it('nothing stops a drain, which could never move it otherwise', async () => {
-    const manifests = await render(evaluation);
+    const manifests = await render({ ...evaluation, webhook: { replicas: 1 } });
     expect(ofKind(manifests, 'PodDisruptionBudget')).toEqual([]);
     for (const { spec } of ofKind(manifests, 'Deployment')) {
       expect(spec.template.spec).not.toHaveProperty('topologySpreadConstraints');
@@ -105,7 +106,7 @@ describe('autoscaling', () => {
       ],
     });
     const budgets = ofKind(manifests, 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
-    expect(budgets).toEqual([name]);
+    expect(budgets.toSorted()).toEqual([name, 'uswarm-webhook'].toSorted());
     expect(podSpec(manifests, name)['topologySpreadConstraints']).toHaveLength(2);
   });
 

@@ -35,7 +35,7 @@ describe('uswarmctl explain', () => {
     expect(text).toMatch(/agent-runtime: (ErrImagePull|ImagePullBackOff).*, not ready, 0 restarts/);
     expect(text).toMatch(/Warning +ImagePullBackOff +UserSwarm /);
     expect(text).toMatch(/controller: backend\/uswarm-controller, 1 of 1 ready; led by uswarm-controller-\S+/);
-    expect(text).toContain('webhook: backend/uswarm-webhook, 1 of 1 ready');
+    expect(text).toContain('webhook: backend/uswarm-webhook, 2 of 2 ready');
     expect(text).not.toContain('Could not be read');
   });
 

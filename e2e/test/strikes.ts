@@ -33,7 +33,9 @@ export function strikes({ api, tools }: Session, striker: Striker): Record<Victi
   const ofRelease =
     (name: string): Strike =>
     async () => {
-      const struck = await striker.kill(onlyPod(await component(name), name));
+      // Of the webhook there are two.
+      const [first] = await component(name);
+      const struck = await striker.kill(onlyPod(first === undefined ? [] : [first], name));
       return async () => {
         await struck.replaced();
         await available(name);
