@@ -64,7 +64,6 @@ export async function startWebhookService(): Promise<WebhookService> {
           SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:1',
           SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.test',
           SVC_MCP_ENDPOINT: 'http://mcp.test/mcp',
-          SVC_MCP_SIGNING_KEY: `k1:${'signing-'.repeat(5)}`,
           ...environment,
         },
         stdio: ['ignore', 'pipe', 'inherit'],
