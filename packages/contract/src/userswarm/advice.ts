@@ -126,8 +126,8 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     advice: 'Bring it back, or correct the settings. Runtimes that were Ready stay so.',
   },
   WebhookUnavailable: {
-    cause: 'The webhook does not answer, or wrongly.',
-    advice: 'Look at `uswarm-webhook`: its pod and its log. Runtimes go on; changes wait.',
+    cause: 'The webhook has not answered for 10 s, or wrongly, and this UserSwarm needs it.',
+    advice: 'Look at `uswarm-webhook`: its pods and their log. Runtimes go on; changes wait.',
   },
   NotYetSynced: {
     cause: 'The controller has not written anything.',

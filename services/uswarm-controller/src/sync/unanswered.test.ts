@@ -62,6 +62,7 @@ describe('a sync that the webhook does not answer', () => {
       },
       pods: createStore(),
       state: () => 'ready',
+      alive: () => true,
       setPresence: () => {},
       stop: async () => {},
     };
