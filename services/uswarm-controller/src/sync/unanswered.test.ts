@@ -68,6 +68,7 @@ describe('a sync that the webhook does not answer', () => {
     };
     const deps: SyncDeps = {
       client: {
+        delete: refuse,
         get: refuse,
         mergePatch: refuse,
         replace: async (_resource, object) => {
