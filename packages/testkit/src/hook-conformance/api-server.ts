@@ -2,6 +2,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { stored } from './defaulting.js';
 import { equal, type JsonObject, wire } from './json.js';
 import { controllerOf, isTerminating, keyOf, type Ref, refOf } from './objects.js';
+import { HAS_GENERATION, invalidity } from './validation.js';
 
 export type ApiFailure = 'AlreadyExists' | 'Conflict' | 'Forbidden' | 'Invalid' | 'NotFound';
 
@@ -56,11 +57,12 @@ export class ModelApiServer {
     const key = keyOf(refOf(object));
     this.writes.push({ verb: 'create', by, key });
     if (this.#objects.has(key)) throw new ApiError('AlreadyExists', `${key} already exists`);
+    validate(object);
     this.#version += 1;
     const created = stored(object);
     Object.assign(created.metadata, {
       uid: `uid-${this.#version}`,
-      generation: 1,
+      ...(HAS_GENERATION.has(created.kind) ? { generation: 1 } : {}),
       resourceVersion: `${this.#version}`,
       creationTimestamp: this.#time(),
     });
@@ -74,14 +76,18 @@ export class ModelApiServer {
     this.writes.push({ verb: 'update', by, key: keyOf(refOf(object)) });
     const after = stored({ ...object, ...(before['status'] === undefined ? {} : { status: before['status'] }) });
     if (before['status'] === undefined) delete after['status'];
+    validate(after);
     if (after.kind === 'Deployment' && !equal(selectorOf(before), selectorOf(after))) {
       throw new ApiError('Invalid', `${keyOf(refOf(object))}: spec.selector: field is immutable`);
     }
-    const { uid, creationTimestamp, deletionTimestamp, generation = 1, resourceVersion } = before.metadata;
-    Object.assign(after.metadata, { uid, creationTimestamp, generation, resourceVersion });
+    const { uid, creationTimestamp, deletionTimestamp, generation, resourceVersion } = before.metadata;
+    Object.assign(after.metadata, { uid, creationTimestamp, resourceVersion });
+    if (generation !== undefined) after.metadata.generation = generation;
     if (deletionTimestamp !== undefined) after.metadata.deletionTimestamp = deletionTimestamp;
     if (equal(before, after)) return after;
-    if (!equal(contentOf(before), contentOf(after))) after.metadata.generation = generation + 1;
+    if (generation !== undefined && !equal(contentOf(before), contentOf(after))) {
+      after.metadata.generation = generation + 1;
+    }
     return this.#settle(after);
   }
 
@@ -164,6 +170,11 @@ export class ModelApiServer {
   #time(): string {
     return `${this.#now().toISOString().slice(0, 19)}Z`;
   }
+}
+
+function validate(object: KubernetesObject): void {
+  const why = invalidity(object);
+  if (why !== undefined) throw new ApiError('Invalid', `${keyOf(refOf(object))} is invalid: ${why}`);
 }
 
 /** On an object that waits for those that it owns. */

@@ -8,6 +8,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import { ApiError, FOREGROUND, type ModelApiServer } from './api-server.js';
 import { applied, type ApplyStrategy } from './apply.js';
+import { claimChildren, controllerReference } from './claim.js';
 import type { ManualClock } from './clock.js';
 import { checkResponse, type Hook, HookFault } from './hook.js';
 import { equal, type Json, wire } from './json.js';
@@ -47,6 +48,8 @@ export class ModelFramework {
   readonly #options: FrameworkOptions;
   /** What was last applied, by uid. */
   readonly #last = new Map<string, Json>();
+  /** What Metacontroller sent by server-side apply and the generation that it led to, by name. */
+  readonly #sent = new Map<string, { desired: Json; generation: number | undefined }>();
   /** What each hook call and its answer were, the newest last. */
   readonly calls: { request: SyncRequest; response: SyncResponse }[] = [];
 
@@ -119,14 +122,16 @@ export class ModelFramework {
       finalizing,
     };
     for (const [kind, group] of Object.entries(GROUP_OF_KIND)) {
-      for (const child of this.#cache.list(kind)) {
-        const ours = controllerOf(child) === parent.metadata.uid;
-        if (ours && child.metadata.labels?.[LABEL.controllerUid] === parent.metadata.uid) {
-          request.children[group][hookKey(child)] = child;
-        }
-      }
+      for (const child of this.#childrenOf(parent, kind)) request.children[group][hookKey(child)] = child;
     }
     return this.#options.flavour === 'builtin' ? { ...request, related: this.#related(parent) } : request;
+  }
+
+  #childrenOf(parent: KubernetesObject, kind: string): KubernetesObject[] {
+    const all = this.#cache.list(kind);
+    if (this.#options.flavour === 'metacontroller') return claimChildren(this.#api, MANAGER, parent, all);
+    const { uid } = parent.metadata;
+    return all.filter((child) => controllerOf(child) === uid && child.metadata.labels?.[LABEL.controllerUid] === uid);
   }
 
   #related(parent: KubernetesObject): SyncRequest['related'] {
@@ -155,7 +160,8 @@ export class ModelFramework {
     };
     for (const child of desired) {
       const found = observed.find((one) => keyOf(refOf(one)) === keyOf(refOf(child)));
-      if (found === undefined) attempt(() => this.#create(request, child));
+      if (this.#appliesBlindly) attempt(() => this.#send(request, found, child));
+      else if (found === undefined) attempt(() => this.#create(request, child));
       else if (!isTerminating(found)) attempt(() => this.#apply(request, found, child));
     }
     const wanted = new Set(desired.map((child) => keyOf(refOf(child))));
@@ -165,18 +171,38 @@ export class ModelFramework {
     return failures[0];
   }
 
+  /** Metacontroller's server-side apply. */
+  get #appliesBlindly(): boolean {
+    return this.#options.flavour === 'metacontroller' && this.#options.apply === 'server-side';
+  }
+
+  /**
+   * Applies whatever has that name, and claims it by its label. Skips what it sent before while the
+   * generation is the same, so changes of kinds without a generation are not seen.
+   */
+  #send({ parent }: SyncRequest, observed: KubernetesObject | undefined, child: KubernetesObject): void {
+    const key = keyOf(refOf(child));
+    const desired = wire(labelled(parent as unknown as KubernetesObject, child)) as unknown as Json;
+    const before = this.#sent.get(key);
+    const same = before !== undefined && equal(before.desired, desired);
+    if (same && observed !== undefined && before.generation === observed.metadata.generation) return;
+    const live = this.#api.get(refOf(child));
+    const sent =
+      live === undefined
+        ? this.#api.create(MANAGER, desired as unknown as KubernetesObject)
+        : this.#api.update(
+            MANAGER,
+            applied('server-side', live as unknown as Json, before?.desired, desired) as unknown as KubernetesObject,
+          );
+    this.#sent.set(key, { desired, generation: sent.metadata.generation });
+    // The sync that the new child sets off, a moment later, adopts it.
+    claimChildren(this.#api, MANAGER, parent as unknown as KubernetesObject, [sent]);
+  }
+
   #owned({ parent }: SyncRequest, child: KubernetesObject): KubernetesObject {
-    const { apiVersion, kind, metadata } = parent;
-    const owner = {
-      apiVersion,
-      kind,
-      name: metadata.name,
-      uid: metadata.uid ?? '',
-      controller: true,
-      blockOwnerDeletion: true,
-    };
-    const labels = { ...child.metadata.labels, [LABEL.controllerUid]: metadata.uid ?? '' };
-    return { ...child, metadata: { ...child.metadata, labels, ownerReferences: [owner] } };
+    const owner = parent as unknown as KubernetesObject;
+    const owned = labelled(owner, child);
+    return { ...owned, metadata: { ...owned.metadata, ownerReferences: [controllerReference(owner)] } };
   }
 
   #create(request: SyncRequest, child: KubernetesObject): void {
@@ -221,6 +247,7 @@ export class ModelFramework {
     } catch (error) {
       if (!(error instanceof ApiError) || !['NotFound', 'Conflict'].includes(error.reason)) throw error;
     }
+    this.#sent.delete(keyOf(refOf(child)));
   }
 
   /** @returns whether `Synced` changed. */
@@ -285,6 +312,11 @@ export class ModelFramework {
     parent.metadata.finalizers = finalizers;
   }
 }
+
+const labelled = ({ metadata }: KubernetesObject, child: KubernetesObject): KubernetesObject => ({
+  ...child,
+  metadata: { ...child.metadata, labels: { ...child.metadata.labels, [LABEL.controllerUid]: metadata.uid ?? '' } },
+});
 
 function reasonOf({ reason, message }: ApiError): string {
   if (reason === 'AlreadyExists') return 'NameConflict';

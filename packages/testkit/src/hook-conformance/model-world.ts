@@ -1,5 +1,4 @@
-import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { type KubernetesObject, LABEL, UserSwarmSpec } from '@uswarm/contract/userswarm';
 import { ModelApiServer } from './api-server.js';
 import { applied } from './apply.js';
 import type { ManualClock } from './clock.js';
@@ -216,7 +215,8 @@ export class ModelWorld implements World {
       const instance = object.metadata.labels?.['app.kubernetes.io/instance'];
       return builtin && instance !== undefined ? [instance] : [];
     }
-    return swarms.filter(({ metadata }) => metadata.uid === owner).map(({ metadata }) => metadata.name);
+    const label = owner ?? object.metadata.labels?.[LABEL.controllerUid];
+    return swarms.filter(({ metadata }) => metadata.uid === label).map(({ metadata }) => metadata.name);
   }
 
   #enqueue(name: string, at: number): void {
