@@ -224,6 +224,7 @@ describe('drain.hooks', () => {
     expect(env).toEqual({
       RELEASE_NAMESPACE: 'backend',
       RELEASE_COMPONENTS: 'uswarm-orchestrator,uswarm-webhook,uswarm-controller',
+      CONTROLLER_LEASE: 'backend/uswarm-controller',
       DRAIN_TIMEOUT_S: '150',
     });
     // Under either framework one of these is part of the release.

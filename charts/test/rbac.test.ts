@@ -75,6 +75,7 @@ describe('rights', () => {
     const names = 'uswarm-orchestrator,uswarm-webhook,uswarm-controller';
     expect(rights(find(rendered, 'ClusterRole', 'uswarm-cleanup'))).toEqual([
       'userswarms.uswarm.dev: get list patch delete',
+      'leases.coordination.k8s.io[uswarm-controller]: get delete',
       `deployments.apps[${names}]: get`,
       `services[${names}]: get`,
     ]);

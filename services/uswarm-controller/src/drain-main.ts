@@ -45,10 +45,11 @@ async function runCleanup(client: KubeClient): Promise<void> {
   const {
     RELEASE_NAMESPACE: namespace,
     RELEASE_COMPONENTS: components,
+    CONTROLLER_LEASE: lease,
     DRAIN_TIMEOUT_S,
   } = loadCleanupConfig(process.env);
   const guard = createReleaseGone({ client, namespace, components });
-  await cleanUp({ client, guard, timeoutMs: DRAIN_TIMEOUT_S * 1_000, say }, signal);
+  await cleanUp({ client, guard, lease, timeoutMs: DRAIN_TIMEOUT_S * 1_000, say }, signal);
 }
 
 const STEPS: Readonly<Record<string, (client: KubeClient) => Promise<void>>> = {

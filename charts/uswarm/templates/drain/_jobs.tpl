@@ -63,6 +63,10 @@ every Secret that values name, and what is outside of the cluster: database, Val
   value: {{ .root.Release.Namespace | quote }}
 - name: RELEASE_COMPONENTS
   value: {{ include "uswarm.cleanup.components" .root | quote }}
+{{- if eq .root.Values.controller.framework "builtin" }}
+- name: CONTROLLER_LEASE
+  value: {{ printf "%s/%s" .root.Release.Namespace (include "uswarm.componentName" (dict "root" .root "component" "controller")) | quote }}
+{{- end }}
 - name: DRAIN_TIMEOUT_S
   value: {{ min 150 (int .values.timeoutSeconds) | quote }}
 {{- end }}

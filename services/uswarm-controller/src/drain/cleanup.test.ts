@@ -9,6 +9,7 @@ import { createReleaseGone } from './release-gone.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/backend/deployments';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
 const SERVICES = '/api/v1/namespaces/backend/services';
 
 let server: ScriptedApi;
@@ -75,6 +76,12 @@ describe('the cleanup after a release that was deleted without Helm', () => {
       [`${SWARMS}/b`, 'Foreground'],
     ]);
     expect(said.at(-1)).toBe('No UserSwarm has a finalizer of uswarm any more.');
+  });
+
+  it('deletes the Lease of the controller, so that the next release starts immediately', async () => {
+    addToRelease(LEASES, 'uswarm-controller');
+    await run({ lease: { namespace: 'backend', name: 'uswarm-controller' } });
+    expect(server.get(LEASES, 'uswarm-controller')).toBeUndefined();
   });
 
   it('keeps a UserSwarm that is labelled so, without a finalizer', async () => {

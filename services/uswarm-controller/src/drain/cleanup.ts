@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ObjectName } from '@uswarm/kube-client';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
 import { ReleaseInstalled } from './release-gone.js';
 
 export interface CleanupDeps extends Pick<DrainDeps, 'client' | 'guard' | 'timeoutMs' | 'everyMs' | 'settleMs'> {
+  /** The Lease of the controller; none with another framework. */
+  lease?: ObjectName | undefined;
   /** Milliseconds for which the release has to stay gone before anything is deleted. */
   goneMs?: number;
   say: (line: string) => void;
@@ -28,7 +31,7 @@ export async function cleanUp(deps: CleanupDeps, signal: AbortSignal): Promise<v
     await awaitGone(deps, signal);
     await drain({ ...deps, runtimeNamespaces: [], graceMs: 0, propagation: 'Foreground' }, signal);
     await guard.check(signal);
-    await finish({ client, timeoutMs: Math.min(FINISH_MS, timeoutMs), say }, signal);
+    await finish({ client, lease: deps.lease, timeoutMs: Math.min(FINISH_MS, timeoutMs), say }, signal);
   } catch (error) {
     if (!(error instanceof ReleaseInstalled)) throw error;
     say(`Nothing is removed: ${error.message}.`);

@@ -25,6 +25,7 @@ export type FinishConfig = z.output<typeof finishSchema>;
 
 const cleanupSchema = schema.pick({ DRAIN_TIMEOUT_S: true }).extend({
   RELEASE_NAMESPACE: z.string().min(1),
+  CONTROLLER_LEASE: namespacedName.optional(),
   /** Names of Deployments and Services, separated by commas: nothing is deleted while one of them exists. */
   RELEASE_COMPONENTS: namespaces,
 });
