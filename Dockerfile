@@ -7,6 +7,8 @@ FROM ${BASE_IMAGE}
 # /nodejs/bin is where distroless has node; images with node elsewhere on the usual path work as well.
 ENV PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/bin:/bin
 ENV NODE_ENV=production
+ARG NODE_OPTIONS
+ENV NODE_OPTIONS=${NODE_OPTIONS}
 # Compiled code from the build; a process with another Node, processor or user compiles for itself.
 ENV NODE_COMPILE_CACHE=/app/compile-cache
 ENV NODE_COMPILE_CACHE_PORTABLE=1

@@ -98,7 +98,7 @@ const ownModules = {
       const place = JSON.stringify(`./${OWN_MODULE.exec(path)[1].split(sep).join('/')}`);
       const contents = readFileSync(path, 'utf8')
         .replaceAll('import.meta.url', `new URL(${place},import.meta.url).href`)
-        .replace("import { z } from 'zod';", "import * as z from 'zod';");
+        .replace(/^import \{ z \} from ["']zod["'];/m, 'import * as z from "zod";');
       return { contents, loader: 'js' };
     });
   },

@@ -67,7 +67,7 @@ describe('the bundles of the images', () => {
     const { code, output } = await run(service, program);
     expect(output).toMatch(/ is not set|starts only with USWARM_ENV|Usage: drain-main|query must be/);
     expect(code).toBeGreaterThan(0);
-    expect(code).toBeLessThanOrEqual(2);
+    expect(code).toBeLessThanOrEqual(3);
   });
 
   it('of the runtime load no model client, no tool client and no metrics before they are needed', () => {
@@ -105,6 +105,7 @@ describe('the compile cache of an image', () => {
   const cache = () => join(app('agent-runtime'), COMPILE_CACHE);
   const env = () => ({
     ...service.warmUp,
+    NODE_OPTIONS: service.nodeOptions,
     NODE_COMPILE_CACHE: cache(),
     NODE_COMPILE_CACHE_PORTABLE: '1',
     NODE_DEBUG_NATIVE: 'COMPILE_CACHE',

@@ -24,13 +24,20 @@ const LIMIT_MS = 60_000;
  * @param {string} options.folder what the image has as `/app`
  * @param {string[]} options.programs names of files in `dist`, without `.js`
  * @param {Record<string, string>} [options.warmUp] environment in which `main` starts; without it, it refuses to
+ * @param {string} [options.nodeOptions] of the image: V8 accepts only code that was compiled with the same flags
  * @param {string} [options.node] the Node of the image
  * @param {number} [options.user] who will run the image
  * @throws RunError when a program does not end
  */
-export async function writeCompileCache({ folder, programs, warmUp, node = nodeBinary, user = IMAGE_USER }) {
+export async function writeCompileCache(options) {
+  const { folder, programs, warmUp, nodeOptions = '', node = nodeBinary, user = IMAGE_USER } = options;
   const cache = join(folder, COMPILE_CACHE);
-  const env = { NODE_ENV: 'production', NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: '1' };
+  const env = {
+    NODE_ENV: 'production',
+    NODE_OPTIONS: nodeOptions,
+    NODE_COMPILE_CACHE: cache,
+    NODE_COMPILE_CACHE_PORTABLE: '1',
+  };
   for (const program of programs) {
     const args = [join(folder, 'dist', `${program}.js`)];
     await runUntilListening(node, args, program === 'main' ? { ...env, ...warmUp } : env);

@@ -91,15 +91,16 @@ export async function serviceContent(service) {
   return byPath([...entries, { path: SBOM_PATH, layer: 'app', text }]);
 }
 
-async function addCompileCache(folder, { name, programs, warmUp }, { on, say = console.log }) {
+async function addCompileCache(folder, service, { on, say = console.log }) {
   await withNodeOf(on, async (node) => {
-    if (node !== undefined) await writeCompileCache({ folder, programs, warmUp, node });
-    else say(`  the Node of ${on.name} does not run here: ${name} gets no compile cache, and starts more slowly`);
+    if (node !== undefined) await writeCompileCache({ ...service, folder, node });
+    else
+      say(`  the Node of ${on.name} does not run here: ${service.name} gets no compile cache, and starts more slowly`);
   });
 }
 
 async function planImage(service, { on, revision, platform }) {
-  const { name } = service;
+  const { name, nodeOptions = '' } = service;
   const { description, version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
   const entries = await serviceContent(service);
   const args = {
@@ -109,13 +110,14 @@ async function planImage(service, { on, revision, platform }) {
     DESCRIPTION: description,
     VERSION: version,
     REVISION: revision,
+    NODE_OPTIONS: nodeOptions,
   };
   return { entries, args, content: contentHash(entries, [recipe(), on.id, platform ?? null, args]) };
 }
 
 /** What makes the image of its content and its base: two images of one recipe differ in these alone. */
 function recipe() {
-  const files = [dockerfile, join(import.meta.dirname, 'compile-cache.mjs')];
+  const files = [dockerfile, join(repositoryRoot, 'hack/images/compile-cache.mjs')];
   return files.reduce((hash, file) => hash.update(readFileSync(file)), createHash('sha256')).digest('hex');
 }
 

@@ -1,7 +1,7 @@
 /**
  * The services that get an image `uswarm/<name>`: the programs of `services/<name>/dist` that it can run, each bundled
  * into one file, and the files beside them that they read. `warmUp` is the environment in which `main` can start
- * without any other server while the compile cache is made.
+ * without any other server while the compile cache is made; `nodeOptions` is the image's NODE_OPTIONS.
  */
 export const services = [
   {
@@ -16,6 +16,8 @@ export const services = [
   {
     name: 'agent-runtime',
     programs: ['main'],
+    // A small nursery: a runtime waits most of the time, and there is one per workspace.
+    nodeOptions: '--max-semi-space-size=1',
     warmUp: {
       USWARM_WORKSPACE_ID: 'warm-up',
       USWARM_USER_ID: 'warm-up',

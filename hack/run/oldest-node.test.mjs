@@ -6,7 +6,7 @@ import { repositoryRoot } from './environment.mjs';
 // The scripts run on whatever Node called them; most packages want the one that they install.
 
 const IMPORT = /(?:from|import\()\s*'([^']+)'/g;
-const LOADABLE = /^node:|^fflate$/;
+const LOADABLE = /^node:|^fflate$|^esbuild$/;
 
 /** The packages that a file needs, and those of the files that it imports. */
 function packagesOf(file, seen = new Set()) {

@@ -26,6 +26,8 @@ export async function startCases(folder: string): Promise<StartCase[]> {
   };
   const cached = {
     ...settings,
+    // As in hack/images/services.mjs.
+    NODE_OPTIONS: '--max-semi-space-size=1',
     NODE_COMPILE_CACHE: join(app, 'compile-cache'),
     NODE_COMPILE_CACHE_PORTABLE: '1',
   };
