@@ -166,26 +166,37 @@ describe('on OpenShift', () => {
   it.each([
     ['builtin', evaluation],
     ['metacontroller', { ...external, controller: { framework: 'metacontroller' } }],
+    ['Helm', { ...evaluation, drain: { hooks: 'helm' } }],
+    ['Argo CD', { ...evaluation, drain: { hooks: 'argocd' } }],
   ])('every account of the release, and those of workspaces, may run with a fixed id (%s)', async (_, values) => {
     const manifests = await render(merge(values, { openshift, runtime: { extraNamespaces: ['team-a'] } }));
     const found = bindings(manifests);
-    expect(found.map((each) => each['roleRef'])).toEqual([NONROOT, NONROOT, NONROOT]);
+    for (const each of found) expect(each['roleRef']).toEqual(NONROOT);
     const subjects = (namespace: string): { kind: string; name: string; namespace?: string }[] =>
-      found.find(({ metadata: { namespace: at } }) => at === namespace)!['subjects'];
+      found.filter(({ metadata: { namespace: at } }) => at === namespace).flatMap((each) => each['subjects']);
     const accounts = podTemplates(manifests).map(({ spec }) => spec.serviceAccountName as string);
-    expect(
-      subjects('backend')
-        .map(({ name }) => name)
-        .toSorted(),
-    ).toEqual([...new Set(accounts)].toSorted());
-    expect(
-      subjects('backend').filter(({ kind, namespace }) => kind !== 'ServiceAccount' || namespace !== 'backend'),
-    ).toEqual([]);
+    const bound = subjects('backend').map(({ name }) => name);
+    expect(bound.toSorted()).toEqual([...new Set(accounts)].toSorted());
+    const others = subjects('backend').filter(
+      ({ kind, namespace }) => kind !== 'ServiceAccount' || namespace !== 'backend',
+    );
+    expect(others).toEqual([]);
     for (const namespace of ['userswarms', 'team-a']) {
       const { apiGroup } = NONROOT;
       expect(subjects(namespace)).toEqual([{ apiGroup, kind: 'Group', name: `system:serviceaccounts:${namespace}` }]);
     }
   });
+
+  it.each(['helm', 'argocd'])(
+    'the account of a removal keeps its right when the release is gone (%s)',
+    async (hooks) => {
+      const manifests = await render({ ...evaluation, openshift, drain: { hooks } });
+      const removal = /^uswarm-(drain|cleanup)$/;
+      const [account] = ofKind(manifests, 'ServiceAccount').filter(({ metadata: { name } }) => removal.test(name));
+      const [binding] = bindings(manifests).filter((each) => removal.test(each['subjects'][0].name));
+      expect(binding!.metadata.annotations).toEqual(account!.metadata.annotations);
+    },
+  );
 
   it('pods reach the name servers of OpenShift', async () => {
     const dns = { name: 'dns', namespace: 'openshift-dns', labels: {}, ports: { dns: 5353 } };
