@@ -54,6 +54,8 @@ export const LIMITS = {
   workspacesPerUser: 5,
   /** Sign-ups of one identity within a day after a deletion of its account. */
   signUpsAfterDeletionPerDay: 2,
+  /** Days for which the audit log has the sign-ins and logouts of users. */
+  sessionAuditKeptDays: 90,
   /** How long a durable event can be replayed. */
   eventsKeptDays: 7,
   memoriesPerAgent: 500,

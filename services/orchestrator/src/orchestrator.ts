@@ -15,6 +15,7 @@ import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabases } from './database/databases.js';
 import { createTransact } from './database/transact.js';
+import { AUDIT_PRUNING_WORK } from './features/admin/audit.store.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
 import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
@@ -200,9 +201,17 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
     logger,
   });
+  const auditPruning = createPruning({
+    prune: stores.audit.pruneSessions,
+    keepMs: LIMITS.sessionAuditKeptDays * DAY_MS,
+    removed: 'old sign-ins and logouts were removed from the audit log',
+    clock,
+    logger,
+  });
   await stores.work.enqueue(EVENT_PRUNING, database);
   await stores.work.enqueue(USAGE_PRUNING, database);
   await stores.work.enqueue(pruningRow(IDEMPOTENCY_PRUNING_WORK), database);
+  await stores.work.enqueue(pruningRow(AUDIT_PRUNING_WORK), database);
   const upkeep = createUpkeep({
     store: stores.work,
     leases,
@@ -214,6 +223,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
       [EVENT_PRUNING_WORK]: pruning,
       [USAGE_PRUNING_WORK]: createUsagePruning({ store: stores.deletedAccounts, clock }),
       [IDEMPOTENCY_PRUNING_WORK]: keyPruning,
+      [AUDIT_PRUNING_WORK]: auditPruning,
       ...exports.upkeep,
       ...integrations.upkeep,
     },

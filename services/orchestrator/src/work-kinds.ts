@@ -1,4 +1,5 @@
 import { USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
+import { AUDIT_PRUNING_WORK } from './features/admin/audit.store.js';
 import { EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
 import { IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
 import { EXPORT_WORK } from './features/exports/export-building.js';
@@ -18,6 +19,7 @@ export const WORK_KINDS = [
   EVENT_PRUNING_WORK,
   USAGE_PRUNING_WORK,
   IDEMPOTENCY_PRUNING_WORK,
+  AUDIT_PRUNING_WORK,
   REFRESH_WORK,
   REVOCATION_WORK,
   REKEYING_WORK,

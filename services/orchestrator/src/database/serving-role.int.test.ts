@@ -74,6 +74,29 @@ describe('the role that serves', () => {
     expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: null, details: {}, actor: 'olivia' }]);
   });
 
+  it('removes old sign-ins and logouts from the audit log, nothing else, and none of the last 30 days', async () => {
+    const audit = createAuditStore(serving);
+    await sql`TRUNCATE audit_log`.execute(owner);
+    const entries = [
+      { actor: 'user', action: 'account.sign_in', days: 100 },
+      { actor: 'user', action: 'account.logout', days: 100 },
+      { actor: 'user', action: 'account.sign_in', days: 80 },
+      { actor: 'user', action: 'account.sign_in', days: 10 },
+      { actor: 'user', action: 'account.delete', days: 100 },
+      { actor: 'olivia', action: 'user.ban', days: 100 },
+    ];
+    for (const { actor, action, days } of entries) {
+      await sql`INSERT INTO audit_log (id, actor, action, at)
+        VALUES (gen_random_uuid(), ${actor}, ${action}, now() - make_interval(days => ${days}))`.execute(owner);
+    }
+    const left = async () => (await audit.list(10)).map(({ action }) => action).toSorted();
+    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 1)).toBe(1);
+    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 10)).toBe(1);
+    expect(await left()).toEqual(['account.delete', 'account.sign_in', 'account.sign_in', 'user.ban']);
+    expect(await audit.pruneSessions(new Date(), 10)).toBe(1);
+    expect(await left()).toEqual(['account.delete', 'account.sign_in', 'user.ban']);
+  });
+
   it('can check the schema', async () => {
     await expect(checkSchema(test.servingUrl)).resolves.toBeUndefined();
   });

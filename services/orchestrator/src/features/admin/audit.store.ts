@@ -1,5 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
+
+/** Work that removes old sign-ins and logouts. */
+export const AUDIT_PRUNING_WORK = 'audit-pruning';
 
 export interface AuditRecord {
   /** Who did it, as the operator's credential says; `user` for what users do with their own account. */
@@ -30,6 +34,8 @@ export interface AuditStore {
   append(record: AuditRecord, db?: Database): Promise<void>;
   /** The newest first. */
   list(limit: number, userId?: string): Promise<AuditRow[]>;
+  /** Removes up to `limit` sign-ins and logouts from before a time, none of the last 30 days. @returns how many */
+  pruneSessions(before: Date, limit: number): Promise<number>;
 }
 
 export function createAuditStore(database: Database): AuditStore {
@@ -47,6 +53,12 @@ export function createAuditStore(database: Database): AuditStore {
           identity_hash: identityHash ?? null,
         })
         .execute();
+    },
+
+    async pruneSessions(before, limit) {
+      const { rows } = await sql<{ removed: number }>`
+        SELECT prune_sessions_in_audit(${before}, ${limit}) AS removed`.execute(database);
+      return rows[0]?.removed ?? 0;
     },
 
     list(limit, userId) {
