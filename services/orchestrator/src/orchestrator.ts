@@ -21,6 +21,7 @@ import { createAgentSettingsService } from './features/agents/agent-settings.ser
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
 import { createAgentService } from './features/agents/agents.service.js';
 import { defaultModel } from './features/agents/default-model.js';
+import { createMemoryCursors } from './features/agents/memory-cursor.js';
 import { createMemoryService } from './features/agents/memories.service.js';
 import { loadAssets } from './features/core/assets.js';
 import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
@@ -138,6 +139,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     transaction,
     store: stores.memories,
     access: agentAccess,
+    cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     limits: { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES },
   });
   const provision = createProvision({ ...stores, runtimes, agentTemplates: loadAgentTemplates() });

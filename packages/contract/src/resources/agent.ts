@@ -106,6 +106,17 @@ export const AgentMemory = z
   .meta({ id: 'AgentMemory' });
 export type AgentMemory = z.output<typeof AgentMemory>;
 
+export const AgentMemoryList = z
+  .strictObject({
+    data: z.array(AgentMemory),
+    next_scroll_id: z.string().optional().meta({
+      description: 'Only if the list goes on: it did not fit into one response.',
+      'x-extension': true,
+    }),
+  })
+  .meta({ id: 'AgentMemoryList' });
+export type AgentMemoryList = z.output<typeof AgentMemoryList>;
+
 /** A path ends or goes up at these, encoded or not: such a memory could never be named in one. */
 const PATH_DOTS = new Set(['.', '..']);
 

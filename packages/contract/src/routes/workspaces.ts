@@ -3,6 +3,7 @@ import { DURABLE_EVENTS } from '../events/server.js';
 import {
   AgentDetails,
   AgentMemory,
+  AgentMemoryList,
   AgentSettings,
   AgentSummary,
   AgentTool,
@@ -230,8 +231,16 @@ export const agentRoutes = [
     summary: 'What the agent remembers',
     spec: 'orchestrator §4.3',
     params: agent,
-    query: z.object({ category: z.string().max(100).optional() }),
-    responses: ok(data(z.array(AgentMemory))),
+    query: z.object({
+      category: z.string().max(100).optional(),
+      scrollId: z
+        .string()
+        .max(4_096)
+        .optional()
+        .meta({ description: 'The `next_scroll_id` of a list that goes on.', 'x-extension': true }),
+    }),
+    responses: ok(AgentMemoryList),
+    errors: ['cursor_invalid'],
   }),
   defineRoute({
     operationId: 'createAgentMemory',

@@ -17,6 +17,7 @@ import { createAgentSettingsStore } from './agent-settings.store.js';
 import { createAgentService } from './agents.service.js';
 import { createAgentStore } from './agents.store.js';
 import { createEquipment } from './equipment.js';
+import { createMemoryCursors } from './memory-cursor.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
 
@@ -41,6 +42,7 @@ function services(database: Database) {
       transaction: (run) => database.transaction().execute(run),
       store: memories,
       access,
+      cursors: createMemoryCursors('k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),
     equip: createEquipment({ settings, memories, tools }),
@@ -88,7 +90,7 @@ describe('the statements that a request makes are as many, however much there is
     ['changed settings', 2, ({ settings }, { userId, id }) => settings.update(userId, id, { model: 'opus' })],
     ['the tools', 1, ({ settings }, { userId, id }) => settings.tools(userId, id)],
     ['a switched tool', 2, ({ settings }, { userId, id }) => settings.switchTool(userId, id, 'memories', true)],
-    ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, undefined)],
+    ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, {})],
     [
       'a memory written',
       2,

@@ -50,7 +50,7 @@ export function agentSettingsHandlers(service: AgentSettingsService) {
 export function memoryHandlers(service: MemoryService) {
   const listAgentMemories: Handler<'listAgentMemories'> = async ({ actor, params, query }) => ({
     status: 200,
-    body: { data: await service.list(actor.userId, params.id, query.category) },
+    body: await service.list(actor.userId, params.id, query),
   });
   const createAgentMemory: Handler<'createAgentMemory'> = async ({ actor, params, headers, body }) => {
     const memory = await service.remember(actor.userId, params.id, body);

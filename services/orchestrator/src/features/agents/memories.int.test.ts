@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type AgentDetails, type AgentMemory, type ErrorBody, LIMITS } from '@uswarm/contract';
+import { type AgentDetails, type AgentMemory, type AgentMemoryList, type ErrorBody, LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createMemoryStore } from './memories.store.js';
@@ -48,6 +48,56 @@ describe('memories of an agent', () => {
       ['coffee', 'green', 'taste'],
     ]);
     expect(await list('', ofColleague)).toEqual([]);
+  });
+
+  describe('that do not fit into one response', () => {
+    /** As JSON each byte of these has six: a control character. */
+    const store = (count: number, bytes: number) =>
+      sql`INSERT INTO agent_memories (agent_id, key, content, category, created_at)
+        SELECT ${agentId}, 'large-' || lpad(n::text, 3, '0'), repeat(chr(1), ${bytes}), 'core', now()
+        FROM generate_series(1, ${count}) n`.execute(uswarm.database);
+
+    const read = async (query: string): Promise<AgentMemoryList> =>
+      (await user.get<AgentMemoryList>(memories + query)).body;
+    async function pages(): Promise<AgentMemoryList[]> {
+      const found = [await read('')];
+      for (let next = found[0]?.next_scroll_id; next !== undefined; next = found.at(-1)?.next_scroll_id) {
+        found.push(await read(`?scrollId=${encodeURIComponent(next)}`));
+      }
+      return found;
+    }
+    const names = (count: number) =>
+      Array.from({ length: count }, (_, n) => `large-${(n + 1).toString().padStart(3, '0')}`);
+
+    it('are listed in several, each bounded in bytes, none twice and none left out', async () => {
+      await store(100, 8_000);
+      const found = await pages();
+      expect(found.length).toBeGreaterThan(3);
+      expect(found.flatMap(({ data }) => data.map(({ key }) => key))).toEqual(names(100));
+      const sizes = found.map((page) => Buffer.byteLength(JSON.stringify(page)));
+      expect(Math.max(...sizes)).toBeLessThan(LIMITS.listBytes + 50_000);
+    });
+
+    it('are listed one by one if each alone is larger than that', async () => {
+      await sql`INSERT INTO agent_memories (agent_id, key, content, category)
+        SELECT ${agentId}, 'large-' || n, repeat('x', ${LIMITS.listBytes + 1}), 'core'
+        FROM generate_series(1, 2) n`.execute(uswarm.database);
+      const { body } = await user.get<AgentMemoryList>(memories);
+      expect(body.data.map(({ key }) => key)).toEqual(['large-1']);
+      const next = await user.get<AgentMemoryList>(`${memories}?scrollId=${body.next_scroll_id}`);
+      expect(next.body).toMatchObject({ data: [{ key: 'large-2' }] });
+      expect(next.body.next_scroll_id).toBeUndefined();
+    });
+
+    it('refuse the place of another list', async () => {
+      await store(30, 8_000);
+      const { body } = await user.get<AgentMemoryList>(memories);
+      const elsewhere = `${ofColleague}?scrollId=${body.next_scroll_id}`;
+      expect(await user.refusal('GET', elsewhere)).toBe('cursor_invalid');
+      expect(await user.refusal('GET', `${memories}?scrollId=${body.next_scroll_id}&category=core`)).toBe(
+        'cursor_invalid',
+      );
+    });
   });
 
   it('REST-024 with a category, only those of it', async () => {

@@ -1,6 +1,8 @@
-import { type AgentMemory, ApiError, type CreateMemoryBody } from '@uswarm/contract';
+import { type AgentMemory, type AgentMemoryList, ApiError, type CreateMemoryBody } from '@uswarm/contract';
 import type { Transact } from '../../database/database.js';
+import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
+import type { MemoryCursorCodec } from './memory-cursor.js';
 import type { MemoryRow, MemoryStore } from './memories.store.js';
 
 export interface MemoryLimits {
@@ -13,12 +15,19 @@ export interface MemoryServiceDeps {
   transaction: Transact;
   store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'delete'>;
   access: AgentAccess;
+  cursors: MemoryCursorCodec;
   limits: MemoryLimits;
+}
+
+export interface MemoryQuery {
+  category?: string | undefined;
+  scrollId?: string | undefined;
 }
 
 /** Each throws ApiError `agent_not_found`. */
 export interface MemoryService {
-  list(userId: string, agentId: string, category: string | undefined): Promise<AgentMemory[]>;
+  /** As many as fit into one response. @throws ApiError `cursor_invalid` */
+  list(userId: string, agentId: string, query: MemoryQuery): Promise<AgentMemoryList>;
   /** Creates, or replaces what has the key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
   remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
   /** @throws ApiError `memory_not_found` */
@@ -33,11 +42,18 @@ function memoryView({ key, content, category, created_at, updated_at }: MemoryRo
 /** Whether a key can be stored at all; a path can hold more than Postgres keeps. */
 const isStorable = (key: string): boolean => !key.includes('\0');
 
-export function createMemoryService({ transaction, store, access, limits }: MemoryServiceDeps): MemoryService {
+export function createMemoryService({ transaction, store, access, cursors, limits }: MemoryServiceDeps): MemoryService {
   return {
-    async list(userId, agentId, category) {
+    async list(userId, agentId, { category, scrollId }) {
       await access.require(userId, agentId);
-      return (await store.list(agentId, category)).map(memoryView);
+      const scope = { userId, agentId, category };
+      const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
+      const rows = await store.list(agentId, category, after);
+      // Postgres counts the stored bytes; as JSON they can be more.
+      const page = fitting(rows, (row) => jsonBytes(memoryView(row)));
+      const last = page.at(-1);
+      const isWhole = last === undefined || page.length === last.found;
+      return { data: page.map(memoryView), ...(isWhole ? {} : { next_scroll_id: cursors.encode(last.place, scope) }) };
     },
 
     async remember(userId, agentId, { key, content, category }) {

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
+import { LIMITS } from '@uswarm/contract';
 import type { Database } from '../../database/database.js';
+import type { MemoryPlace } from './memory-cursor.js';
 
 export interface MemoryRow {
   key: string;
@@ -9,11 +11,17 @@ export interface MemoryRow {
   updated_at: Date;
 }
 
+/** `found`: how many there are from here on, also those that do not fit into one response. */
+export type ListedMemory = MemoryRow & { place: MemoryPlace; found: number };
+
+/** Bytes of everything in a response of a memory but its texts. */
+const FIELD_BYTES = 200;
+
 export type NewMemory = Pick<MemoryRow, 'key' | 'content' | 'category'>;
 
 export interface MemoryStore {
-  /** Oldest first. Without asking whose they are. */
-  list(agentId: string, category: string | undefined): Promise<MemoryRow[]>;
+  /** Oldest first, as many as fit into one response, at least one. Does not check who owns the agent. */
+  list(agentId: string, category: string | undefined, after?: MemoryPlace): Promise<ListedMemory[]>;
   /** Has others that would change the agent's memories wait. @returns whether there is such an agent of the user's */
   lock(userId: string, agentId: string, db: Database): Promise<boolean>;
   /** Creates or replaces, while the agent is locked. @returns undefined where one more would be above `limit` */
@@ -24,20 +32,31 @@ export interface MemoryStore {
   recall(agentId: string, maxBytes: number): Promise<NewMemory[]>;
 }
 
+const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
+
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
   EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
 export function createMemoryStore(database: Database): MemoryStore {
   return {
-    list: (agentId, category) =>
-      database
-        .selectFrom('agent_memories')
-        .select(['key', 'content', 'category', 'created_at', 'updated_at'])
-        .where('agent_id', '=', agentId)
-        .$if(category !== undefined, (query) => query.where('category', '=', category ?? ''))
-        .orderBy('created_at')
-        .orderBy('key')
-        .execute(),
+    async list(agentId, category, after) {
+      const ofCategory = category === undefined ? sql`` : sql`AND category = ${category}`;
+      const beyond =
+        after === undefined ? sql`` : sql`AND (created_at, key) > (${after.createdAt}::timestamptz, ${after.key})`;
+      const { rows } = await sql<ListedMemory>`
+        SELECT key, content, category, created_at, updated_at, found, jsonb_build_object(
+          'key', key, 'createdAt', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        ) AS place
+        FROM (
+          SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
+            ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+          ), 0) AS before
+          FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${beyond}
+        ) m
+        WHERE before < ${LIMITS.listBytes}
+        ORDER BY created_at, key`.execute(database);
+      return rows;
+    },
 
     async lock(userId, agentId, db) {
       // Not FOR UPDATE: messages and turns that refer to the agent need not wait.
