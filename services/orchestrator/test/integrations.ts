@@ -6,8 +6,10 @@ import { createTokenCipher, TokenKeys, type Tokens } from '../src/features/integ
 import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';
-/** Where a provider sends people back to. */
-export const redirectUrlOf = (provider: string): string => `https://app.example.com/callback/${provider}`;
+const CALLBACK_URL = 'https://app.example.com/callback';
+/** Where a provider sends people back to; for Asana as in the examples of the API. */
+export const redirectUrlOf = (provider: string): string =>
+  provider === 'asana' ? CALLBACK_URL : `${CALLBACK_URL}/${provider}`;
 export const CLIENT_SECRET = 'secret-of-a-registered-client';
 
 const CLIENTS = {
