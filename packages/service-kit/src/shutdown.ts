@@ -35,8 +35,8 @@ export class CloseStack {
 
 export interface RunServiceOptions {
   logger: Logger;
-  /** Milliseconds that stopping may take before the process exits anyway. */
-  shutdownDeadlineMs?: number;
+  /** Milliseconds that stopping may take before the process exits anyway; a function is asked when stopping begins. */
+  shutdownDeadlineMs?: number | (() => number);
 }
 
 /**
@@ -50,10 +50,11 @@ export async function runService(
   const stack = new CloseStack(logger);
   const stop = (signal: NodeJS.Signals): void => {
     logger.info({ signal }, 'stopping');
+    const deadlineMs = typeof shutdownDeadlineMs === 'number' ? shutdownDeadlineMs : shutdownDeadlineMs();
     setTimeout(() => {
       logger.error('stopping took too long');
       process.exit(1);
-    }, shutdownDeadlineMs).unref();
+    }, deadlineMs).unref();
     void stack.close().then(() => process.exit(0));
   };
   process.once('SIGTERM', stop);

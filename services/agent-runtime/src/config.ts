@@ -36,6 +36,7 @@ const environment = z.object({
   USWARM_MODEL_TIMEOUT_MS: milliseconds.min(1).max(300_000).default(60_000),
   USWARM_DEMO_DELAY_MS: milliseconds.default(15),
   USWARM_IDLE_EXIT_MS: milliseconds.default(0),
+  USWARM_TERMINATION_GRACE_S: z.coerce.number().int().min(1).max(86_400).default(5),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -65,6 +66,8 @@ export const configSchema = environment.transform((env) => ({
   demoDelayMs: env.USWARM_DEMO_DELAY_MS,
   /** Milliseconds without a call or a turn after which the process exits; 0 for never. */
   idleExitMs: env.USWARM_IDLE_EXIT_MS,
+  /** Milliseconds between SIGTERM and SIGKILL: the grace period of the pod. Running turns may use nearly all of it. */
+  graceMs: env.USWARM_TERMINATION_GRACE_S * 1_000,
   logLevel: env.LOG_LEVEL,
 }));
 

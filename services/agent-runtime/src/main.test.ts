@@ -11,6 +11,7 @@ import {
 } from '@uswarm/runtime-proto';
 import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import {
   buildRuntime,
   callToken,
@@ -216,6 +217,43 @@ describe('the runtime process', () => {
     await expect(rest).rejects.toEqual(code(Code.Unavailable));
     await expect(watching).rejects.toEqual(code(Code.Unavailable));
     expect(statuses).toEqual([SERVING, NOT_SERVING]);
+    expect(await running.exited).toEqual([0, null]);
+  });
+
+  /** Far longer than any test: a process that waited for all of it would fail the test. */
+  const LONG_GRACE = { USWARM_TERMINATION_GRACE_S: '3600' };
+
+  it('finishes a running turn after SIGTERM with all of its text, refuses others meanwhile, and then exits', async () => {
+    const running = await start({ ...LONG_GRACE, USWARM_DEMO_DELAY_MS: '100' });
+    const { rest } = await startTurn(running);
+    running.child.kill('SIGTERM');
+    await eventually(async () => (await running.health.check({ service: '' })).status === NOT_SERVING);
+    await expect(all(running.runtime.runTurn(turn({ turnId: 'another' })))).rejects.toEqual(code(Code.Unavailable));
+    await expect(running.runtime.identify({})).rejects.toEqual(code(Code.Unavailable));
+    const events = await rest;
+    const chunks = events.flatMap(({ event }) => (event.case === 'chunk' ? [event.value.text] : []));
+    expect(events.at(-1)?.event).toMatchObject({
+      case: 'done',
+      value: { outcome: Outcome.COMPLETED, text: chunks.join('') },
+    });
+    expect(await running.exited).toEqual([0, null]);
+  });
+
+  it('exits on SIGTERM without waiting for the grace period when no turn runs', async () => {
+    const running = await start(LONG_GRACE);
+    await all(running.runtime.runTurn(turn()));
+    running.child.kill('SIGTERM');
+    expect(await running.exited).toEqual([0, null]);
+  });
+
+  it('does not wait for a turn that no one follows any more, as of a deleted workspace', async () => {
+    const running = await start({ ...LONG_GRACE, ...SLOW });
+    const leave = new AbortController();
+    const following = (async () => {
+      for await (const _event of running.runtime.runTurn(turn(), { signal: leave.signal })) leave.abort();
+    })();
+    await expect(following).rejects.toEqual(code(Code.Canceled));
+    running.child.kill('SIGTERM');
     expect(await running.exited).toEqual([0, null]);
   });
 

@@ -9,8 +9,10 @@ process.stdout.on('error', () => undefined);
 // Standard output is for the one line that tells the port.
 const logger = createLogger({ service: 'agent-runtime', destination: process.stderr });
 
-await runService({ logger, shutdownDeadlineMs: 5_000 }, async (stack) => {
+let graceMs = 5_000;
+await runService({ logger, shutdownDeadlineMs: () => graceMs }, async (stack) => {
   const config = loadConfig(configSchema, process.env);
+  graceMs = config.graceMs;
   logger.level = config.logLevel;
   const onIdle = (): void => {
     logger.info('nobody called for a while: exiting');

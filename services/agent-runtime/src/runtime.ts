@@ -17,8 +17,8 @@ import { createTurnRegistry } from './turns/turn-registry.js';
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** Together below the 5 s that a pod is given to stop. */
-const TURN_GRACE_MS = 3_000;
+/** Of the grace period, what turns must leave for closing connections and exiting. */
+const CLOSING_MS = 2_000;
 const CONNECTION_GRACE_MS = 1_000;
 
 const packageJson = new URL('../package.json', import.meta.url);
@@ -34,7 +34,7 @@ export interface RuntimeDeps {
 
 /** Starts the runtime of one workspace; `stack` stops it again. @throws the listen error. */
 export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDeps): Promise<{ port: number }> {
-  const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs } = config;
+  const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs, graceMs } = config;
   const mcpTools =
     mcp === undefined
       ? undefined
@@ -64,10 +64,10 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
     { host, port },
   );
 
-  // Stopped from the bottom up: first no new work, then the streams, then the connections.
+  // Stopped from the bottom up: first no new work, then running turns finish, then the connections close.
   stack.defer('connections', () => server.close(CONNECTION_GRACE_MS));
   stack.defer('health watches', () => healthState.close());
-  stack.defer('turns', () => turns.shutDown(TURN_GRACE_MS));
+  stack.defer('turns', () => turns.shutDown(Math.max(0, graceMs - CLOSING_MS)));
   stack.defer('health', () => healthState.stopServing());
   if (idleExitMs > 0) {
     const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);

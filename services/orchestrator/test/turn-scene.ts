@@ -81,6 +81,8 @@ export function createScene(
     /** Names of the tools that the agent may use. */
     tools?: string[];
     renewToolTokenMs?: number;
+    /** Called when the runtime is asked who it is; may throw. */
+    onIdentify?: () => void;
   },
 ) {
   const turn: TurnRow = {
@@ -177,7 +179,10 @@ export function createScene(
     },
     runtimes: { get: async () => ({ ...RUNTIME, ...more.runtime }) },
     client: {
-      identify: async () => ({ instanceId: instance }),
+      identify: async () => {
+        more.onIdentify?.();
+        return { instanceId: instance };
+      },
       runTurn: (_to, request) => runTurn(request),
       status: async () => ({ busy: false, idleMs: 0 }),
       stopTurn: async (_to, asked) => {

@@ -34,7 +34,11 @@ export interface AgentRuntimeDeps {
 /** The calls of the orchestrator; the rules are the registry's. */
 export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
   return {
-    identify: () => identity,
+    identify() {
+      // A caller that asks this wants to start something; behind a Service another connection leads to the next pod.
+      if (turns.shuttingDown()) throw toConnectError(new TurnRefused('shutting_down'));
+      return identity;
+    },
     async *runTurn(request, { signal }) {
       validateTurn(request);
       try {

@@ -66,12 +66,20 @@ export interface TurnRegistry {
   running(): RunningTurn[];
   /** Milliseconds since the last turn ended, or since the start; 0 while one runs. */
   idleMs(): number;
+  /** Whether the runtime is about to exit: it finishes what runs and starts nothing. */
+  shuttingDown(): boolean;
   /**
-   * Takes no more turns, waits up to `graceMs` for those that run, and gives up on the rest:
-   * their readers get `shutting_down` and no `done`, so the caller runs them again elsewhere.
+   * Takes no more turns and waits up to `graceMs` for those that run. It gives up on the rest, and earlier on a turn
+   * that no one has followed for `UNFOLLOWED_MS`: readers get `shutting_down` and no `done`, so the caller runs the
+   * turn again elsewhere.
    */
   shutDown(graceMs: number): Promise<void>;
 }
+
+/** Milliseconds in which an orchestrator that lost its connection attaches again; after that the turn is not wanted. */
+const UNFOLLOWED_MS = 3_000;
+/** Milliseconds between two checks while shutting down. */
+const CHECK_MS = 50;
 
 interface Turn {
   turnId: string;
@@ -84,6 +92,9 @@ interface Turn {
   bytes: number;
   controller: AbortController;
   ended: Promise<void>;
+  followers: number;
+  /** When the last follower left, by `performance.now()`. */
+  leftAt: number;
 }
 
 const internalError = (): Done =>
@@ -153,6 +164,8 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       bytes: 0,
       controller,
       ended: Promise.resolve(),
+      followers: 0,
+      leftAt: performance.now(),
     };
     turns.set(turn.turnId, turn);
     running.add(turn);
@@ -190,6 +203,19 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     return start(request);
   }
 
+  async function* read(turn: Turn, from: number, signal: AbortSignal): AsyncGenerator<TurnEvent, void> {
+    turn.followers += 1;
+    try {
+      yield* turn.log.read(from, signal);
+    } finally {
+      turn.followers -= 1;
+      turn.leftAt = performance.now();
+    }
+  }
+
+  const isUnfollowed = ({ followers, leftAt }: Turn): boolean =>
+    followers === 0 && performance.now() - leftAt >= UNFOLLOWED_MS;
+
   /** @throws TurnRefused */
   function turnOf(turnId: string, generation: number): Turn {
     const turn = turns.get(turnId);
@@ -199,7 +225,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
   }
 
   return {
-    follow: (request, signal) => find(request).log.read(Number(request.fromEvent), signal),
+    follow: (request, signal) => read(find(request), Number(request.fromEvent), signal),
     stop(turnId, generation) {
       const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
@@ -212,10 +238,15 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
         create(RunningTurnSchema, { turnId, generation, agentId, activity }),
       ),
     idleMs: () => (running.size > 0 ? 0 : now() - lastActive),
+    shuttingDown: () => shuttingDown,
     async shutDown(graceMs) {
       shuttingDown = true;
       const allEnded = Promise.all(Array.from(running, ({ ended }) => ended));
-      await Promise.race([allEnded, sleep(graceMs, undefined, { ref: false })]);
+      const until = performance.now() + graceMs;
+      for (let left = graceMs; running.size > 0 && left > 0; left = until - performance.now()) {
+        await Promise.race([allEnded, sleep(Math.min(left, CHECK_MS), undefined, { ref: false })]);
+        for (const turn of running) if (isUnfollowed(turn)) settle(turn, new TurnRefused('shutting_down'));
+      }
       for (const turn of running) settle(turn, new TurnRefused('shutting_down'));
     },
   };

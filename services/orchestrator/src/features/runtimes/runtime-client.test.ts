@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { createServer, type Http2Server } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
@@ -104,5 +104,71 @@ describe('while keys are rotated', () => {
     await expect(client.identify(target())).rejects.toMatchObject({ code: Code.Unauthenticated });
     await expect(turn()).rejects.toMatchObject({ code: Code.Unauthenticated });
     expect(refused).toBe(4);
+  });
+});
+
+describe('a runtime that shuts down behind a Service', () => {
+  /** A runtime process; it answers a turn with two events, the second one once it may. */
+  async function startPod(name: string) {
+    const release = Promise.withResolvers<void>();
+    const state = { stopping: false, stops: [] as string[], renewals: [] as string[] };
+    const adapter = connectNodeAdapter({
+      routes: (router) =>
+        router.service(AgentRuntime, {
+          identify() {
+            if (state.stopping) throw new ConnectError('shutting down', Code.Unavailable);
+            return { workspaceId: 'w', instanceId: name };
+          },
+          stopTurn: ({ turnId }) => (state.stops.push(turnId), {}),
+          renewToolToken: ({ toolToken }) => (state.renewals.push(toolToken), {}),
+          async *runTurn() {
+            yield { number: 1n };
+            await release.promise;
+            yield { number: 2n };
+          },
+        }),
+    });
+    const server = createServer(adapter);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { state, release, server, port: (server.address() as AddressInfo).port };
+  }
+
+  it('finishes its turn over the old connection, while other calls reach the pod that takes its place', async () => {
+    const [leaving, coming] = [await startPod('leaving'), await startPod('coming')];
+    // Like a ClusterIP: new connections go to the pod of the moment, old ones stay where they are.
+    let port = leaving.port;
+    const service = createTcpServer((socket) => {
+      const upstream = connectTcp(port, '127.0.0.1');
+      socket.pipe(upstream).pipe(socket);
+      for (const end of [socket, upstream]) end.on('error', () => [socket, upstream].forEach((each) => each.destroy()));
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const target = { workspaceId: 'w', address: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
+    const client = createRuntimeClient([generateCallKeys().privateKey]);
+    try {
+      const turn = { turnId: 't', generation: 1 };
+      const events = client
+        .runTurn(target, turn as RunTurnRequest, new AbortController().signal)
+        [Symbol.asyncIterator]();
+      expect((await events.next()).value).toMatchObject({ number: 1n });
+
+      leaving.state.stopping = true;
+      port = coming.port;
+      await expect(client.identify(target)).rejects.toMatchObject({ code: Code.Unavailable });
+      expect(await client.identify(target)).toEqual({ instanceId: 'coming' });
+      await client.renewToolToken(target, { ...turn, toolToken: 'renewed' });
+      await client.stopTurn(target, turn);
+      expect([leaving.state.renewals, leaving.state.stops, coming.state.stops]).toEqual([['renewed'], ['t'], []]);
+
+      leaving.release.resolve();
+      expect((await events.next()).value).toMatchObject({ number: 2n });
+      expect((await events.next()).done).toBe(true);
+      await client.stopTurn(target, { turnId: 'later', generation: 1 });
+      expect(coming.state.stops).toEqual(['later']);
+    } finally {
+      client.close();
+      service.close();
+      for (const { server } of [leaving, coming]) server.close();
+    }
   });
 });

@@ -39,8 +39,11 @@ interface Connection {
   session: Http2SessionManager;
   /** Which of the keys the runtime was last found to accept. */
   key: number;
+  /** Calls and streams in progress. */
+  uses: number;
 }
 
+const isUnavailable = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unavailable;
 const isRefused = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unauthenticated;
 
 /**
@@ -50,9 +53,14 @@ const isRefused = (error: unknown): boolean => error instanceof ConnectError && 
 export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient {
   const keys = callPrivateKeys.map((pem) => createPrivateKey(pem));
   const connections = new Map<string, Connection>();
+  /** Connections that get no new calls, with the streams that still run over them. */
+  const retired = new Map<Connection, string>();
+  /** The connection of each turn that is followed: a pod that shuts down is reached by no other. */
+  const following = new Map<string, Connection>();
 
-  function connect({ workspaceId, address }: RuntimeTarget): Connection {
-    const name = `${workspaceId} ${address}`;
+  function connect(target: RuntimeTarget): Connection {
+    const { workspaceId, address } = target;
+    const name = nameOf(target);
     const known = connections.get(name);
     if (known !== undefined) return known;
     const authorize: Interceptor = (next) => async (request) => {
@@ -76,24 +84,54 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       readMaxBytes: MESSAGE_BYTES,
       writeMaxBytes: MESSAGE_BYTES,
     });
-    const connection: Connection = { client: createClient(AgentRuntime, transport), session, key: 0 };
+    const connection: Connection = { client: createClient(AgentRuntime, transport), session, key: 0, uses: 0 };
     forgetOldest(workspaceId);
     connections.set(name, connection);
     return connection;
   }
 
-  /** Calls once more with each other key that the runtime may have been given. */
-  async function call<T>(target: RuntimeTarget, run: (client: Connection['client']) => Promise<T>): Promise<T> {
-    const connection = connect(target);
-    for (let tries = 1; ; tries += 1) {
-      const used = connection.key;
-      try {
-        return await run(connection.client);
-      } catch (error) {
-        if (!isRefused(error) || tries >= keys.length) throw error;
-        connection.key = (used + 1) % keys.length;
+  /**
+   * Runs `use` with the connection. After UNAVAILABLE the next call opens another connection: a pod that shuts down
+   * keeps the one that it has, and a new one leads to the pod that takes its place.
+   */
+  async function* using<T>(
+    target: RuntimeTarget,
+    connection: Connection,
+    use: (client: Connection['client']) => AsyncIterable<T>,
+  ): AsyncGenerator<T, void> {
+    connection.uses += 1;
+    try {
+      // Calls once more with each other key that the runtime may have been given.
+      for (let tries = 1; ; tries += 1) {
+        const used = connection.key;
+        try {
+          yield* use(connection.client);
+          return;
+        } catch (error) {
+          // It refuses before it says anything.
+          if (!isRefused(error) || tries >= keys.length) throw error;
+          connection.key = (used + 1) % keys.length;
+        }
       }
+    } catch (error) {
+      if (isUnavailable(error)) retire(target, connection);
+      throw error;
+    } finally {
+      connection.uses -= 1;
+      if (connection.uses === 0 && retired.delete(connection)) connection.session.abort();
     }
+  }
+
+  async function call<T>(
+    target: RuntimeTarget,
+    run: (client: Connection['client']) => Promise<T>,
+    connection = connect(target),
+  ): Promise<T> {
+    async function* once(client: Connection['client']): AsyncGenerator<T, void> {
+      yield await run(client);
+    }
+    for await (const answer of using(target, connection, once)) return answer;
+    throw new Error('a call to a runtime had no answer');
   }
 
   async function* follow(
@@ -102,17 +140,21 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     signal: AbortSignal,
   ): AsyncGenerator<TurnEvent, void> {
     const connection = connect(target);
-    for (let tries = 1; ; tries += 1) {
-      const used = connection.key;
-      try {
-        yield* connection.client.runTurn(request, { signal });
-        return;
-      } catch (error) {
-        // It refuses before it says anything.
-        if (!isRefused(error) || tries >= keys.length) throw error;
-        connection.key = (used + 1) % keys.length;
-      }
+    following.set(request.turnId, connection);
+    try {
+      yield* using(target, connection, (client) => client.runTurn(request, { signal }));
+    } finally {
+      if (following.get(request.turnId) === connection) following.delete(request.turnId);
     }
+  }
+
+  const nameOf = ({ workspaceId, address }: RuntimeTarget): string => `${workspaceId} ${address}`;
+
+  function retire(target: RuntimeTarget, connection: Connection): void {
+    const name = nameOf(target);
+    if (connections.get(name) !== connection) return;
+    connections.delete(name);
+    retired.set(connection, name);
   }
 
   /** A runtime that moves is asked at both places for a while; more than that nobody needs. */
@@ -126,6 +168,12 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
   function drop(name: string): void {
     connections.get(name)?.session.abort();
     connections.delete(name);
+  }
+
+  /** Drops the connections to a runtime, also those that are retired. */
+  function dropAll(workspaceId: string): void {
+    for (const name of namesOf(workspaceId)) drop(name);
+    for (const [{ session }, name] of retired) if (name.startsWith(`${workspaceId} `)) session.abort();
   }
 
   const short = (signal?: AbortSignal) => ({ timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) });
@@ -143,15 +191,15 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       return { busy, idleMs: Number(idleMs) };
     },
     async stopTurn(target, turn, signal) {
-      await call(target, (client) => client.stopTurn(turn, short(signal)));
+      await call(target, (client) => client.stopTurn(turn, short(signal)), following.get(turn.turnId));
     },
     async renewToolToken(target, renewal, signal) {
-      await call(target, (client) => client.renewToolToken(renewal, short(signal)));
+      await call(target, (client) => client.renewToolToken(renewal, short(signal)), following.get(renewal.turnId));
     },
     runTurn: follow,
-    forget: (workspaceId) => namesOf(workspaceId).forEach(drop),
+    forget: dropAll,
     close() {
-      for (const { session } of connections.values()) session.abort();
+      for (const { session } of [...connections.values(), ...retired.keys()]) session.abort();
       connections.clear();
     },
   };

@@ -1,4 +1,4 @@
-import { Code } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Clock } from '@uswarm/service-kit';
 import { ANSWERED, type Call, chunk, createScene, done, failure, NOW, thinking } from '../../../test/turn-scene.js';
@@ -125,6 +125,31 @@ describe('a turn', () => {
     play([failure(Code.Unavailable), failure(Code.Unavailable)], { clock });
     expect(await scene.run()).toEqual({ done: true });
     expect(scene.seen.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
+  });
+
+  it('that no runtime has begun waits longer than a minute while the pod is replaced, and is answered', async () => {
+    let now = NOW.getTime();
+    let refusals = 0;
+    let reads = 0;
+    const runtime = {
+      // Ready until it refuses, then away for two minutes.
+      get phase() {
+        if (refusals === 0 || reads >= 2) return 'Ready' as const;
+        reads += 1;
+        now += 60_000;
+        return 'Progressing' as const;
+      },
+    };
+    play([ANSWERED], {
+      runtime,
+      clock: { now: () => new Date(now) },
+      onIdentify() {
+        refusals += 1;
+        if (refusals === 1) throw new ConnectError('shutting down', Code.Unavailable);
+      },
+    });
+    expect(await scene.run()).toEqual({ done: true });
+    expect([reads, scene.reply()]).toEqual([2, { text: '42', status: 'delivered' }]);
   });
 
   const minutesLater = (minutes: number): Clock => ({ now: () => new Date(NOW.getTime() + minutes * 60_000) });

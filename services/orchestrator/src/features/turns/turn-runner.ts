@@ -269,7 +269,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         outage = { since: now, events: reply.events };
         interruptions = 0;
       }
-      if (now - outage.since > REACHABLE_WITHIN_MS) {
+      // One that no runtime has begun waits as long as one in the queue: its pod may be on the way out or in.
+      const begun = to !== undefined || turn.runtime_instance !== null;
+      if (now - outage.since > (begun ? REACHABLE_WITHIN_MS : READY_WITHIN_MS)) {
         return fail(run, 'runtime_unreachable');
       }
       // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
