@@ -956,6 +956,7 @@ export const OutcomeSchema: GenEnum<Outcome> = /*@__PURE__*/
 export const AgentRuntime: GenService<{
   /**
    * Who is there: proves that this address serves the workspace that the caller means.
+   * UNAVAILABLE while the runtime shuts down: a new connection may lead to the pod that replaces it.
    *
    * @generated from rpc uswarm.runtime.v1.AgentRuntime.Identify
    */
