@@ -250,7 +250,9 @@ describe('the runtime process', () => {
     const running = await start({ ...LONG_GRACE, ...SLOW });
     const leave = new AbortController();
     const following = (async () => {
-      for await (const _event of running.runtime.runTurn(turn(), { signal: leave.signal })) leave.abort();
+      for await (const { number } of running.runtime.runTurn(turn(), { signal: leave.signal })) {
+        if (number === 1n) leave.abort();
+      }
     })();
     await expect(following).rejects.toEqual(code(Code.Canceled));
     running.child.kill('SIGTERM');

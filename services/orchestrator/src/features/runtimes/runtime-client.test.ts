@@ -147,9 +147,8 @@ describe('a runtime that shuts down behind a Service', () => {
     const client = createRuntimeClient([generateCallKeys().privateKey]);
     try {
       const turn = { turnId: 't', generation: 1 };
-      const events = client
-        .runTurn(target, turn as RunTurnRequest, new AbortController().signal)
-        [Symbol.asyncIterator]();
+      const stream = client.runTurn(target, turn as RunTurnRequest, new AbortController().signal);
+      const events = stream[Symbol.asyncIterator]();
       expect((await events.next()).value).toMatchObject({ number: 1n });
 
       leaving.state.stopping = true;
