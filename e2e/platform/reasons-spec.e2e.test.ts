@@ -20,3 +20,12 @@ describe('PHASE-004 CTRL-002: an amount of memory that does not exist', () => {
     says: /limits\.memory/,
   });
 });
+
+describe('PHASE-004 CTRL-002: a model provider that the runtime does not have', () => {
+  itRefuses(() => session, {
+    reason: 'InvalidSpec',
+    bad: { config: { defaultProvider: 'anthropic' } },
+    good: { config: { defaultProvider: 'demo' } },
+    says: /anthropic is not a provider of the runtime/,
+  });
+});

@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto';
+import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
 import { port } from '@uswarm/service-kit';
 import { z } from 'zod';
 
@@ -24,7 +25,7 @@ const environment = z.object({
   USWARM_CALL_PUBLIC_KEY: publicKey,
   SVC_MCP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   USWARM_MCP_TOKEN: z.string().optional(),
-  USWARM_DEFAULT_PROVIDER: z.enum(['demo', 'openai']).optional(),
+  USWARM_DEFAULT_PROVIDER: z.enum(MODEL_PROVIDERS).optional(),
   USWARM_DEFAULT_MODEL: z.string().optional(),
   OPENAI_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   OPENAI_API_KEY: z.string().optional(),

@@ -23,7 +23,7 @@ export const specs = fc.record(
     ),
     config: fc.record(
       {
-        defaultProvider: label,
+        defaultProvider: fc.constantFrom('demo', 'openai', 'unknown'),
         defaultModel: fc.string({ minLength: 1, maxLength: 253 }),
         envSecretRef: fc.record({ name: fc.constantFrom('workspace-a-env', 'uswarm-model-env', 'stolen-env') }),
       },

@@ -37,7 +37,12 @@ export function testSettings(overrides: Partial<RenderSettings> = {}): RenderSet
     },
     ...overrides,
   };
-  return { platformRevision: platformRevision(settings), rolloutGate: true, ...settings };
+  return {
+    platformRevision: platformRevision(settings),
+    rolloutGate: true,
+    providers: new Set(['demo', 'openai']),
+    ...settings,
+  };
 }
 
 export const testFacts = async (overrides: Partial<RenderFacts> = {}): Promise<RenderFacts> => ({

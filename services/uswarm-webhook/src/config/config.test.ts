@@ -175,6 +175,14 @@ describe('secrets of the environment', () => {
       { numRuns: 25 },
     );
   });
+
+  it.each([
+    ['those of our own image by default', {}, ['demo', 'openai']],
+    ['those of RUNTIME_PROVIDERS', { RUNTIME_PROVIDERS: 'demo, anthropic' }, ['demo', 'anthropic']],
+  ])('has the model providers of runtimes: %s', async (_what, env, providers) => {
+    const { settings } = await loadWebhookConfig(environment(env));
+    expect([...settings.providers]).toEqual(providers);
+  });
 });
 
 /** Self-signed, of an Ed25519 key that nobody has any more. */

@@ -1,3 +1,4 @@
+import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
 import { flag, headerSecret, json, loadConfig, port, previousSecrets, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { platformRevision } from '../render/platform-revision.js';
@@ -6,6 +7,11 @@ import { callPublicKey } from './call-public-key.js';
 import { loadPolicy } from './policy.js';
 import { runtimePods } from './runtime-pods.js';
 import { type Database, plainUrl, readStores, storeVariables } from './stores.js';
+
+const providers = z
+  .string()
+  .transform((text) => text.split(',').map((slug) => slug.trim()))
+  .pipe(z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'needs slugs, comma-separated')));
 
 const schema = z.object({
   /** What the controller shows as its bearer token. */
@@ -27,6 +33,8 @@ const schema = z.object({
     .string()
     .max(512)
     .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
+  /** Slugs, comma-separated: the model providers of SVC_AGENT_RUNTIME_IMAGE, if it is not our own image. */
+  RUNTIME_PROVIDERS: providers.default([...MODEL_PROVIDERS]),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
   ...storeVariables,
@@ -70,6 +78,7 @@ export async function loadWebhookConfig(env: Record<string, string | undefined>)
       ...settings,
       platformRevision: platformRevision(settings),
       rolloutGate: values.ROLLOUT_GATE,
+      providers: new Set(values.RUNTIME_PROVIDERS),
     },
   };
 }

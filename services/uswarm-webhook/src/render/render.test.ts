@@ -92,6 +92,33 @@ describe('rendering a UserSwarm', () => {
     expect(environment((await rendered(userSwarm())).container)).not.toHaveProperty('USWARM_DEFAULT_PROVIDER');
   });
 
+  describe('an unknown config.defaultProvider', () => {
+    const unknown = { config: { defaultProvider: 'anthropic' } };
+    const readyOf = async (spec: object, settings = testSettings()): Promise<object> => {
+      const { status } = render(syncRequest(userSwarm({ ...spec })), settings, await testFacts());
+      const { phase, conditions } = status as { phase: string; conditions: { reason: string; message: string }[] };
+      return { phase, reason: conditions[0]!.reason, message: conditions[0]!.message };
+    };
+
+    it('is InvalidSpec, and the message names the providers of the runtime', async () => {
+      expect(await readyOf(unknown)).toEqual({
+        phase: 'Error',
+        reason: 'InvalidSpec',
+        message: 'spec.config.defaultProvider: anthropic is not a provider of the runtime, which has demo, openai',
+      });
+    });
+
+    it('is accepted if the operator lists it for an image of their own', async () => {
+      const settings = testSettings({ providers: new Set(['anthropic']) });
+      expect(await readyOf(unknown, settings)).toMatchObject({ phase: 'Progressing' });
+    });
+
+    it('is accepted if the UserSwarm names another image, which may offer other providers', async () => {
+      const runtime = { image: 'registry.test/own:2' };
+      expect(await readyOf({ ...unknown, runtime })).toMatchObject({ phase: 'Progressing' });
+    });
+  });
+
   it('CRD-010: config.defaultModel reaches the runtime, and is left out otherwise', async () => {
     const { container } = await rendered(userSwarm({ config: { defaultModel: 'some/model-1' } }));
     expect(environment(container)['USWARM_DEFAULT_MODEL']).toBe('some/model-1');

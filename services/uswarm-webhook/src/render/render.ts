@@ -15,7 +15,7 @@ import { rollOut } from './rollout.js';
 import { renderService } from './service.js';
 import { renderServiceAccount } from './service-account.js';
 import type { RenderFacts, RenderSettings } from './settings.js';
-import { allowedImage, checkPolicy, readSpec } from './spec.js';
+import { allowedImage, checkPolicy, checkProvider, readSpec } from './spec.js';
 
 /** Seconds after which a deletion is looked at again, should an event have been missed. */
 const DELETING_RESYNC_S = 5;
@@ -72,6 +72,7 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
     spec = readSpec(parent);
     checkPolicy(parent, spec, settings.policy);
     const image = allowedImage(spec, settings.image, settings.policy);
+    checkProvider(spec, image, settings);
     const place = placeOf(parent, spec);
     const wanted = renderDeployment({ parent, spec, image, settings });
     const { deployment, keptImage, revisions, queued } = rollOut({ request, spec, wanted, settings });

@@ -20,6 +20,8 @@ export interface RenderSettings extends TemplateSettings {
   platformRevision: string;
   /** Whether what runs waits for a go-ahead before it gets another template; needs a controller that gives them. */
   rolloutGate: boolean;
+  /** Slugs of the model providers that `image` offers. */
+  providers: ReadonlySet<string>;
 }
 
 /** As the background probe last saw it; `unset` when pods are given no database. */

@@ -7,6 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { Policy } from '../config/policy.js';
 import { NotRenderable } from './invalid.js';
+import type { RenderSettings } from './settings.js';
 import { exceeds, parseQuantity } from './quantity.js';
 
 /**
@@ -56,6 +57,23 @@ export function allowedImage(spec: UserSwarmSpec, configured: string, { imagePre
   if (image === undefined || image === '' || image === configured) return configured;
   if (imagePrefixes.some((prefix) => isUnder(image, prefix))) return image;
   throw new NotRenderable('PolicyDenied', `The image ${image} is not an allowed one.`);
+}
+
+/**
+ * @param image the one that the runtime is rendered with; other images than the configured one may offer other providers
+ * @throws NotRenderable if the runtime would stop because it does not know its provider
+ */
+export function checkProvider(
+  { config: { defaultProvider } }: UserSwarmSpec,
+  image: string,
+  settings: Pick<RenderSettings, 'image' | 'providers'>,
+): void {
+  if (defaultProvider === undefined || image !== settings.image || settings.providers.has(defaultProvider)) return;
+  const known = [...settings.providers].join(', ');
+  throw new NotRenderable(
+    'InvalidSpec',
+    `spec.config.defaultProvider: ${defaultProvider} is not a provider of the runtime, which has ${known}`,
+  );
 }
 
 /** `registry/team` covers `registry/team/app` and `registry/team:1`, not `registry/team-other/app`. */
