@@ -35,6 +35,7 @@ const CHILDREN = [
   'deployments.apps: get list watch create patch delete',
   'pods: list watch delete',
   'replicasets.apps: delete',
+  'events: list',
 ];
 
 const DRAINED = ['serviceaccounts: list delete', 'services: list delete', 'deployments.apps: list delete'];

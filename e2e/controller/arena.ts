@@ -62,7 +62,8 @@ const TOKEN = 'arena-'.repeat(6);
 /** Seconds; short, so that a test sees several periods. */
 export const ARENA_RESYNC_S = 5;
 
-export async function openArena(spares = 0): Promise<Arena> {
+/** @param runtimePods settings of the pods, as the webhook takes them in `RUNTIME_PODS` */
+export async function openArena(spares = 0, runtimePods: object = {}): Promise<Arena> {
   const settings = loadSettings();
   const original = loadKubeConfig(settings);
   const api = createKubeApi(original);
@@ -72,7 +73,9 @@ export async function openArena(spares = 0): Promise<Arena> {
   const spareNamespaces = Array.from({ length: spares }, (_, at) => `${namespace}-${at}`);
   const proxy = await startFaultProxy(original);
   const rendering = { broken: false };
-  const hook = await startHookServer(await webhook(settings, [namespace, ...spareNamespaces], rendering));
+  const hook = await startHookServer(
+    await webhook(settings, [namespace, ...spareNamespaces], { rendering, runtimePods }),
+  );
   const running: Controller[] = [];
   const objects = createObjects(api, group);
 
@@ -208,7 +211,7 @@ async function lenientCrd(group: string): Promise<object> {
 async function webhook(
   { images }: Settings,
   namespaces: readonly string[],
-  rendering: { broken: boolean },
+  { rendering, runtimePods }: { rendering: { broken: boolean }; runtimePods: object },
 ): Promise<ReturnType<typeof createWebhookApp>> {
   const policy = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
   await writeFile(join(policy, 'runtimeNamespaces'), namespaces.join('\n'));
@@ -217,6 +220,7 @@ async function webhook(
   const config = await loadWebhookConfig({
     SYNC_TOKEN: TOKEN,
     POLICY_DIRECTORY: policy,
+    RUNTIME_PODS: JSON.stringify(runtimePods),
     USWARM_CALL_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     SVC_AGENT_RUNTIME_IMAGE: imageOf(images, 'agent-runtime'),
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',

@@ -175,7 +175,7 @@ const rules = (group: string): object[] => [
     resources: ['serviceaccounts', 'services', 'deployments'],
     verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
 /** One by one: the API server would not get through a collection of a thousand within the minute that it gives itself. */

@@ -15,6 +15,7 @@ import { Registry, systemClock } from '@uswarm/service-kit';
 import { createWritePause, withPause } from './apply/write-pause.js';
 import { createHook } from './hook/hook-client.js';
 import { type Caches, startCaches } from './caches/caches.js';
+import { listPodWarnings, type PodWarningsDeps } from './caches/pod-warnings.js';
 import { campaign, LEASE_DURATION_S } from './leader/campaign.js';
 import { createLease } from './leader/lease.js';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.js';
@@ -71,7 +72,15 @@ export async function createController(options: ControllerOptions): Promise<Cont
     starts.changed(change);
     work.rollout.changed();
   };
-  const caches = watchAll(options, resource, { client, watch: createWatch(credentials), wanted, onParent, metrics });
+  const caches = watchAll(options, resource, {
+    client,
+    watch: createWatch(credentials),
+    wanted,
+    onParent,
+    metrics,
+    // Who stands by has nobody to tell.
+    listWarnings: async (pod, signal) => (leading ? await listPodWarnings(client, pod, signal) : []),
+  });
   registerUserSwarms(registry, {
     list: () => caches.parents.list(),
     synced: () => caches.synced(),
@@ -118,15 +127,18 @@ function watchAll(
     wanted,
     onParent,
     metrics,
+    listWarnings,
   }: Parts & {
     watch: Watch;
     wanted: (key: string) => void;
     onParent: (change: Change) => void;
+    listWarnings: PodWarningsDeps['list'];
   },
 ): Caches {
   const caches: Caches = startCaches({
     resource,
     runtimeNamespaces,
+    listWarnings,
     start: (informer) =>
       startInformer({
         ...informer,

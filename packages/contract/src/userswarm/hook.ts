@@ -15,8 +15,11 @@ export interface KubernetesObject {
 export const CHILD_GROUPS = ['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const;
 export type ChildGroup = (typeof CHILD_GROUPS)[number];
 
-/** Beside the children: what explains why a runtime is not Ready. Empty under Metacontroller. */
-export const RELATED_GROUPS = ['Pod.v1', 'Namespace.v1'] as const;
+/**
+ * Beside the children: what explains why a runtime is not Ready. Empty under Metacontroller. Of Events only warnings of
+ * pods that get no sandbox, without counts and times.
+ */
+export const RELATED_GROUPS = ['Pod.v1', 'Namespace.v1', 'Event.v1'] as const;
 export type RelatedGroup = (typeof RELATED_GROUPS)[number];
 
 /** By `<namespace>/<name>`, as the parent is cluster-scoped; a cluster-scoped object by its name. */

@@ -1,6 +1,7 @@
 import { DEFAULT_RUNTIME_NAMESPACE, type KubernetesObject, type UserSwarm } from '@uswarm/contract/userswarm';
 import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
 import { NAMESPACES } from '../resources.js';
+import type { PodWarningsDeps } from './pod-warnings.js';
 import { createNamespaceScope, type NamespaceScope, type StartOptions } from './namespace-scope.js';
 
 /** Everything that is watched. */
@@ -24,6 +25,8 @@ export interface CachesDeps {
   onParent: (change: Change) => void;
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
+  /** The Warning Events of a pod; none without it. */
+  listWarnings?: PodWarningsDeps['list'];
   /** The namespace came, went, changed, or what is in it became known or unknown. */
   onNamespace: (name: string) => void;
 }
@@ -35,11 +38,11 @@ export const runtimeNamespaceOf = (parent: KubernetesObject): string => {
 };
 
 export function startCaches(deps: CachesDeps): Caches {
-  const { resource, start, onParent, onChild, onPod, onNamespace } = deps;
+  const { resource, start, onParent, onChild, onPod, onNamespace, listWarnings = async () => [] } = deps;
   const scopes = new Map(
     deps.runtimeNamespaces.map((name) => {
       const onState = (): void => onNamespace(name);
-      return [name, createNamespaceScope({ name, start, onChild, onPod, onState })] as const;
+      return [name, createNamespaceScope({ name, start, onChild, onPod, listWarnings, onState })] as const;
     }),
   );
   const parents = createStore({ indexBy: runtimeNamespaceOf, onChange: onParent });

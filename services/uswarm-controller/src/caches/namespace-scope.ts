@@ -8,6 +8,7 @@ import {
 import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
 import { concernsChild, concernsPod } from './concern.js';
+import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';
 
 /**
  * `absent`: the cluster has no such namespace, so nothing is in it. `denied`: we may not look into
@@ -20,6 +21,7 @@ export interface NamespaceScope {
   readonly name: string;
   readonly children: Readonly<Record<ChildGroup, Store>>;
   readonly pods: Store;
+  readonly warnings: Pick<PodWarnings, 'of'>;
   state(): ScopeState;
   /** Whether all of its watches run, or ran shortly before; also where there is no such namespace. */
   alive(): boolean;
@@ -42,6 +44,7 @@ export interface NamespaceScopeDeps {
   /** Told of what is worth a sync, and no other change. */
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
+  listWarnings: PodWarningsDeps['list'];
   /** `state` may have changed. */
   onState: () => void;
 }
@@ -52,7 +55,9 @@ const SELECTED = { children: LABEL.controllerUid, pods: `${LABEL.name}=${RUNTIME
 export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
-export function createNamespaceScope({ name, start, onChild, onPod, onState }: NamespaceScopeDeps): NamespaceScope {
+export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
+  const { name, start, onChild, onPod, onState } = deps;
+  const warnings = createPodWarnings({ list: deps.listWarnings, onFound: (pod) => onPod({ after: pod }) });
   const childStore = (): Store =>
     createStore({
       indexBy: ownerUid,
@@ -64,6 +69,7 @@ export function createNamespaceScope({ name, start, onChild, onPod, onState }: N
   const pods = createStore({
     indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance],
     onChange: (change) => {
+      warnings.changed(change);
       if (concernsPod(change)) onPod(change);
     },
   });
@@ -88,6 +94,7 @@ export function createNamespaceScope({ name, start, onChild, onPod, onState }: N
     name,
     children,
     pods,
+    warnings,
     state() {
       if (presence === false) return 'absent';
       const states = informers.map((informer) => informer.state());
@@ -106,6 +113,7 @@ export function createNamespaceScope({ name, start, onChild, onPod, onState }: N
       onState();
     },
     async stop() {
+      warnings.stop();
       stop();
       await stopping;
     },

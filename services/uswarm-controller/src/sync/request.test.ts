@@ -53,6 +53,23 @@ describe('what the webhook is shown', () => {
     expect(Object.keys(related['Namespace.v1'] ?? {})).toEqual(['ns']);
   });
 
+  it('has the Events of its own stuck pods, and no such group without any', () => {
+    const parent = { ...object('UserSwarm', 'workspace-a'), spec: { placement: { runtimeNamespace: 'ns' } } };
+    const pods = createStore({ indexBy: ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] });
+    pods.put(
+      object('Pod', 'stuck', {
+        labels: { 'app.kubernetes.io/instance': 'workspace-a' },
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'agent-runtime-workspace-a-1', uid: 'x' }],
+      }),
+    );
+    const told = object('Event', 'told');
+    const of = ({ metadata: { name } }: KubernetesObject): KubernetesObject[] => (name === 'stuck' ? [told] : []);
+    const related = observeRelated(parent, createStore(), { pods, warnings: { of } });
+    expect(related['Event.v1']).toEqual({ 'ns/told': told });
+    const silent = observeRelated(parent, createStore(), { pods, warnings: { of: () => [] } });
+    expect(Object.keys(silent)).toEqual(['Pod.v1', 'Namespace.v1']);
+  });
+
   it('names the controller as Metacontroller would', () => {
     expect(describeController(USERSWARMS, 30)).toMatchObject({
       apiVersion: 'metacontroller.k8s.io/v1alpha1',

@@ -30,11 +30,16 @@ export function observeChildren(parentUid: string, scope: Pick<NamespaceScope, '
 export function observeRelated(
   parent: KubernetesObject,
   namespaces: Pick<Store, 'get'>,
-  scope: Pick<NamespaceScope, 'pods'> | undefined,
+  scope: (Pick<NamespaceScope, 'pods'> & Partial<Pick<NamespaceScope, 'warnings'>>) | undefined,
 ): SyncRequest['related'] {
   const namespace = namespaces.get(runtimeNamespaceOf(parent));
   const pods = scope === undefined ? [] : podsOf(parent, scope);
-  return { 'Pod.v1': byKey(pods), 'Namespace.v1': byKey(namespace === undefined ? [] : [namespace]) };
+  const warnings = pods.flatMap((pod) => scope?.warnings?.of(pod) ?? []);
+  return {
+    'Pod.v1': byKey(pods),
+    'Namespace.v1': byKey(namespace === undefined ? [] : [namespace]),
+    ...(warnings.length === 0 ? {} : { 'Event.v1': byKey(warnings) }),
+  };
 }
 
 /** The ReplicaSet of the runtime's Deployment that controls the pod, if there is one. */

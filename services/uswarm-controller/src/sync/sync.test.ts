@@ -99,6 +99,7 @@ describe('one sync', () => {
       name: 'ns',
       children: { 'ServiceAccount.v1': accounts, 'Service.v1': createStore(), 'Deployment.apps/v1': createStore() },
       pods,
+      warnings: { of: () => [] },
       state: () => state,
       alive: () => true,
       setPresence: () => {},

@@ -61,6 +61,7 @@ describe('a sync that the webhook does not answer', () => {
         'Deployment.apps/v1': childOf('Deployment'),
       },
       pods: createStore(),
+      warnings: { of: () => [] },
       state: () => 'ready',
       alive: () => true,
       setPresence: () => {},

@@ -25,7 +25,11 @@ const schema = z.looseObject({
     'Service.v1': objects,
     'Deployment.apps/v1': objects,
   }),
-  related: z.looseObject({ 'Pod.v1': objects.optional(), 'Namespace.v1': objects.optional() }),
+  related: z.looseObject({
+    'Pod.v1': objects.optional(),
+    'Namespace.v1': objects.optional(),
+    'Event.v1': objects.optional(),
+  }),
   finalizing: z.boolean(),
 });
 

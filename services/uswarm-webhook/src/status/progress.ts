@@ -4,6 +4,7 @@ import type { DatabaseState } from '../render/settings.js';
 import { evicted, lossCause } from './lost-reason.js';
 import { type Deployment, livePods, namespaceState, type Observed, type Pod, podsOf, sinceOf } from './observed.js';
 import { podCause } from './pod-reason.js';
+import { stuckCause } from './stuck-reason.js';
 
 export interface Progress {
   reason: string;
@@ -56,12 +57,15 @@ export const podProblem = (
   image: string,
 ): Progress | undefined => startProblem(request, namespace, deployment, image) ?? deadline(deployment);
 
-const startProblem = (
+function startProblem(
   request: SyncRequest,
   namespace: string,
   deployment: Deployment | undefined,
   image: string,
-): Progress | undefined => replicaProblem(deployment) ?? podCause(livePods(request, namespace), image);
+): Progress | undefined {
+  const pods = livePods(request, namespace);
+  return replicaProblem(deployment) ?? podCause(pods, image) ?? stuckCause(pods, request);
+}
 
 /** When it was created or last resumed. */
 function runsSince({ parent: { metadata, status } }: SyncRequest): string {

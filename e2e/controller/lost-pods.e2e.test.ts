@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { HttpMethod } from '@kubernetes/client-node';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import { eventually } from '../src/eventually.js';
+import { type Arena, openArena } from './arena.js';
+
+// A node without a kubelet, which this file plays: it writes what a kubelet writes, and then falls silent. That the
+// node is lost is found out by the cluster's own node lifecycle controller.
+
+const LABEL = 'e2e.uswarm.dev/played';
+const SHOWN_WITHIN_MS = 10_000;
+/** For the scheduler and the controllers of the cluster. */
+const DONE_WITHIN_MS = 120_000;
+/** The node lifecycle controller waits 50 s for a node that falls silent. */
+const LOST_WITHIN_MS = 240_000;
+const HEARTBEAT_MS = 5_000;
+
+const id = randomBytes(4).toString('hex');
+const node = `played-${id}`;
+const time = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
+
+let arena: Arena;
+let heart: NodeJS.Timeout | undefined;
+
+const mergeStatus = (path: string, status: object): Promise<unknown> =>
+  arena.api.request(HttpMethod.PATCH, `${path}/status`, {
+    body: { status },
+    contentType: 'application/merge-patch+json',
+  });
+async function beat(): Promise<void> {
+  const amounts = { cpu: '4', memory: '8Gi', pods: '20' };
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'played' };
+  const conditions = [{ ...ready, lastHeartbeatTime: time(), lastTransitionTime: time() }];
+  await mergeStatus(`/api/v1/nodes/${node}`, { conditions, allocatable: amounts, capacity: amounts });
+}
+
+beforeAll(async () => {
+  arena = await openArena(0, {
+    nodeSelector: { [LABEL]: id },
+    tolerations: [{ key: LABEL, operator: 'Exists', effect: 'NoSchedule' }],
+  });
+  await arena.start();
+  await arena.api.request(HttpMethod.POST, '/api/v1/nodes', {
+    body: {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: node, labels: { [LABEL]: id } },
+      spec: { taints: [{ key: LABEL, value: id, effect: 'NoSchedule' }] },
+    },
+  });
+  await beat();
+  // A beat that fails is made up for by the next one.
+  heart = setInterval(() => void beat().catch(() => undefined), HEARTBEAT_MS);
+});
+afterAll(async () => {
+  clearInterval(heart);
+  await arena.api.request(HttpMethod.DELETE, `/api/v1/nodes/${node}`);
+  // Nobody confirms the end of a pod there.
+  const removePods = async (): Promise<true | undefined> => {
+    const pods = (await arena.list('Pod')).filter((pod) => (pod['spec'] as { nodeName?: string }).nodeName === node);
+    for (const { metadata } of pods) {
+      const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=0`;
+      await arena.api.request(HttpMethod.DELETE, path).catch(() => undefined);
+    }
+    return pods.length === 0 ? true : undefined;
+  };
+  for (const { metadata } of await arena.list('UserSwarm')) {
+    await arena.delete({ kind: 'UserSwarm', name: metadata.name });
+  }
+  await eventually('no pod is left on the played node', { withinMs: DONE_WITHIN_MS }, removePods);
+  await arena.close();
+});
+
+const pathOf = ({ metadata }: KubernetesObject): string =>
+  `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
+
+/** Creates a UserSwarm and waits until its pod is bound to the played node. */
+async function podOf(name: string): Promise<KubernetesObject> {
+  await arena.apply({
+    apiVersion: arena.apiVersion,
+    kind: 'UserSwarm',
+    metadata: { name },
+    spec: { userId: 'user-1', placement: { runtimeNamespace: arena.namespace } },
+  } as KubernetesObject);
+  return eventually(`the pod of ${name} is on the played node`, { withinMs: DONE_WITHIN_MS }, async () =>
+    (await arena.list('Pod', arena.namespace)).find(
+      (pod) =>
+        pod.metadata.labels?.['app.kubernetes.io/instance'] === name &&
+        (pod['spec'] as { nodeName?: string }).nodeName === node,
+    ),
+  );
+}
+
+const shows = (name: string, reason: string, withinMs: number): Promise<Condition> =>
+  eventually(`${name} shows ${reason}`, { withinMs }, async () => {
+    const { conditions } = ((await arena.get({ kind: 'UserSwarm', name }))?.['status'] ?? {}) as UserSwarmStatus;
+    return conditions?.find((condition) => condition.type === 'Ready' && condition.reason === reason);
+  });
+
+const conditions = (ready: 'True' | 'False', sandbox: 'True' | 'False'): object[] =>
+  Object.entries({
+    PodReadyToStartContainers: sandbox,
+    Initialized: 'True',
+    Ready: ready,
+    ContainersReady: ready,
+    PodScheduled: 'True',
+  }).map(([type, status]) => ({ type, status, lastTransitionTime: time() }));
+const container = (state: object, ready: boolean): object => ({
+  name: 'agent-runtime',
+  image: 'played',
+  imageID: 'played',
+  restartCount: 0,
+  ready,
+  started: ready,
+  state,
+});
+
+it('CTRL-003: MountFailed when a kubelet says that a volume of the pod cannot be mounted', async () => {
+  const pod = await podOf('workspace-mount');
+  await mergeStatus(pathOf(pod), {
+    phase: 'Pending',
+    startTime: time(),
+    conditions: conditions('False', 'False'),
+    containerStatuses: [container({ waiting: { reason: 'ContainerCreating' } }, false)],
+  });
+  await shows('workspace-mount', 'Starting', DONE_WITHIN_MS);
+  const { name, namespace, uid } = pod.metadata;
+  await arena.api.request(HttpMethod.POST, `/api/v1/namespaces/${namespace}/events`, {
+    body: {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${name}.planted`, namespace },
+      involvedObject: { apiVersion: 'v1', kind: 'Pod', name, namespace, uid },
+      type: 'Warning',
+      reason: 'FailedMount',
+      message: 'MountVolume.SetUp failed for volume "v" : secret "absent" not found',
+      source: { component: 'kubelet', host: node },
+      firstTimestamp: time(),
+      lastTimestamp: time(),
+      count: 1,
+    },
+  });
+  const { message } = await shows('workspace-mount', 'MountFailed', SHOWN_WITHIN_MS);
+  expect(message).toBe('The volume v of the pod cannot be mounted: the Secret absent does not exist.');
+});
+
+it('CTRL-003: NodeLost when the node of a Ready runtime falls silent, with the time until which it was Ready', async () => {
+  const pod = await podOf('workspace-lost');
+  await mergeStatus(pathOf(pod), {
+    phase: 'Running',
+    startTime: time(),
+    conditions: conditions('True', 'True'),
+    containerStatuses: [container({ running: { startedAt: time() } }, true)],
+  });
+  await shows('workspace-lost', 'Available', DONE_WITHIN_MS);
+  clearInterval(heart);
+  await eventually('the cluster takes the node for lost', { withinMs: LOST_WITHIN_MS }, async () => {
+    const found = await arena.get({ kind: 'Pod', namespace: arena.namespace, name: pod.metadata.name });
+    const status = found?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+    return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'False') ? true : undefined;
+  });
+  const { message } = await shows('workspace-lost', 'NodeLost', SHOWN_WITHIN_MS);
+  expect(message).toMatch(/It was Ready until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.$/);
+});

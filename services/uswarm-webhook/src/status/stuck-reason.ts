@@ -1,0 +1,62 @@
+import type { KubernetesObject, SyncRequest } from '@uswarm/contract/userswarm';
+import type { Pod } from './observed.js';
+import type { Cause } from './pod-reason.js';
+
+// Why a pod that has a node gets no sandbox there. Only Events tell it; their texts hold ids and change with each
+// attempt, so the message is made of what all of them have in common.
+
+const MOUNT: ReadonlySet<unknown> = new Set(['FailedMount', 'FailedAttachVolume', 'FailedMapVolume']);
+
+const SANDBOX_CAUSES: readonly [pattern: RegExp, cause: string][] = [
+  [
+    /no (?:more |available )*ips?\b|assign an ip|ip address(?:es)? (?:available|exhaust)|insufficient.{0,20}\bips?\b/i,
+    'the node has no pod IP left',
+  ],
+  [/not ready|not initialized|uninitialized/i, 'the network plugin is not ready'],
+  [/runtime handler|no runtime for/i, 'the node does not have its runtime class'],
+  [/\bcni\b|plugin type=|setup network/i, 'the network plugin fails'],
+  [/timed? ?out|deadline ?exceeded/i, 'the container runtime does not answer in time'],
+];
+
+/** The cause in the Events of the newest pod, if the controller sent any. */
+export function stuckCause([pod]: readonly Pod[], { related }: SyncRequest): Cause | undefined {
+  const events = Object.values(related['Event.v1'] ?? {}).filter(
+    ({ involvedObject }) => (involvedObject as { uid?: string } | undefined)?.uid === pod?.metadata.uid,
+  );
+  const [newest] = events;
+  if (pod === undefined || newest === undefined) return undefined;
+  return MOUNT.has(newest['reason']) ? mountFailed(events) : sandboxFailed(textOf(newest));
+}
+
+const textOf = ({ message }: KubernetesObject): string => (typeof message === 'string' ? message : '');
+
+/** One failure has two Events: of the attempt, and of the kubelet that waited in vain, which tells no cause. */
+function mountFailed(events: readonly KubernetesObject[]): Cause {
+  const found = events.filter(({ reason }) => MOUNT.has(reason)).map((event) => readMount(textOf(event)));
+  const told = found.find(({ cause }) => cause !== '') ?? found[0];
+  const volume = told?.volume === undefined ? 'A volume' : `The volume ${told.volume}`;
+  const why = told === undefined || told.cause === '' ? '' : `: ${told.cause}`;
+  return { reason: 'MountFailed', message: `${volume} of the pod cannot be mounted${why}.` };
+}
+
+function readMount(text: string): { volume: string | undefined; cause: string } {
+  const volume = /volume "(?<name>[^"]{1,253})"/.exec(text) ?? /unmounted volumes=\[(?<name>[^\s\]]{1,253})/.exec(text);
+  return { volume: volume?.groups?.['name'], cause: mountCause(text) };
+}
+
+function mountCause(text: string): string {
+  const { kind, name } = /(?<kind>secret|configmap) "(?<name>[^"]{1,253})" not found/i.exec(text)?.groups ?? {};
+  if (kind !== undefined)
+    return `the ${kind.toLowerCase() === 'secret' ? 'Secret' : 'ConfigMap'} ${name} does not exist`;
+  if (/no space left|disk quota/i.test(text)) return 'the disk of the node is full';
+  if (/permission denied|access denied/i.test(text)) return 'permission is denied';
+  if (/driver name .* not found/i.test(text)) return 'the node does not have its CSI driver';
+  if (/multi-attach/i.test(text)) return 'another node uses it';
+  return '';
+}
+
+function sandboxFailed(text: string): Cause {
+  const cause = SANDBOX_CAUSES.find(([pattern]) => pattern.test(text))?.[1];
+  const message = `The node cannot set up the pod${cause === undefined ? '' : `: ${cause}`}.`;
+  return { reason: 'SandboxFailed', message };
+}
