@@ -28,8 +28,8 @@ export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
     advice: 'Nothing: a message wakes one that is idle. How a hold ends: "Holding a runtime" in docs/userswarm.md.',
   },
   Deleting: {
-    cause: 'Children are on their way out; the message lists them.',
-    advice: 'Stuck for minutes: look at the finalizers of these children and at their node.',
+    cause: 'Pods or children are being deleted; the message lists them.',
+    advice: 'Stuck for minutes: look at the finalizers of these objects and at their node.',
   },
   Starting: {
     cause: 'The pod is being created or starts.',
