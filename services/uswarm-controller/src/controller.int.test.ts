@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KubernetesObject, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { type KubernetesObject, runtimeSelector, type SyncRequest, UserSwarmSpec } from '@uswarm/contract/userswarm';
 import { listen, Registry, type RunningServer, silentLogger } from '@uswarm/service-kit';
 import { createWebhookApp } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
@@ -16,6 +16,7 @@ const IN = '/api/v1/namespaces/userswarms';
 const ACCOUNTS = `${IN}/serviceaccounts`;
 const SERVICES = `${IN}/services`;
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+const PODS = `${IN}/pods`;
 const NAME = 'workspace-a';
 const CHILD = 'agent-runtime-workspace-a';
 /** What the chart gives it, and no more: the rest is as it is by default. */
@@ -32,6 +33,20 @@ const swarm = (name = NAME, spec: object = {}): KubernetesObject => ({
   kind: 'UserSwarm',
   metadata: { name },
   spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
+});
+
+/** A ready pod of it, which is not gone as soon as it is deleted. */
+const runtimePod = (): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: `${CHILD}-7-x`,
+    namespace: 'userswarms',
+    labels: runtimeSelector(NAME),
+    finalizers: ['kubelet'],
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${CHILD}-7`, uid: 'replica-set' }],
+  },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
 describe('the controller with the webhook', () => {
@@ -169,6 +184,9 @@ describe('the controller with the webhook', () => {
     await start();
     api.put(SWARMS, swarm());
     await eventually(allMade);
+    const pod = runtimePod();
+    api.put(PODS, pod);
+    await eventually(() => asked.some(({ related }) => Object.keys(related['Pod.v1'] ?? {}).length === 1));
     await rest();
     const before = asked.length;
     const now = api.get(SWARMS, NAME)!;
@@ -177,11 +195,11 @@ describe('the controller with the webhook', () => {
     expect(asked.slice(before).every(({ finalizing }) => finalizing)).toBe(true);
     expect(api.get(ACCOUNTS, CHILD)).toBeUndefined();
 
-    // In the foreground the Deployment is there until its pods are gone.
+    await eventually(() => api.get(PODS, pod.metadata.name)?.metadata.deletionTimestamp !== undefined);
     await rest();
-    expect(api.get(DEPLOYMENTS, CHILD)?.metadata.deletionTimestamp).toBeDefined();
+    expect(api.get(DEPLOYMENTS, CHILD)).toBeUndefined();
     expect(api.get(SWARMS, NAME)?.metadata.finalizers).toEqual([FINALIZER]);
-    api.remove(DEPLOYMENTS, CHILD);
+    api.remove(PODS, pod.metadata.name);
     await eventually(() => api.get(SWARMS, NAME) === undefined);
   });
 
