@@ -262,35 +262,6 @@ describe('the informer', () => {
     expect(faults).toEqual(['connection']);
   });
 
-  it('is alive while a watch runs, not after the server has refused one for a while, and again after that', async () => {
-    start({ staleMs: 40 });
-    expect(informer.alive()).toBe(false);
-    await watching();
-    expect(informer.alive()).toBe(true);
-    const heal = refuseWatches(Infinity);
-    api.endWatches('end');
-    await eventually(() => !informer.alive());
-    expect(informer.listed()).toBe(true);
-    heal();
-    await eventually(() => informer.alive());
-  });
-
-  it('is not alive while its watch is open and silent for too long', async () => {
-    let swallow = false;
-    const heal = api.script(({ query }, response) => {
-      if (!swallow || !query.has('watch')) return undefined;
-      response.writeHead(200).flushHeaders();
-      return true;
-    });
-    start({ silenceMs: 60, staleMs: 30 });
-    await eventually(() => informer.alive());
-    swallow = true;
-    await eventually(() => faults.includes('silence') && !informer.alive());
-    heal();
-    await eventually(() => informer.alive());
-    expect(informer.state()).toBe('ready');
-  });
-
   it('says that it is refused, and works once it is not', async () => {
     const heal = api.script(({ path }, response) => {
       if (path !== SERVICES) return undefined;

@@ -218,6 +218,10 @@ async function watchOnce(
     );
     // The server ended it, so it was alive until now.
     if (seen.open) seen.aliveAt = performance.now();
+  } catch (error) {
+    // A connection that broke was alive until then, however long it had been quiet.
+    if (seen.open && faultOf(error) === 'connection') seen.aliveAt = performance.now();
+    throw error;
   } finally {
     seen.open = false;
   }

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { silentLogger } from '@uswarm/service-kit';
+import { eventually } from '../test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
+import { createKubeClient } from './client.js';
+import { createCredentials, type Credentials } from './credentials.js';
+import { type Informer, type InformerFault, type InformerTiming, startInformer } from './informer.js';
+import { createStore } from './store.js';
+import { createWatch } from './watch.js';
+
+const FAST: InformerTiming = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 } };
+
+describe('the informer', () => {
+  let api: ScriptedApi;
+  let credentials: Credentials;
+  let faults: InformerFault[];
+  let informer: Informer;
+
+  const start = (timing: Partial<InformerTiming> = {}): void => {
+    informer = startInformer({
+      client: createKubeClient({ credentials, fieldManager: 'test' }),
+      watch: createWatch(credentials),
+      resource: { group: '', version: 'v1', plural: 'services', kind: 'Service' },
+      namespace: 'ns',
+      store: createStore(),
+      timing: { ...FAST, ...timing },
+      logger: silentLogger,
+      onFault: (fault) => faults.push(fault),
+    });
+  };
+  const watching = (): Promise<void> => eventually(() => informer.state() === 'ready' && api.watches() === 1);
+  const refuseWatches = (): (() => void) =>
+    api.script(({ query }, response) => {
+      if (!query.has('watch')) return undefined;
+      response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
+      return true;
+    });
+
+  beforeEach(async () => {
+    api = await startScriptedApi();
+    credentials = await createCredentials(api.config);
+    faults = [];
+  });
+  afterEach(async () => {
+    await informer.stop();
+    await credentials.close();
+    await api.close();
+  });
+
+  it('is alive while a watch runs, not after the server has refused one for a while, and again after that', async () => {
+    start({ staleMs: 40 });
+    expect(informer.alive()).toBe(false);
+    await watching();
+    expect(informer.alive()).toBe(true);
+    const heal = refuseWatches();
+    api.endWatches('end');
+    await eventually(() => !informer.alive());
+    expect(informer.listed()).toBe(true);
+    heal();
+    await eventually(() => informer.alive());
+  });
+
+  it('is alive after a quiet watch of a long time has lost its connection', async () => {
+    const staleMs = 2_000;
+    start({ staleMs });
+    await watching();
+    const opened = performance.now();
+    await eventually(() => performance.now() - opened > staleMs);
+    const heal = refuseWatches();
+    api.endWatches('cut');
+    await eventually(() => faults.includes('connection'));
+    expect(informer.alive()).toBe(true);
+    heal();
+  });
+
+  it('is not alive while its watch is open and silent for too long', async () => {
+    let swallow = false;
+    const heal = api.script(({ query }, response) => {
+      if (!swallow || !query.has('watch')) return undefined;
+      response.writeHead(200).flushHeaders();
+      return true;
+    });
+    start({ silenceMs: 60, staleMs: 30 });
+    await eventually(() => informer.alive());
+    swallow = true;
+    await eventually(() => faults.includes('silence') && !informer.alive());
+    heal();
+    await eventually(() => informer.alive());
+    expect(informer.state()).toBe('ready');
+  });
+});
