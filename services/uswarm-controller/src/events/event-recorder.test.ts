@@ -151,6 +151,8 @@ describe('what is worth an Event', () => {
     [undefined, status('Suspended'), ['Normal Suspended Suspended: It answers.']],
     [status('Progressing'), status('Ready'), ['Normal Ready Progressing → Ready: It answers.']],
     [status('Ready'), status('Error'), ['Warning Error Ready → Error: It answers.']],
+    [status('Ready'), held('OOMKilled'), ['Warning OOMKilled Ready → Progressing: Why.']],
+    [status('Ready'), held('Starting'), ['Normal Progressing Ready → Progressing: Why.']],
     [status('Ready'), status('Ready'), []],
     [status('Ready'), status('Ready', conflict), ['Warning NameConflict taken']],
     [status('Ready', conflict), status('Ready', conflict), []],

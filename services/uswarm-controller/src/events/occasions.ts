@@ -46,6 +46,9 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
   if (from === to || begins) return causeEvents(before, after);
   const why = ready === undefined || ready.message === '' ? '' : `: ${ready.message}`;
   const moved = typeof from === 'string' ? `${from} → ${to}` : to;
+  if (to === 'Progressing' && ready !== undefined && CAUSES.has(ready.reason)) {
+    return [{ type: 'Warning', reason: ready.reason, message: `${moved}${why}` }];
+  }
   return [{ type: to === 'Error' ? 'Warning' : 'Normal', reason: to, message: `${moved}${why}` }];
 }
 
