@@ -45,14 +45,24 @@ const available = {
 };
 
 describe('a child that changes', () => {
-  it('is worth one sync while its Deployment comes up, when it is up', () => {
+  it.each([
+    ['none while its Deployment comes up for the first time, as the pod is', 1, false],
+    ['one when its Deployment is up again after a change', 2, true],
+  ])('is worth %s', (_what, generation, expected) => {
+    const seen = { generation };
+    const up = deployment({ ...available, observedGeneration: generation }, { ...REVISED, ...seen });
+    const coming = deployment({ ...scaled, observedGeneration: generation }, { ...REVISED, ...seen });
+    expect(steps(concernsChild, coming, up)).toEqual([expected]);
+  });
+
+  it('is worth no sync while its Deployment comes up', () => {
     const life = [
       deployment(),
       deployment(undefined, REVISED),
       deployment(begun, REVISED),
       deployment(scaled, REVISED),
     ];
-    expect(steps(concernsChild, ...life, deployment(available, REVISED))).toEqual([false, false, false, true]);
+    expect(steps(concernsChild, ...life)).toEqual([false, false, false]);
   });
 
   it('is worth one when it comes, goes, begins to go, or is another one', () => {

@@ -7,7 +7,12 @@ import { canonical } from '../canonical.js';
 // or resync all the same.
 
 /** Whether a child changed in more than how far its own controller has come. */
-export const concernsChild = ({ before, after }: Change): boolean => childConcern(before) !== childConcern(after);
+export function concernsChild({ before, after }: Change): boolean {
+  const wasAvailable = before !== undefined && isAvailable(before);
+  // Of a Deployment whose spec never changed, the pod told that it is available: see `isAvailable` of the webhook.
+  const told = after !== undefined && generationOf(after) === 1 && isAvailable(after) && !wasAvailable;
+  return childConcern(before, wasAvailable) !== childConcern(after, told ? false : undefined);
+}
 
 /** Whether a pod is gone, which a deletion waits for, becomes Ready, or shows another cause than before for not being Ready. */
 export const concernsPod = ({ before, after }: Change): boolean =>
@@ -16,13 +21,17 @@ export const concernsPod = ({ before, after }: Change): boolean =>
 /** Written by the Deployment's own controller. */
 const ROLLOUT_ANNOTATION = 'deployment.kubernetes.io/revision';
 
-function childConcern(child: KubernetesObject | undefined): string | undefined {
+function childConcern(child: KubernetesObject | undefined, available?: boolean): string | undefined {
   if (child === undefined) return undefined;
   const { metadata, status, ...fields } = child;
   const { annotations = {}, deletionTimestamp, finalizers, labels, ownerReferences, uid } = metadata;
   const { [ROLLOUT_ANNOTATION]: _revision, ...others } = annotations;
   const kept = { annotations: others, deletionTimestamp, finalizers, labels, ownerReferences, uid };
-  return canonical({ ...fields, metadata: kept, status: child.kind === 'Deployment' ? standing(child) : status });
+  return canonical({
+    ...fields,
+    metadata: kept,
+    status: child.kind === 'Deployment' ? standing(child, available) : status,
+  });
 }
 
 interface StatusCondition {
@@ -40,23 +49,27 @@ interface DeploymentStatus {
   conditions?: StatusCondition[];
 }
 
-/** Whether it is available as last written, and what it says that it cannot do. */
-function standing({ metadata, status }: KubernetesObject): object {
-  const {
-    conditions = [],
-    observedGeneration = 0,
-    readyReplicas = 0,
-    updatedReplicas = 0,
-  } = (status ?? {}) as DeploymentStatus;
-  const seen = observedGeneration >= ((metadata as { generation?: number }).generation ?? 0);
+const generationOf = ({ metadata }: KubernetesObject): number => (metadata as { generation?: number }).generation ?? 0;
+
+/** Whether it is available as last written. */
+function isAvailable(deployment: KubernetesObject): boolean {
+  const { observedGeneration = 0, readyReplicas = 0, updatedReplicas = 0 } = statusOf(deployment);
+  return observedGeneration >= generationOf(deployment) && updatedReplicas >= 1 && readyReplicas >= 1;
+}
+
+/** Whether it is available, and what it says that it cannot do. */
+function standing(deployment: KubernetesObject, available = isAvailable(deployment)): object {
+  const { conditions = [] } = statusOf(deployment);
   const failing = conditions.filter(({ type, status: is }) => is === (type === 'ReplicaFailure' ? 'True' : 'False'));
   return {
-    available: seen && updatedReplicas >= 1 && readyReplicas >= 1,
+    available,
     failing: failing
       .filter(({ type }) => type !== 'Available')
       .map(({ message, reason, type }) => ({ message, reason, type })),
   };
 }
+
+const statusOf = (deployment: KubernetesObject): DeploymentStatus => (deployment['status'] ?? {}) as DeploymentStatus;
 
 interface PodStatus {
   phase?: string;
