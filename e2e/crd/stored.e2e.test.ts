@@ -119,7 +119,6 @@ describe('the status', () => {
 
   it.each<[string, object, string, string]>([
     ['phase', { phase: 'Broken' }, 'phase', 'NotSupported'],
-    ['type of a condition', withReady({ type: 'Lucky' }), 'conditions[0].type', 'NotSupported'],
     ['status of a condition', withReady({ status: 'Maybe' }), 'conditions[0].status', 'NotSupported'],
     ['reason', withReady({ reason: 'not a word' }), 'conditions[0].reason', 'Invalid'],
     ['reason for its length', withReady({ reason: 'R'.repeat(129) }), 'conditions[0].reason', 'TooLong'],

@@ -15,6 +15,8 @@ type Child = Kinds[ChildKind];
 
 /** Milliseconds; far less than nothing but a resync would take, were many not at work beside this. */
 const REPAIRED_WITHIN_MS = 20_000;
+/** The grace period of a runtime's pod, in milliseconds. */
+const GRACE_MS = 120_000;
 
 let session: Session;
 let name: string;
@@ -136,7 +138,9 @@ describe('somebody changes a child', () => {
   });
 
   it('and in the end the runtime runs as it did, in one pod', async () => {
-    const [pod] = await eventually('one pod, as rendered', { withinMs: READY_WITHIN_MS }, async () => {
+    // A container that somebody added may take the whole grace period of the pod to stop.
+    const withinMs = GRACE_MS + READY_WITHIN_MS;
+    const [pod] = await eventually('one pod, as rendered', { withinMs }, async () => {
       const { pods } = await session.children(name);
       const images = pods.flatMap(({ spec }) => spec?.containers.map(({ image }) => image));
       if (pods.length !== 1 || images.length !== 1) throw new Error(images.join(', '));

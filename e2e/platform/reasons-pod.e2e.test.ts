@@ -66,7 +66,7 @@ const TROUBLES: Trouble[] = [
   {
     reason: 'OOMKilled',
     cause: 'less memory than the runtime needs',
-    spec: () => ({ runtime: { resources: { requests: { memory: '24Mi' }, limits: { memory: '24Mi' } } } }),
+    spec: () => ({ runtime: { resources: { requests: { memory: '16Mi' }, limits: { memory: '16Mi' } } } }),
     event: (pod) => ends(pod).includes('OOMKilled'),
     says: /more memory than its limit/,
     repair: (name) =>

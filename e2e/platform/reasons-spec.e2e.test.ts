@@ -8,19 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Beyond what an API server can count; a quantity nevertheless, so that admission takes it. */
-const BEYOND = '100E';
-
 // What the policy does not allow is refused by admission: policy-denied.serial.e2e.test.ts lifts that.
-describe('PHASE-004 CTRL-002: an amount of memory that does not exist', () => {
-  itRefuses(() => session, {
-    reason: 'InvalidSpec',
-    bad: { runtime: { resources: { limits: { memory: BEYOND } } } },
-    good: { runtime: { resources: { limits: { memory: '512Mi' } } } },
-    says: /limits\.memory/,
-  });
-});
-
 describe('PHASE-004 CTRL-002: a model provider that the runtime does not have', () => {
   itRefuses(() => session, {
     reason: 'InvalidSpec',

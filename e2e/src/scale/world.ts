@@ -169,7 +169,9 @@ async function untilOwning(config: KubeConfig, { group, namespace, user }: Names
 const rules = (group: string): object[] => [
   { apiGroups: [group], resources: ['userswarms'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [group], resources: ['userswarms/status', 'userswarms/finalizers'], verbs: ['update'] },
-  { apiGroups: [''], resources: ['namespaces', 'pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
+  { apiGroups: ['apps'], resources: ['replicasets'], verbs: ['delete'] },
   {
     apiGroups: ['', 'apps'],
     resources: ['serviceaccounts', 'services', 'deployments'],

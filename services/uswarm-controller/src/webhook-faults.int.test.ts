@@ -142,9 +142,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), WITHIN_MS);
     expect(condition('workspace-crashed', 'Synced')).toMatchObject({ status: 'True' });
     await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, WITHIN_MS);
-    await eventually(
-      () => api.get(DEPLOYMENTS, childOf('workspace-leaving'))?.metadata.deletionTimestamp !== undefined,
-      WITHIN_MS,
-    );
+    await eventually(() => api.get(SWARMS, 'workspace-leaving') === undefined, WITHIN_MS);
+    expect(api.get(DEPLOYMENTS, childOf('workspace-leaving'))).toBeUndefined();
   });
 });

@@ -55,7 +55,7 @@ export const causeScenarios: readonly Scenario[] = [
   broken(
     'more memory than the limit → OOMKilled',
     'OOMKilled',
-    ({ images }) => ({ runtime: { image: images.hungry, resources: { limits: { memory: '32Mi' } } } }),
+    ({ images }) => ({ runtime: { image: images.hungry, resources: { limits: { memory: '16Mi' } } } }),
     AFTER_SOME_STARTS_S,
   ),
   broken('no node with room → Unschedulable', 'Unschedulable', ({ images }) => ({
