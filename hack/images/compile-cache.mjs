@@ -11,7 +11,7 @@ import { docker, tryDocker } from './docker.mjs';
 export const COMPILE_CACHE = 'compile-cache';
 
 /** Node keeps one cache per version, processor and user: this is the user of the images. */
-export const IMAGE_USER = 65_532;
+const IMAGE_USER = 65_532;
 
 const LIMIT_MS = 60_000;
 
