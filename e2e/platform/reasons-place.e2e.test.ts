@@ -86,18 +86,16 @@ it('NamespaceMissing when the namespace has gone, until it and its rights are ba
     SHOWN_WITHIN_MS,
   );
   await session.api.create('Namespace', { metadata: { name: VANISHING_NAMESPACE, labels: namespace?.labels } });
-  for (const [kind, objects] of [
-    ['Role', roles],
-    ['RoleBinding', bindings],
-    ['NetworkPolicy', policies],
-  ] as const) {
-    for (const { metadata, ...rest } of objects) {
-      const { annotations, labels, name: own } = metadata!;
-      await session.api.create(kind, {
-        ...rest,
-        metadata: { name: own, namespace: VANISHING_NAMESPACE, labels, annotations },
-      });
-    }
-  }
+  // Applied as Helm applies them: a field that another manager owns would stop its next upgrade.
+  const restored = [
+    ...roles.map((role) => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', ...role })),
+    ...bindings.map((binding) => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', ...binding })),
+    ...policies.map((policy) => ({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', ...policy })),
+  ].map(({ metadata, ...rest }) => {
+    const { annotations, labels, name: own } = metadata!;
+    return { ...rest, metadata: { name: own, namespace: VANISHING_NAMESPACE, labels, annotations } };
+  });
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: restored });
+  await session.tools.kubectl(['apply', '--server-side', '--field-manager=helm', '-f', '-'], { input });
   await session.ready(name);
 });
