@@ -6,7 +6,8 @@ import { becomes, call, type Caller, lift } from '../test/attack.js';
 /** Where clouds hand out the credentials of a node. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
 /** An address for documents, in the place of some host of the internet. */
-const INTERNET = { host: '203.0.113.10', port: 80, cidr: '203.0.113.10/32' };
+const INTERNET = { host: '203.0.113.10', port: 443, cidr: '203.0.113.10/32' };
+const OTHER_PORT = { ...INTERNET, port: 80 };
 
 let session: Session;
 let runtime: Caller;
@@ -27,10 +28,11 @@ afterAll(() => session?.close());
 /** The node answers at both addresses for as long as this pod runs. */
 async function startStandIn(): Promise<void> {
   const place = { name: 'metadata', namespace: NAMESPACE.edge };
-  const addresses = [METADATA.host, INTERNET.host];
-  const each = (command: (address: string) => string): string => addresses.map(command).join('; ');
+  const places = [METADATA, INTERNET, OTHER_PORT];
+  const addresses = new Set(places.map(({ host }) => host));
+  const each = (command: (address: string) => string): string => [...addresses].map(command).join('; ');
   const add = each((address) => `busybox ip address add ${address}/32 dev lo`);
-  const listen = addresses.map((address) => `busybox httpd -f -p ${address}:80 -h /tmp`).join(' & ');
+  const listen = places.map(({ host, port }) => `busybox httpd -f -p ${host}:${port} -h /tmp`).join(' & ');
   const remove = each((address) => `busybox ip address del ${address}/32 dev lo`);
   await session.api.create('Pod', {
     metadata: place,
@@ -68,8 +70,10 @@ it('a runtime does not reach the metadata of its node, which pods without a poli
   await expect(becomes(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
 });
 
-it('a runtime does reach the internet', async () => {
+it('a runtime reaches the internet, on port 443 only', async () => {
   await expect(becomes(session, runtime, INTERNET, 'open')).resolves.toBe('open');
+  await expect(becomes(session, elsewhere, OTHER_PORT, 'open')).resolves.toBe('open');
+  await expect(becomes(session, runtime, OTHER_PORT, 'silence')).resolves.toBe('silence');
 });
 
 it('nor does a part of the platform that has no role of the cloud’s', async () => {
