@@ -16,7 +16,8 @@ labels:
 {{- end }}
 {{- /* Nothing in these volumes is worth a node that nobody needs; one that is not named here keeps it. */}}
 {{- $local := "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes" }}
-{{- if not (hasKey $annotations $local) }}
+{{- /* The stores of an evaluation keep their data in the pod: a new annotation would lose it in an upgrade. */}}
+{{- if not (or (hasKey $annotations $local) (has .component (list "postgres" "valkey"))) }}
 {{- $_ := set $annotations $local (default "tmp" .scratch) }}
 {{- end }}
 {{- with $annotations }}
