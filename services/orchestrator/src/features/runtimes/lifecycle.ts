@@ -1,4 +1,4 @@
-import type { BusEnvelope } from '@uswarm/contract';
+import { ApiError, type BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { Database, Transact } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
@@ -126,7 +126,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     const next = { ...row, ...update };
     // As it was shown when it was last looked at: silence makes a runtime offline without any write.
     const changed = shown(row, row.updated_at) !== shown(next, now) || row.phase !== next.phase;
-    const stored = await deps.transaction(async (tx) => {
+    const stored = await unlessGone(async (tx) => {
       // The order of locks everywhere: work, runtime, workspace.
       if (!(await deps.work.holds(work, tx)) || !(await allowed(tx))) return undefined;
       const changes = news(row, update, now);
@@ -141,6 +141,16 @@ export function createLifecycle(deps: LifecycleDeps) {
     await showAgents(workspaceId, next, stored.seq);
     if (next.phase === 'Ready') await deps.ready(workspaceId);
     return true;
+  }
+
+  /** Undefined also if the workspace was deleted while it was looked at. */
+  async function unlessGone<T>(run: (tx: Database) => Promise<T | undefined>): Promise<T | undefined> {
+    try {
+      return await deps.transaction(run);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'workspace_not_found') return undefined;
+      throw error;
+    }
   }
 
   async function showAgents(workspaceId: string, runtime: RuntimeRow, seq: number): Promise<void> {
