@@ -44,15 +44,21 @@ const available = {
   conditions: [condition('Available', 'True'), condition('Progressing', 'True', 'NewReplicaSetAvailable')],
 };
 
+const withPod =
+  (isReady: boolean): Concerns =>
+  (change) =>
+    concernsChild(change, () => isReady);
+
 describe('a child that changes', () => {
   it.each([
-    ['none while its Deployment comes up for the first time, as the pod is', 1, false],
-    ['one when its Deployment is up again after a change', 2, true],
-  ])('is worth %s', (_what, generation, expected) => {
+    ['none when its Deployment is up for the first time, after its pod', 1, true, false],
+    ['one when its Deployment is up and no pod was seen', 1, false, true],
+    ['one when its Deployment is up again after a change', 2, true, true],
+  ])('is worth %s', (_what, generation, podIsReady, expected) => {
     const seen = { generation };
     const up = deployment({ ...available, observedGeneration: generation }, { ...REVISED, ...seen });
     const coming = deployment({ ...scaled, observedGeneration: generation }, { ...REVISED, ...seen });
-    expect(steps(concernsChild, coming, up)).toEqual([expected]);
+    expect(steps(withPod(podIsReady), coming, up)).toEqual([expected]);
   });
 
   it('is worth no sync while its Deployment comes up', () => {
@@ -62,14 +68,14 @@ describe('a child that changes', () => {
       deployment(begun, REVISED),
       deployment(scaled, REVISED),
     ];
-    expect(steps(concernsChild, ...life)).toEqual([false, false, false]);
+    expect(steps(withPod(false), ...life)).toEqual([false, false, false]);
   });
 
   it('is worth one when it comes, goes, begins to go, or is another one', () => {
     const going = deployment(available, { deletionTimestamp: 'now' });
     const life = [undefined, deployment(available), going, undefined];
-    expect(steps(concernsChild, ...life)).toEqual([true, true, true]);
-    expect(steps(concernsChild, deployment(), deployment(undefined, { uid: 'v' }))).toEqual([true]);
+    expect(steps(withPod(false), ...life)).toEqual([true, true, true]);
+    expect(steps(withPod(false), deployment(), deployment(undefined, { uid: 'v' }))).toEqual([true]);
   });
 
   it.each([
@@ -78,13 +84,13 @@ describe('a child that changes', () => {
     ['may not have its pod', { ...available, conditions: [condition('ReplicaFailure', 'True')] }],
     ['takes too long', { ...available, conditions: [condition('Progressing', 'False', 'ProgressDeadlineExceeded')] }],
   ])('is worth one when it %s', (_what, status) => {
-    expect(steps(concernsChild, deployment(available), deployment(status))).toEqual([true]);
+    expect(steps(withPod(false), deployment(available), deployment(status))).toEqual([true]);
   });
 
   it('is worth one when what is wrong with it is something else', () => {
     const failing = (message: string): KubernetesObject =>
       deployment({ ...scaled, conditions: [condition('ReplicaFailure', 'True', 'FailedCreate', message)] });
-    expect(steps(concernsChild, failing('quota'), failing('quota'), failing('forbidden'))).toEqual([false, true]);
+    expect(steps(withPod(false), failing('quota'), failing('quota'), failing('forbidden'))).toEqual([false, true]);
   });
 
   it.each([
@@ -93,12 +99,12 @@ describe('a child that changes', () => {
     ['owner', { ownerReferences: [] }, {}],
     ['field', {}, { replicas: 2 }],
   ])('is worth one when somebody changes a %s', (_what, metadata, spec) => {
-    expect(steps(concernsChild, deployment(available), deployment(available, metadata, spec))).toEqual([true]);
+    expect(steps(withPod(false), deployment(available), deployment(available, metadata, spec))).toEqual([true]);
   });
 
   it('of another kind is looked at as a whole', () => {
     const service = (status: object): KubernetesObject => ({ ...deployment(status), kind: 'Service' });
-    expect(steps(concernsChild, service({}), service({}), service({ conditions: [{}] }))).toEqual([false, true]);
+    expect(steps(withPod(false), service({}), service({}), service({ conditions: [{}] }))).toEqual([false, true]);
   });
 });
 

@@ -7,10 +7,11 @@ import { canonical } from '../canonical.js';
 // or resync all the same.
 
 /** Whether a child changed in more than how far its own controller has come. */
-export function concernsChild({ before, after }: Change): boolean {
+export function concernsChild({ before, after }: Change, hasReadyPod: (child: KubernetesObject) => boolean): boolean {
   const wasAvailable = before !== undefined && isAvailable(before);
-  // Of a Deployment whose spec never changed, the pod told that it is available: see `isAvailable` of the webhook.
-  const told = after !== undefined && generationOf(after) === 1 && isAvailable(after) && !wasAvailable;
+  const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
+  // Of a Deployment whose spec never changed, its pod has told that already: see `isAvailable` of the webhook.
+  const told = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
   return childConcern(before, wasAvailable) !== childConcern(after, told ? false : undefined);
 }
 
@@ -90,12 +91,17 @@ interface ContainerStatus {
 
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
+/** Whether the pod answers. */
+export const isReadyPod = (pod: KubernetesObject): boolean =>
+  ((pod['status'] ?? {}) as PodStatus).conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ??
+  false;
+
 /** Empty for one that starts or goes as it should, as for one that is not there. */
 function podConcern(pod: KubernetesObject | undefined): string {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return '';
   const status = (pod['status'] ?? {}) as PodStatus;
   const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status;
-  if (conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True')) return 'ready';
+  if (isReadyPod(pod)) return 'ready';
   const troubles = [
     ...conditions
       .filter(({ type, status: is }) => type === 'PodScheduled' && is === 'False')

@@ -7,7 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
-import { concernsChild, concernsPod } from './concern.js';
+import { concernsChild, concernsPod, isReadyPod } from './concern.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';
 
 /**
@@ -58,11 +58,13 @@ export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
 export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
   const { name, start, onChild, onPod, onState } = deps;
   const warnings = createPodWarnings({ list: deps.listWarnings, onFound: (pod) => onPod({ after: pod }) });
+  const hasReadyPod = ({ metadata }: KubernetesObject): boolean =>
+    pods.indexed(metadata.labels?.[LABEL.instance] ?? '').some(isReadyPod);
   const childStore = (): Store =>
     createStore({
       indexBy: ownerUid,
       onChange: (change) => {
-        if (concernsChild(change)) onChild(change);
+        if (concernsChild(change, hasReadyPod)) onChild(change);
       },
     });
   const children = Object.fromEntries(CHILD_GROUPS.map((group) => [group, childStore()])) as Record<ChildGroup, Store>;
