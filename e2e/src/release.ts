@@ -1,5 +1,6 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { eventually } from './eventually.js';
 import { EXTRA_RUNTIME_NAMESPACES, HOST, NAMESPACE, OIDC_ISSUER, RELEASE, SEARCH_UPSTREAM } from './fixtures.js';
 import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
@@ -183,4 +184,11 @@ export async function upgradeRelease(
     ],
     { input: JSON.stringify(changes), timeoutMs: 200_000 },
   );
+  // Those of the former settings answer for some seconds more.
+  const webhooks = ['get', 'pods', '-n', NAMESPACE.release, '-l', 'app.kubernetes.io/component=webhook', '-o', 'json'];
+  await eventually('only webhooks of the new settings answer', { withinMs: 60_000 }, async () => {
+    const { stdout } = await tools.kubectl(webhooks);
+    const { items } = JSON.parse(stdout) as { items: { metadata: { deletionTimestamp?: string } }[] };
+    return items.every(({ metadata }) => metadata.deletionTimestamp === undefined) || undefined;
+  });
 }

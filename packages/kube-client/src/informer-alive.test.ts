@@ -50,8 +50,7 @@ describe('the informer', () => {
   it('is alive while a watch runs, not after the server has refused one for a while, and again after that', async () => {
     start({ staleMs: 40 });
     expect(informer.alive()).toBe(false);
-    await watching();
-    expect(informer.alive()).toBe(true);
+    await eventually(() => informer.alive());
     const heal = refuseWatches();
     api.endWatches('end');
     await eventually(() => !informer.alive());
