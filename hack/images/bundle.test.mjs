@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
-import { collectOutput } from '../run/quiet.mjs';
+import { stopOnceListening } from '../run/quiet.mjs';
 import { bundledPackages } from './bundle.mjs';
 import { COMPILE_CACHE, writeCompileCache } from './compile-cache.mjs';
 import { writeContext } from './content.mjs';
@@ -28,9 +28,7 @@ function run(service, program, env = {}) {
 }
 
 function runFile(file, env) {
-  const child = spawn(nodeBinary, [file], { env, cwd: '/' });
-  const onOutput = (text) => void (text.includes('"listening"') && child.kill('SIGTERM'));
-  return collectOutput(child, { onOutput });
+  return stopOnceListening(spawn(nodeBinary, [file], { env, cwd: '/' }));
 }
 
 /** The sources of which a program and what it imports at its start have code, by the source maps. */

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nodeBinary } from '../run/environment.mjs';
-import { collectOutput, runQuietly, tail } from '../run/quiet.mjs';
+import { runQuietly, stopOnceListening, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { docker, tryDocker } from './docker.mjs';
 
@@ -27,7 +27,7 @@ const LIMIT_MS = 60_000;
  * @param {string} [options.nodeOptions] of the image: V8 accepts only code that was compiled with the same flags
  * @param {string} [options.node] the Node of the image
  * @param {number} [options.user] who will run the image
- * @throws RunError when a program does not end
+ * @throws RunError when a program does not exit by itself, or not within a minute of SIGTERM
  */
 export async function writeCompileCache(options) {
   const { folder, programs, warmUp, nodeOptions = '', node = nodeBinary, user = IMAGE_USER } = options;
@@ -50,16 +50,15 @@ export async function writeCompileCache(options) {
   settle(cache, user);
 }
 
-/** A program that serves is told to stop; the others end by themselves. */
 async function runUntilListening(node, args, env) {
   const child = spawn(node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
-  const onOutput = (text) => {
-    if (text.includes('"listening"')) child.kill('SIGTERM');
-  };
-  const { output } = await collectOutput(child, { onOutput });
+  const { output } = await stopOnceListening(child);
   clearTimeout(limit);
-  if (child.signalCode === 'SIGKILL') throw new RunError(`${args[0]} did not end:\n${tail(output, 10)}`);
+  // A process that a signal ended has written no cache.
+  if (child.signalCode !== null) {
+    throw new RunError(`${args[0]} was ended by ${child.signalCode}:\n${tail(output, 10)}`);
+  }
 }
 
 /** Node writes files that only their owner can read, into a folder of the user who ran it. */

@@ -23,6 +23,21 @@ export function collectOutput(child, { onOutput = () => {}, exitCode = (code) =>
   });
 }
 
+/**
+ * Waits for a program and sends it SIGTERM when it says that it listens. It may say so more than once; it gets one
+ * signal, because a service stops in order at the first and dies at the second.
+ * @returns its exit code and everything that it printed
+ */
+export function stopOnceListening(child) {
+  let stopped = false;
+  const onOutput = (text) => {
+    if (stopped || !text.includes('"listening"')) return;
+    stopped = true;
+    child.kill('SIGTERM');
+  };
+  return collectOutput(child, { onOutput });
+}
+
 /** The last lines of a log, without the colours and the empty ones. */
 export function tail(output, lines = 40) {
   return output

@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { expect, it } from '@jest/globals';
-import { runQuietly, tail } from './quiet.mjs';
+import { runQuietly, stopOnceListening, tail } from './quiet.mjs';
 
 it('what a command prints is kept with its exit code', async () => {
   const script = 'console.log("out"); console.error("err"); process.exitCode = 3';
@@ -14,4 +15,16 @@ it('a command that is not there is a failure, not an exception', async () => {
 
 it('the end of a log has neither colours nor empty lines', () => {
   expect(tail('a\n\n\u001B[31mb\u001B[0m\n  \nc\n', 2)).toBe('b\nc');
+});
+
+it('stops a program once, also if it says twice that it listens', async () => {
+  const program = `
+    process.once('SIGTERM', () => {
+      console.error(JSON.stringify({ msg: 'listening' }));
+      setTimeout(() => process.exit(7), 300);
+    });
+    console.log(JSON.stringify({ event: 'listening' }));
+    setInterval(() => {}, 1000);`;
+  const { code } = await stopOnceListening(spawn(process.execPath, ['--eval', program]));
+  expect(code).toBe(7);
 });
