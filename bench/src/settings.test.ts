@@ -10,10 +10,10 @@ describe('the command line', () => {
   });
 
   it('takes other numbers, also for a small run', () => {
-    const command = readCommand(['--small', '--messages', '3000', '--warm-up', '2']);
+    const command = readCommand(['--small', '--messages', '9000', '--warm-up', '2']);
     expect(command).toEqual({
       do: 'run',
-      settings: expect.objectContaining({ small: true, messages: 3_000, warmUpSeconds: 2, rounds: 1 }),
+      settings: expect.objectContaining({ small: true, messages: 9_000, warmUpSeconds: 2, rounds: 1 }),
     });
   });
 
@@ -26,7 +26,8 @@ describe('the command line', () => {
   it.each([
     [['--seconds', '0'], '--seconds is a whole number from 1.'],
     [['--rounds', 'many'], '--rounds is a whole number from 1.'],
-    [['--messages', '50000'], 'it is more than --conversation'],
+    [['--messages', '200000'], 'it must exceed 4 × --conversation'],
+    [['--workspaces', '4'], '--workspaces must exceed'],
     [['--nothing'], "Unknown option '--nothing'"],
   ])('%j is a mistake', (args, sentence) => {
     expect(() => readCommand(args)).toThrow(sentence);

@@ -1,11 +1,17 @@
 import { parseArgs } from 'node:util';
 
+/**
+ * Long conversations, each of another user: the orchestrator runs one search per user at a time, so that searches of
+ * one user alone measure a queue.
+ */
+export const LONG_CONVERSATIONS = 4;
+
 /** How a run is done. Two runs can be compared where all of it is the same. */
 export interface Settings {
   small: boolean;
   messages: number;
   workspaces: number;
-  /** Messages of the long conversation. */
+  /** Messages of each long conversation. */
   conversation: number;
   /** Of one measurement, after its warm-up. */
   seconds: number;
@@ -31,7 +37,7 @@ npm run bench -- --keep         makes the newest of them the baseline
 npm run bench -- runtime        starts the agent runtime beside bare Node: time, CPU, memory; --rounds <n> starts each (11)
   --messages <n>       in all (1000000)          --seconds <n>      of a measurement (10)
   --workspaces <n>     (240)                     --warm-up <n>      seconds before it (3)
-  --conversation <n>   of the long one (50000)   --rounds <n>       of each measurement (3)
+  --conversation <n>   of each long one (50000)  --rounds <n>       of each measurement (3)
   --connections <n>    of the generator (32)     --pool <n>         connections to Postgres (20)
   --small              a few seconds of everything, to see that it works; its numbers mean nothing and are not kept`;
 
@@ -47,7 +53,7 @@ const FULL = {
 };
 const SMALL: typeof FULL = {
   ...FULL,
-  messages: '6000',
+  messages: '10000',
   workspaces: '20',
   conversation: '2000',
   seconds: '1',
@@ -79,8 +85,14 @@ export function readCommand(args: string[]): Command {
     connections: number('connections'),
     pool: number('pool'),
   };
-  if (settings.messages <= settings.conversation) {
-    throw new BenchError(`--messages counts the long conversation too, so it is more than --conversation.\n\n${USAGE}`);
+  if (settings.messages <= LONG_CONVERSATIONS * settings.conversation) {
+    const rule = `--messages includes the ${LONG_CONVERSATIONS} long conversations: it must exceed ${LONG_CONVERSATIONS} × --conversation`;
+    throw new BenchError(`${rule}.\n\n${USAGE}`);
+  }
+  if (settings.workspaces <= LONG_CONVERSATIONS) {
+    throw new BenchError(
+      `--workspaces must exceed the ${LONG_CONVERSATIONS} that have a long conversation.\n\n${USAGE}`,
+    );
   }
   return { do: 'run', settings };
 }

@@ -10,7 +10,7 @@ import { createFloorApp, openPool, pathOf } from '../floor/floor-app.js';
 import { bodyOf, createSigner } from '../load/generate.js';
 import { type Recorder, startRecorder } from '../replay/record.js';
 import type { Place } from '../replay/script.js';
-import { readCommand } from '../settings.js';
+import { LONG_CONVERSATIONS, readCommand } from '../settings.js';
 import { orchestratorEnvironment } from './environment.js';
 import { readPlaces } from './places.js';
 import { type Ask, scriptReads, scriptSend } from './script-requests.js';
@@ -38,7 +38,7 @@ describe('the floor', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     await migrate(database.url, silentLogger);
-    const command = readCommand(['--messages', '600', '--conversation', '300', '--workspaces', '3']);
+    const command = readCommand(['--messages', '1500', '--conversation', '300', '--workspaces', '5']);
     if (command.do !== 'run') throw new Error('no run');
     await seed(database.url, command.settings);
     issuer = await startOidcIssuer();
@@ -61,7 +61,9 @@ describe('the floor', () => {
     recorder = await startRecorder(orchestrator.app);
     places = await readPlaces(database.url);
     const tokens = await Promise.all(
-      [1, 2, 3].map((n) => issuer.issueToken({ subject: `user-${n}`, email: `user-${n}@example.com`, name: 'User' })),
+      [1, 2, 3, 4, 5].map((n) =>
+        issuer.issueToken({ subject: `user-${n}`, email: `user-${n}@example.com`, name: 'User' }),
+      ),
     );
     const credentials = createSigner(tokens, SECRET);
     const ask: Ask = async ({ method, path, user, text }, localId = '') => {
@@ -73,9 +75,13 @@ describe('the floor', () => {
       answers.set(path, said as Page);
       return said;
     };
-    const { history, search, statements: reads } = await scriptReads(recorder, ask, places[0]!);
+    const {
+      history,
+      search,
+      statements: reads,
+    } = await scriptReads(recorder, ask, places.slice(0, LONG_CONVERSATIONS));
     paths = [...history, ...search].map(({ path }) => path);
-    const send = await scriptSend(recorder, ask, places.slice(1));
+    const send = await scriptSend(recorder, ask, places.slice(LONG_CONVERSATIONS));
     pool = openPool({ databaseUrl: database.url, pool: 5 });
     const script = JSON.parse(JSON.stringify({ databaseUrl: database.url, pool: 5, reads, send, places }));
     floor = await listen(createFloorApp(script, pool), { host: '127.0.0.1', port: 0 });
@@ -105,7 +111,7 @@ describe('the floor', () => {
     const before = (await pool.query(COUNTS)).rows[0];
     const sent = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {
-        const path = pathOf(places[1 + (n % 4)]!);
+        const path = pathOf(places[LONG_CONVERSATIONS + (n % 4)]!);
         const headers = { 'content-type': 'application/json' };
         const answer = await request(`${floor.url}${path}`, {
           method: 'POST',

@@ -9,7 +9,7 @@ import { type StatementTemplate, templateOf, type ValueTemplate, verbatim } from
 /** Sends a request to the recorded application. @returns its answer. @throws BenchError where it is refused */
 export type Ask = (shot: Shot, localId?: string) => Promise<unknown>;
 
-/** Pages of the long conversation, the newest first, each asked for as often as every other. */
+/** Pages of each long conversation, the newest first; all are requested equally often. */
 const PAGES = 200;
 
 /** From common to not there, of any script, short and long; the newest and the oldest of a conversation. */
@@ -21,8 +21,24 @@ interface Reads {
   statements: FloorScript['reads'];
 }
 
-/** Makes every read request once, and has the floor do what was seen. */
-export async function scriptReads(recorder: Recorder, ask: Ask, place: Place): Promise<Reads> {
+/** Makes every read request once and records its statements for the floor. Conversations take turns in the result. */
+export async function scriptReads(recorder: Recorder, ask: Ask, places: readonly Place[]): Promise<Reads> {
+  const reads: Reads[] = [];
+  for (const place of places) reads.push(await scriptConversation(recorder, ask, place));
+  return {
+    history: interleave(reads.map(({ history }) => history)),
+    search: interleave(reads.map(({ search }) => search)),
+    statements: Object.assign({}, ...reads.map(({ statements }) => statements)) as Reads['statements'],
+  };
+}
+
+/** The first item of each list, then the second of each. */
+function interleave<T>(lists: readonly T[][]): T[] {
+  const longest = Math.max(...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
+}
+
+async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): Promise<Reads> {
   const statements: Record<string, StatementTemplate[]> = {};
   const seen = async (path: string): Promise<{ shot: Shot; next: string | null }> => {
     const shot: Shot = { method: 'GET', path, user: place.user };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { BenchError, type Settings } from '../settings.js';
+import { BenchError, LONG_CONVERSATIONS, type Settings } from '../settings.js';
 
 /** Users are `user-1`, `user-2`, … of this issuer. */
 export const ISSUER_ID = 'bench';
@@ -33,7 +33,7 @@ const MESSAGES = `
   ), places AS (
     SELECT c.id, c.workspace_id, w.owner_id, coalesce(c.agent_id, manager.id) AS agent_id,
       row_number() OVER (PARTITION BY c.workspace_id ORDER BY c.type DESC, c.id) - 1 AS place,
-      u.subject = 'user-1' AND c.type = 'swarm' AS long
+      substr(u.subject, 6)::int <= $3 AND c.type = 'swarm' AS long
     FROM conversations c
     JOIN workspaces w ON w.id = c.workspace_id
     JOIN users u ON u.id = w.owner_id
@@ -64,7 +64,8 @@ const TRACES = `
 /** Fills an empty, migrated database. */
 export async function seed(url: string, settings: Settings): Promise<void> {
   const { workspaces, messages, conversation } = settings;
-  const each = Math.ceil((messages - conversation) / (workspaces * CONVERSATIONS - 1));
+  const long = LONG_CONVERSATIONS;
+  const each = Math.ceil((messages - long * conversation) / (workspaces * CONVERSATIONS - long));
   await withClient(url, async (client) => {
     // What refers to what is right by the way it is made; checking a million rows would take longer than making them.
     await client.query(
@@ -76,7 +77,7 @@ export async function seed(url: string, settings: Settings): Promise<void> {
       `SELECT indexdef FROM pg_indexes WHERE indexname = 'messages_search'`,
     );
     await client.query('DROP INDEX messages_search');
-    await client.query(MESSAGES, [conversation, each]);
+    await client.query(MESSAGES, [conversation, each, long]);
     await client.query(TRACES);
     await client.query(index.rows[0]?.indexdef ?? '');
     // As its migration has it; a new index begins with the default.

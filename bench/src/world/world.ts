@@ -13,7 +13,7 @@ import type { Shot } from '../load/job.js';
 import { fullReads } from '../replay/plans.js';
 import { startRecorder } from '../replay/record.js';
 import type { Place } from '../replay/script.js';
-import { BenchError, type Settings } from '../settings.js';
+import { BenchError, LONG_CONVERSATIONS, type Settings } from '../settings.js';
 import { orchestratorEnvironment } from './environment.js';
 import { readPlaces } from './places.js';
 import { type Side, startFloor, startOrchestrator } from './processes.js';
@@ -148,10 +148,9 @@ async function lookAtOrchestrator(environment: Record<string, string>, { places,
     return JSON.parse(said) as unknown;
   };
   try {
-    const [long] = places;
-    if (long === undefined) throw new BenchError('There is no conversation.');
+    const long = places.slice(0, LONG_CONVERSATIONS);
     const { history, search, statements: reads } = await scriptReads(recorder, ask, long);
-    const others = places.slice(1);
+    const others = places.slice(LONG_CONVERSATIONS);
     const send = await scriptSend(recorder, ask, others);
     const texts = ['Could you have a look at this, please?', 'And what does it say about tomorrow?'];
     const sends = others.map((place, n): Shot => ({
