@@ -7,6 +7,7 @@ import { formatSources, generate } from './generate.mjs';
 import { images } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { runProse } from './prose.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale } from './scale.mjs';
 import { runTests } from './test.mjs';
@@ -27,6 +28,7 @@ const tasks = {
   scale: runScale,
   generate,
   format: formatSources,
+  'lint:prose': runProse,
   images,
   chart,
   build: () => 0,

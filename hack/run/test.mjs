@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from './build.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { commitsStep } from './commits.mjs';
 import { runForeground } from './foreground.mjs';
+import { proseStep } from './prose.mjs';
 import { runQuietly } from './quiet.mjs';
 import { runSteps, skippedParts, summary } from './steps.mjs';
 
@@ -31,7 +33,9 @@ function allSteps({ skips, ledger }) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
+    commitsStep(),
     typeCheck(),
+    proseStep({ needs: [TYPES], skipsFile: skips }),
     tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
     tool('dependency direction', 'depcruise', [
       '--config',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withInstallLock } from '../install-lock.js';
 import { MissingPartError } from '../local-error.js';
 import type { MissingPart } from '../missing-part.js';
-import { type Go, GO_DEADLINE_MS, goCacheFolder, missingGo, withGo } from './go.js';
+import { type Go, GO_DEADLINE_MS, goCacheFolder, missingCCompiler, missingGo, withGo } from './go.js';
 
 /** A program that is only to be had as the source of a Go module. */
 export interface GoProgram {
@@ -16,13 +16,17 @@ export interface GoProgram {
   from: { package: string } | { folder: string; prepare?: (go: Go, folder: string) => Promise<void> };
   /** What it is for: "build … with". */
   purpose: string;
+  /** Whether parts of it are C, which needs a C compiler. */
+  cgo?: boolean;
 }
 
 const pathOf = ({ name, version }: GoProgram): string => join(goCacheFolder(), `${name}-${version}`);
 
 /** `undefined` when the program is here or can be built. */
 export function missingGoProgram(program: GoProgram): MissingPart | undefined {
-  return existsSync(pathOf(program)) ? undefined : missingGo(`build ${program.purpose}`);
+  if (existsSync(pathOf(program))) return undefined;
+  const purpose = `build ${program.purpose}`;
+  return missingGo(purpose) ?? (program.cgo === true ? missingCCompiler(purpose) : undefined);
 }
 
 /**
@@ -52,8 +56,9 @@ function build(programs: readonly GoProgram[]): Promise<void> {
     for (const program of programs) {
       const { name, version, from } = program;
       const install = ['install', '-trimpath', '-ldflags', '-s -w'];
-      if ('folder' in from) await go([...install, '.'], await prepared(go, from, join(folder, 'source')));
-      else await go([...install, `${from.package}@${version}`]);
+      const env = { CGO_ENABLED: program.cgo === true ? '1' : '0' };
+      if ('folder' in from) await go([...install, '.'], await prepared(go, from, join(folder, 'source')), env);
+      else await go([...install, `${from.package}@${version}`], folder, env);
       const built = join(folder, 'bin', name);
       await chmod(built, 0o755);
       await rename(built, pathOf(program));

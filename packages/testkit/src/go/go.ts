@@ -23,8 +23,16 @@ export function missingGo(purpose: string): MissingPart | undefined {
   };
 }
 
+/** `undefined` when this machine has the C compiler that Go uses. */
+export function missingCCompiler(purpose: string): MissingPart | undefined {
+  const { stdout } = spawnSync('go', ['env', 'CC'], { encoding: 'utf8', timeout: 10_000 });
+  const [compiler = 'gcc'] = stdout.trim().split(/\s+/);
+  if (spawnSync(compiler, ['--version'], { timeout: 10_000 }).status === 0) return undefined;
+  return { reason: `This machine has no C compiler to ${purpose} with.`, install: 'Install gcc or clang.' };
+}
+
 /** Runs Go with these arguments, in a folder; what it prints. @throws LocalError with the last line that it said */
-export type Go = (args: readonly string[], cwd?: string) => Promise<string>;
+export type Go = (args: readonly string[], cwd?: string, env?: NodeJS.ProcessEnv) => Promise<string>;
 
 /** Everything that Go fetches and makes on the way lies in a folder of its own, which goes again. */
 export async function withGo<T>(prefix: string, task: (go: Go, folder: string) => Promise<T>): Promise<T> {
@@ -33,7 +41,7 @@ export async function withGo<T>(prefix: string, task: (go: Go, folder: string) =
   const env = { GOPATH, GOCACHE, GOBIN, GOFLAGS: '-modcacherw -buildvcs=false', CGO_ENABLED: '0' };
   try {
     // Unless told otherwise not inside of any module: its go.mod would have a say.
-    return await task((args, cwd = folder) => run(args, { ...process.env, ...env }, cwd), folder);
+    return await task((args, cwd = folder, more = {}) => run(args, { ...process.env, ...env, ...more }, cwd), folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
