@@ -59,6 +59,14 @@ describe('the name of a source address', () => {
     expect(one).toMatch(/^[\da-f]{16}$/);
   });
 
+  it('stays the same after more addresses than are kept', () => {
+    const nameOf = createSourceName('k', 'hash');
+    const first = nameOf('192.0.2.7');
+    const others = new Set(Array.from({ length: 2_500 }, (_, n) => nameOf(`2001:db8::${n.toString(16)}`)));
+    expect(others.size).toBe(2_500);
+    expect(nameOf('192.0.2.7')).toBe(first);
+  });
+
   it('is the address itself with `plain`', () => {
     expect(createSourceName('k', 'plain')('192.0.2.7')).toBe('192.0.2.7');
   });

@@ -78,12 +78,23 @@ export function createSecurityLog(options: SecurityLogOptions): SecurityLog {
 export const SOURCE_ADDRESSES = ['hash', 'plain'] as const;
 export type SourceAddresses = (typeof SOURCE_ADDRESSES)[number];
 
+/** Addresses whose hash is kept: a client calls more than once, and each request is logged with its source. */
+const KNOWN_ADDRESSES = 1_000;
+
 /**
  * @param secret a secret that all services share; the hash is the same in all of them
  * @returns names an address
  */
 export function createSourceName(secret: string, addresses: SourceAddresses): (address: string) => string {
+  if (addresses === 'plain') return (address) => address;
   const key = createHmac('sha256', secret).update('source addresses in logs').digest();
-  return (address) =>
-    addresses === 'plain' ? address : createHmac('sha256', key).update(address).digest('hex').slice(0, 16);
+  const known = new Map<string, string>();
+  return (address) => {
+    const cached = known.get(address);
+    if (cached !== undefined) return cached;
+    const name = createHmac('sha256', key).update(address).digest('hex').slice(0, 16);
+    if (known.size >= KNOWN_ADDRESSES) known.clear();
+    known.set(address, name);
+    return name;
+  };
 }
