@@ -5,7 +5,7 @@ import type { FloorScript, Place } from '../replay/script.js';
 import { fill, type Filling, newIdsOf, type StatementTemplate } from '../replay/template.js';
 
 const INT8 = 20;
-const BEGIN = /^begin/i;
+const BEGIN = /^(begin|start transaction)/i;
 const END = /^(commit|rollback)/i;
 
 type Row = Record<string, unknown>;
