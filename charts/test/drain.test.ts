@@ -27,58 +27,58 @@ const hookOf = ({ metadata }: Manifest) => ({
 });
 const hooks = (event: string): Manifest[] => manifests.filter((manifest) => hookOf(manifest).events.includes(event));
 const shown = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`;
-/** As helm does it: by weight. */
+/** In the order of helm: by weight. */
 const inOrder = (event: string): string[] =>
   hooks(event)
     .toSorted((left, right) => hookOf(left).weight - hookOf(right).weight)
     .map(shown);
 
-const RIGHTS = ['ServiceAccount uswarm-drain', 'ClusterRole uswarm-drain', 'ClusterRoleBinding uswarm-drain'];
+const PERMISSIONS = ['ServiceAccount uswarm-drain', 'ClusterRole uswarm-drain', 'ClusterRoleBinding uswarm-drain'];
 
-describe('the hooks of a removal', () => {
-  it('give the rights first, then drain', () => {
+describe('the hooks of helm uninstall', () => {
+  it('create the permissions before the drain', () => {
     const order = inOrder('pre-delete');
-    expect(order.slice(0, 3).toSorted()).toEqual(RIGHTS.toSorted());
+    expect(order.slice(0, 3).toSorted()).toEqual(PERMISSIONS.toSorted());
     expect(order.slice(3)).toEqual(['Job uswarm-drain']);
   });
 
-  it('lower the flag and take off finalizers when everything else is gone', () => {
+  it('delete the flag and remove finalizers after everything else is deleted', () => {
     const order = inOrder('post-delete');
-    expect(order.slice(0, 3).toSorted()).toEqual(RIGHTS.toSorted());
+    expect(order.slice(0, 3).toSorted()).toEqual(PERMISSIONS.toSorted());
     expect(order.slice(3)).toEqual(['ConfigMap uswarm-drain', 'Job uswarm-drain-finish']);
   });
 
-  it('never raise the flag, and delete it after a removal and before a rollback', () => {
+  it('never create a valid flag, and delete it after an uninstall and before a rollback', () => {
     const flags = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name === 'uswarm-drain');
     expect(flags.map(hookOf)).toEqual([
       { events: ['post-delete', 'pre-rollback'], weight: -10, policies: ['before-hook-creation', 'hook-succeeded'] },
     ]);
-    // Void also during the moment for which it exists.
+    // The flag is expired even while it exists.
     expect(drainFlagExpiry(flags[0]!)).toBe(0);
   });
 
-  it('run on no install and no upgrade, which other tools do on every sync', () => {
+  it('do not run on install or upgrade, which other tools do on every sync', () => {
     const events = new Set(manifests.flatMap((manifest) => hookOf(manifest).events));
     expect([...events].toSorted()).toEqual(['post-delete', 'pre-delete', 'pre-rollback', 'test']);
   });
 
-  it('take everything else away again, and replace what an earlier try has left', () => {
+  it('delete all other objects, and replace those of an earlier attempt', () => {
     const others = [...hooks('pre-delete'), ...hooks('post-delete')].filter(({ kind }) => kind !== 'ConfigMap');
     expect(others).toHaveLength(8);
     for (const manifest of others) {
-      expect([shown(manifest), hookOf(manifest).policies]).toEqual([
-        shown(manifest),
-        ['before-hook-creation', 'hook-succeeded'],
-      ]);
+      expect({ object: shown(manifest), policies: hookOf(manifest).policies }).toEqual({
+        object: shown(manifest),
+        policies: ['before-hook-creation', 'hook-succeeded'],
+      });
     }
   });
 
-  it('are all that is there while nothing is removed, but for the rights in runtime namespaces', () => {
+  it('contain all objects of the drain except the permissions in runtime namespaces', () => {
     const lasting = manifests.filter(
       ({ metadata }) =>
         metadata.labels?.['app.kubernetes.io/component'] === 'drain' && !metadata.annotations?.['helm.sh/hook'],
     );
-    // A hook in a namespace that was deleted would fail the removal.
+    // A hook in a deleted namespace would fail the uninstall.
     expect(lasting.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`).toSorted()).toEqual([
       'NetworkPolicy backend/uswarm-drain',
       'Role backend/uswarm-drain-flag',
@@ -92,15 +92,15 @@ describe('the hooks of a removal', () => {
   });
 });
 
-describe('the Jobs of a removal', () => {
-  it('show their log when helm removes the release', () => {
+describe('the Jobs of helm uninstall', () => {
+  it('print their log during the uninstall', () => {
     for (const name of ['uswarm-drain', 'uswarm-drain-finish']) {
       const policy = find(manifests, 'Job', name).metadata.annotations?.['helm.sh/hook-output-log-policy'];
       expect(policy).toBe('hook-succeeded,hook-failed');
     }
   });
 
-  it('end by themselves, before helm stops waiting, and go on when their pod is killed', () => {
+  it('end before the timeout of helm, and continue when their pod is killed', () => {
     const { spec } = find(manifests, 'Job', 'uswarm-drain');
     expect(spec.activeDeadlineSeconds).toBeGreaterThan(240);
     expect(spec.activeDeadlineSeconds).toBeLessThan(300);
@@ -109,7 +109,7 @@ describe('the Jobs of a removal', () => {
     expect(spec.template.spec.restartPolicy).toBe('Never');
   });
 
-  it('run a program of the controller image, which knows flag, namespaces, times and what is kept', async () => {
+  it('run the drain of the controller image with flag, namespaces, timeouts and kept objects', async () => {
     const own = await render({
       ...external,
       drain: { hooks: 'helm', timeoutSeconds: 100, graceSeconds: 7 },
@@ -133,7 +133,7 @@ describe('the Jobs of a removal', () => {
     expect(DRAIN_KEEPS).toMatch(/userswarms\.uswarm\.dev[^]*namespace userswarms/);
   });
 
-  it('list what is kept as NOTES.txt does', async () => {
+  it('list the same kept objects as NOTES.txt', async () => {
     const job = container(await render(evaluation), 'uswarm-drain', 'drain');
     const keeps = job.env!.find(({ name }) => name === 'DRAIN_KEEPS')!.value!;
     const notes = await helm(['install', '--dry-run=client'], evaluation);
@@ -141,8 +141,8 @@ describe('the Jobs of a removal', () => {
   });
 });
 
-describe('the flag', () => {
-  it('is what the orchestrator and the drain look for', () => {
+describe('the drain flag', () => {
+  it('has the same name in the orchestrator and in the drain', () => {
     for (const [owner, name] of [
       ['uswarm-orchestrator', 'orchestrator'],
       ['uswarm-drain', 'drain'],
@@ -156,7 +156,7 @@ describe('the flag', () => {
 });
 
 describe('drain.enabled=false', () => {
-  it('removes nothing, and says that it has to be done by hand', async () => {
+  it('deletes nothing, and NOTES.txt explains the manual steps', async () => {
     const off = { ...external, drain: { enabled: false } };
     const without = await render(off);
     expect(without.filter((manifest) => manifest.metadata.annotations?.['helm.sh/hook']).map(shown)).toEqual([
@@ -172,9 +172,9 @@ describe('drain.enabled=false', () => {
   });
 });
 
-it('a grace that is longer than the time there is is refused', async () => {
+it('rejects a grace period that is not less than the timeout', async () => {
   expect(await refusal({ ...external, drain: { timeoutSeconds: 60, graceSeconds: 60 } })).toMatch(
-    /^drain\.graceSeconds is not below drain\.timeoutSeconds; .*\.$/,
+    /^drain\.graceSeconds must be less than drain\.timeoutSeconds: .*\.$/,
   );
 });
 
@@ -186,12 +186,12 @@ const isOf = (component: string) => (manifest: Manifest) =>
 describe('drain.hooks', () => {
   const { drain: _, ...plain } = external;
 
-  it.each(['auto', 'helm', 'argocd', 'none'])('%s renders no identity twice', async (chosen) => {
+  it.each(['auto', 'helm', 'argocd', 'none'])('%s renders no object twice', async (chosen) => {
     const identities = (await render({ ...plain, drain: { hooks: chosen } })).map(identity);
     expect(identities.filter((each, index) => identities.indexOf(each) !== index)).toEqual([]);
   });
 
-  it('auto renders nothing in `helm template` that removes UserSwarms', async () => {
+  it('auto renders no drain in `helm template`', async () => {
     const rendered = await render(plain);
     expect(ofKind(rendered, 'Job')).toEqual([]);
     expect(rendered.filter(isOf('drain')).map(shown)).toEqual([
@@ -202,14 +202,14 @@ describe('drain.hooks', () => {
     expect(await render({ ...plain, drain: { hooks: 'none' } })).toEqual(rendered);
   });
 
-  it('auto renders the hooks of Helm for a cluster, so that helm uninstall drains', async () => {
+  it('auto renders the hooks of Helm for a cluster', async () => {
     const cluster = await startKnownCluster(manifests);
     try {
       const verb = ['template', '--dry-run=server', '--disable-openapi-validation', '--kubeconfig', cluster.kubeconfig];
       const rendered = parseManifests(await helm(verb, plain));
       expect(rendered.filter(isOf('drain')).map(shown)).toEqual(manifests.filter(isOf('drain')).map(shown));
       await expect(helm(verb, { ...plain, drain: { hooks: 'argocd' } })).rejects.toThrow(
-        /drain.hooks=argocd is for Argo CD/,
+        /drain.hooks=argocd requires Argo CD/,
       );
     } finally {
       await cluster.close();
@@ -227,7 +227,7 @@ describe('drain.hooks', () => {
       CONTROLLER_LEASE: 'backend/uswarm-controller',
       DRAIN_TIMEOUT_S: '150',
     });
-    // Under either framework one of these is part of the release.
+    // With either framework, the release contains one of these.
     const lasting = rendered.filter(({ kind }) => kind === 'Deployment' || kind === 'Service').map(shown);
     expect(lasting).toEqual(expect.arrayContaining(['Deployment uswarm-orchestrator', 'Service uswarm-orchestrator']));
     expect(rendered.filter(isOf('cleanup')).map(shown).toSorted()).toEqual([
@@ -239,7 +239,7 @@ describe('drain.hooks', () => {
     ]);
   });
 
-  it('changes no pod of the services, so that a change of the tool restarts nothing', async () => {
+  it('does not change the pods of services, so that a change of the hooks restarts nothing', async () => {
     const [helmPods, argoPods] = await Promise.all(
       ['helm', 'argocd'].map(async (chosen) =>
         ofKind(await render({ ...plain, drain: { hooks: chosen } }), 'Deployment'),

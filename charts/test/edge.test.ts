@@ -11,7 +11,7 @@ describe('the Ingress', () => {
   it('is made on request only, and never for every host', async () => {
     const without = await render(evaluation);
     expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
-    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^Not set: ingress\.host; .*\.$/);
+    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^ingress\.host is required: .*\.$/);
   });
 
   it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
@@ -91,18 +91,18 @@ describe('the HTTPRoute', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['no Gateway', { httpRoute: { ...httpRoute, parentRefs: [] } }, /^Not set: httpRoute\.parentRefs; .*\.$/],
-    ['no host', { httpRoute: { ...httpRoute, hostnames: [] } }, /^Not set: httpRoute\.hostnames; .*\.$/],
-    ['hosts, and is off', { httpRoute: { hostnames: ['a.example.com'] } }, /^httpRoute\..* without httpRoute\.enabled/],
+    ['no Gateway', { httpRoute: { ...httpRoute, parentRefs: [] } }, /^httpRoute\.parentRefs is required: .*\.$/],
+    ['no host', { httpRoute: { ...httpRoute, hostnames: [] } }, /^httpRoute\.hostnames is required: .*\.$/],
+    ['hosts, and is off', { httpRoute: { hostnames: ['a.example.com'] } }, /^httpRoute\..* unless httpRoute\.enabled/],
     [
       'only a wildcard, with no host for links',
       { httpRoute: { ...httpRoute, hostnames: ['*.example.com'] } },
-      /^Not set: http\.publicUrl; .* wildcard, .*\.$/,
+      /^http\.publicUrl is required: .* wildcard, .*\.$/,
     ],
     [
       'another host than the Ingress, and nothing says which is meant',
       { httpRoute, ingress: { enabled: true, host: 'other.example.com' } },
-      /^Not set: http\.publicUrl; .* different hosts, .*\.$/,
+      /^http\.publicUrl is required: .* different hosts, .*\.$/,
     ],
     [
       'a host with a path',
@@ -134,7 +134,7 @@ describe('an edge', () => {
   ];
 
   it.each(edges)('%s is refused if nothing says whose X-Forwarded-For counts', async (_what, edge) => {
-    const sentence = /^Not set: http\.trustedProxies; .* all clients share one rate limit by address\. .*\.$/;
+    const sentence = /^http\.trustedProxies is required: .* all clients share one rate limit by address\. .*\.$/;
     expect((await refusal({ ...external, ...edge })).trim()).toMatch(sentence);
     await expect(render({ ...external, ...edge, http })).resolves.not.toEqual([]);
   });
@@ -146,7 +146,9 @@ describe('an edge', () => {
 
   it('without TLS is refused unless plain HTTP is accepted explicitly', async () => {
     const ingress = { enabled: true, host };
-    expect((await refusal({ ...external, ingress, http })).trim()).toMatch(/^Not set: ingress\.tls\.secretName; .*\.$/);
+    expect((await refusal({ ...external, ingress, http })).trim()).toMatch(
+      /^ingress\.tls\.secretName is required: .*\.$/,
+    );
     await expect(render({ ...external, ingress, http: { ...http, insecure: true } })).resolves.not.toEqual([]);
   });
 
@@ -155,7 +157,7 @@ describe('an edge', () => {
     const told = (publicUrl: string): object => ({ ...external, ingress, http: { ...http, publicUrl } });
     await expect(render(told('https://api.example.com'))).resolves.not.toEqual([]);
     expect((await refusal(told('http://api.example.com'))).trim()).toMatch(
-      /^http\.publicUrl does not begin with https; .*http\.insecure=true.*\.$/,
+      /^http\.publicUrl must use https: .*http\.insecure=true.*\.$/,
     );
   });
 

@@ -4,7 +4,7 @@ import { external, find, helm, type Manifest, render } from './rendering.js';
 
 const valuesOf = (framework: string) => ({ ...external, controller: { framework } });
 const userSwarm: Manifest = { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name: 'workspace-a' } };
-/** What helm says once everything was rendered: this cluster has no schemas to check it by. */
+/** The error after rendering: this cluster serves no schemas. */
 const RENDERED = 'failed to download openapi';
 
 describe('an upgrade with another controller.framework', () => {
@@ -25,19 +25,21 @@ describe('an upgrade with another controller.framework', () => {
   it.each([
     ['builtin', 'metacontroller'],
     ['metacontroller', 'builtin'],
-  ])('is refused while there are UserSwarms, with the way out (%s to %s)', async (before, after) => {
+  ])('is rejected while UserSwarms exist, with instructions (%s to %s)', async (before, after) => {
     await installed(before, userSwarm);
     await expect(upgrade(after)).rejects.toThrow(
-      new RegExp(`controller\\.framework is ${after} and was ${before}: 1 UserSwarms .* Run helm uninstall`),
+      new RegExp(
+        `controller\\.framework must not change from ${before} to ${after} .*: 1 of them .* Run helm uninstall`,
+      ),
     );
   });
 
-  it('is rendered when there are no UserSwarms', async () => {
+  it('is allowed without UserSwarms', async () => {
     await installed('builtin');
     await expect(upgrade('metacontroller')).rejects.toThrow(RENDERED);
   });
 
-  it.each(['builtin', 'metacontroller'])('is not one when the framework stays %s', async (framework) => {
+  it.each(['builtin', 'metacontroller'])('is allowed if the framework remains %s', async (framework) => {
     await installed(framework, userSwarm);
     await expect(upgrade(framework)).rejects.toThrow(RENDERED);
   });

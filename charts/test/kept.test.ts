@@ -61,7 +61,9 @@ it('what is kept is all that helm says and the guide lists', async () => {
   ]);
   const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');
   const removing = guide.split('\n## Removing\n')[1]!.split('\n## ')[0]!;
-  const notes = (await helm(['install', '--dry-run=client'], evaluation)).split('\nRemoving\n')[1]!.split('\n\n')[0]!;
+  const notes = (await helm(['install', '--dry-run=client'], evaluation))
+    .split('\nUninstalling\n')[1]!
+    .split('\n\n')[0]!;
   for (const { kind, metadata } of kept) {
     const name = kind === 'CustomResourceDefinition' ? 'UserSwarm' : metadata.name;
     expect(removing).toContain(name);
@@ -69,7 +71,7 @@ it('what is kept is all that helm says and the guide lists', async () => {
   }
 });
 
-describe('the namespace of workspaces', () => {
+describe('the runtime namespace', () => {
   it('enforces Pod Security restricted and is kept', async () => {
     const { metadata } = find(await render(external), 'Namespace', DEFAULT_RUNTIME_NAMESPACE);
     expect(metadata.annotations).toEqual(keep);
@@ -80,7 +82,7 @@ describe('the namespace of workspaces', () => {
     });
   });
 
-  it('can have another name, or be there already; further ones are not touched', async () => {
+  it('can be renamed or exist already, and additional namespaces are not changed', async () => {
     const renamed = await render({
       ...external,
       runtime: { ...external.runtime, namespace: 'agents', extraNamespaces: ['more'] },
@@ -90,12 +92,14 @@ describe('the namespace of workspaces', () => {
     expect(ofKind(existing, 'Namespace')).toEqual([]);
   });
 
-  it('is never that of the platform', async () => {
+  it('must not be the namespace of the release', async () => {
     const at = (runtime: object): Promise<string> =>
       refusal({ ...external, runtime: { ...external.runtime, ...runtime } });
-    expect(await at({ namespace: 'backend' })).toMatch(/^runtime\.namespace is the release's own namespace; .*\.$/);
+    expect(await at({ namespace: 'backend' })).toMatch(
+      /^runtime\.namespace must not be the release's namespace: .*\.$/,
+    );
     expect(await at({ extraNamespaces: ['backend'] })).toMatch(
-      /^runtime\.extraNamespaces names the release's own .*\.$/,
+      /^runtime\.extraNamespaces must not contain the release's namespace: .*\.$/,
     );
   });
 });

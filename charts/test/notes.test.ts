@@ -5,8 +5,8 @@ const http = { trustedProxies: ['10.32.0.8/29'] };
 const notes = async (values: object, files: string[] = []): Promise<string> =>
   (await helm(['install', '--dry-run=client'], values, { files })).split('\nNOTES:\n')[1]!;
 
-describe('what helm prints after an installation', () => {
-  it('says what to do next and where to look', async () => {
+describe('NOTES.txt', () => {
+  it('lists the next steps and commands for troubleshooting', async () => {
     const text = await notes({
       ...external,
       ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 't' } },
@@ -16,14 +16,14 @@ describe('what helm prints after an installation', () => {
     expect(text).toContain('curl https://api.example.com/v1/health');
     expect(text).toContain('kubectl get uswarm ');
     expect(text).toContain('kubectl -n backend logs deployment/uswarm-controller');
-    expect(text).toContain('until there is a Secret my-model-env in namespace userswarms');
+    expect(text).toContain('before Secret my-model-env exists in namespace userswarms');
     expect(text).not.toMatch(/EVALUATION|NOT FOR PRODUCTION|port-forward/);
   });
 
-  it('warns of an evaluation, and tells how to get at its secret', async () => {
+  it('warns about an evaluation and prints the command that reads its secret', async () => {
     const text = await notes(evaluation);
     expect(text).toContain('EVALUATION: evaluation.enabled is set.');
-    expect(text).toContain('Do not keep data in it.');
+    expect(text).toContain('Do not store data that you need to keep.');
     expect(text).toContain(
       `get secret uswarm-evaluation -o go-template='{{index .data "signature-secret" | base64decode}}'`,
     );
@@ -31,7 +31,7 @@ describe('what helm prints after an installation', () => {
     expect(text).toContain('port-forward service/uswarm-orchestrator');
   });
 
-  it('leads into a kind cluster, which has no ingress controller', async () => {
+  it('uses port-forward in a kind cluster without an ingress controller', async () => {
     const text = await notes({}, [repositoryFile('deploy/kind/values.yaml')]);
     expect(text).toContain('port-forward service/uswarm-orchestrator 8080:http');
     expect(text).not.toContain('curl');
@@ -41,32 +41,32 @@ describe('what helm prints after an installation', () => {
     );
   });
 
-  it('warns of an edge without TLS, and of one that sends no Strict-Transport-Security', async () => {
+  it('warns about an edge without TLS or without Strict-Transport-Security', async () => {
     const ingress = { enabled: true, host: 'api.example.com', tls: { secretName: 't' } };
     const plain = { ...external, ingress: { ...ingress, tls: {} }, http: { ...http, insecure: true } };
     const text = await notes(plain);
-    expect(text).toContain('NO TLS: http.insecure is set, and http://api.example.com is reached in plain text.');
+    expect(text).toContain('NO TLS: http.insecure is set, and http://api.example.com uses plain HTTP.');
     expect(text).not.toContain('Strict-Transport-Security');
     const without = await notes({ ...external, ingress, http: { ...http, hstsMaxAgeSeconds: 0 } });
-    expect(without).toContain('Strict-Transport-Security is off');
+    expect(without).toContain('Strict-Transport-Security is disabled');
     expect(await notes({ ...external, ingress, http })).not.toMatch(/NO TLS|Strict-Transport-Security/);
     expect(await notes(external)).not.toMatch(/NO TLS|Strict-Transport-Security/);
   });
 
-  it('tells how to see whether a Gateway took the HTTPRoute, and what it cannot do for polling clients', async () => {
+  it('prints the command that shows the HTTPRoute status, and warns about polling clients', async () => {
     const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] };
     const text = await notes({ ...external, httpRoute, http });
     expect(text).toContain('curl https://api.example.com/v1/health');
     expect(text).toContain('kubectl -n backend get httproute uswarm ');
     expect(text).not.toContain('port-forward');
-    const polling = 'An HTTPRoute cannot keep a polling client at one gateway';
+    const polling = 'An HTTPRoute has no session affinity for polling clients';
     expect(text).not.toContain(polling);
     expect(await notes({ ...external, httpRoute, http, gateway: { replicas: 2 } })).toContain(polling);
     const sockets = { replicas: 2, transports: ['websocket'] };
     expect(await notes({ ...external, httpRoute, http, gateway: sockets })).not.toContain(polling);
   });
 
-  it('warns of what production must not have', async () => {
+  it('warns about settings that are unsuitable for production', async () => {
     const text = await notes({
       ...external,
       nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true },
@@ -74,7 +74,7 @@ describe('what helm prints after an installation', () => {
       networkPolicy: { enabled: false },
     });
     expect(text).toContain('NOT FOR PRODUCTION: nonProduction.e2eBypass is set.');
-    expect(text).toContain("Requests are not checked for the app's signature");
+    expect(text).toContain('Request signatures are not verified');
     expect(text).toContain('networkPolicy.enabled=false');
   });
 });

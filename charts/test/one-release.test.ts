@@ -32,15 +32,15 @@ describe('a second release in the cluster', () => {
   it.each([
     ['another name', role('first', 'backend', 'controller')],
     ['another namespace', role('uswarm', 'elsewhere', 'controller')],
-    ['Metacontroller in place of a controller', role('first', 'backend', 'orchestrator')],
-  ])('is refused (%s)', async (_what, found) => {
+    ['Metacontroller instead of the controller', role('first', 'backend', 'orchestrator')],
+  ])('is rejected (%s)', async (_what, found) => {
     roles = [{ apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name: 'view' } }, found];
-    await expect(install()).rejects.toThrow(/is in this cluster already; .* one release a cluster/);
+    await expect(install()).rejects.toThrow(/is already installed in this cluster: .* one release per cluster/);
   });
 
-  it('is not seen in what is its own, and not in other parts', async () => {
+  it('is not detected in objects of the same release or of other components', async () => {
     roles = [role('uswarm', 'backend', 'controller'), role('first', 'backend', 'drain')];
-    // It was rendered: what is missing then is a schema to check it by, which this cluster has not.
+    // The error after rendering: this cluster serves no schemas.
     await expect(install()).rejects.toThrow('failed to download openapi');
   });
 });

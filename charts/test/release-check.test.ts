@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { container, evaluation, render } from './rendering.js';
 
-// The program of `helm test`, as it stands in the pod, against parts that answer well or badly. Outside
-// of a cluster it can say nothing of the API server.
+// Runs the program of `helm test` against fake components. The check of the API server needs a cluster, so it is ignored.
 
 let server: Server | undefined;
 afterEach(() => {
@@ -31,7 +30,7 @@ function json(response: ServerResponse, body: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Runs the program with every part at one server. */
+/** Runs the program against one server that implements all components. */
 async function check(
   changed: Record<string, Answer> = {},
   more: Record<string, string> = {},
@@ -62,7 +61,7 @@ const failing = (lines: readonly string[]): string[] =>
   lines.filter((line) => line.startsWith('FAILED') && !line.includes('API server'));
 
 describe('helm test', () => {
-  it('is content with a release whose parts answer', async () => {
+  it('passes if all components respond as expected', async () => {
     const { lines } = await check();
     expect(failing(lines)).toEqual([]);
     expect(lines.filter((line) => line.startsWith('ok'))).toHaveLength(7);
@@ -70,7 +69,7 @@ describe('helm test', () => {
 
   it.each<[string, Record<string, Answer>]>([
     [
-      'the orchestrator is online: it says {"online":false}',
+      'the orchestrator is online: unexpected response {"online":false}',
       { '/orchestrator/v1/health': (_, response) => json(response, { data: { online: false } }) },
     ],
     [
@@ -78,42 +77,42 @@ describe('helm test', () => {
       { '/gateway/socket.io/?EIO=4&transport=polling': (_, response) => response.end('<html>') },
     ],
     ['the webhook is healthy: HTTP 503', { '/webhook/healthz': (_, response) => response.writeHead(503).end() }],
-    ['the tool server asks for a token: HTTP 200', { '/tool/mcp': (_, response) => json(response, {}) }],
+    ['the search tool requires a token: HTTP 200', { '/tool/mcp': (_, response) => json(response, {}) }],
     [
       'the search service answers in JSON: HTTP 403',
       { '/search/search?q=uswarm&format=json': (_, response) => response.writeHead(403).end() },
     ],
-  ])('fails with: %s', async (line, changed) => {
+  ])('reports `%s`', async (line, changed) => {
     const { code, lines } = await check(changed);
     expect(failing(lines)).toEqual([`FAILED  ${line}`]);
     expect(code).toBe(1);
   });
 
-  it('sees that nothing enforces the NetworkPolicies', async () => {
+  it('reports that NetworkPolicies are not enforced', async () => {
     const open = createServer();
     await new Promise<void>((resolve) => open.listen(0, '127.0.0.1', resolve));
     const { port } = open.address() as AddressInfo;
     const there = { CLOSED_ADDRESS: `127.0.0.1:${port}` };
     const { code, lines } = await check({}, there);
-    expect(failing(lines)).toEqual([expect.stringContaining('the network refuses what no policy allows: 127.0.0.1:')]);
+    expect(failing(lines)).toEqual([expect.stringContaining('NetworkPolicies are enforced: 127.0.0.1:')]);
     expect(code).toBe(1);
     server?.close();
     await new Promise((resolve) => open.close(resolve));
     expect(failing((await check({}, there)).lines)).toEqual([]);
   });
 
-  it('looks for that unless the policies are switched off', async () => {
+  it('checks NetworkPolicies only if they are enabled', async () => {
     const closed = async (values: object): Promise<unknown> =>
       container(await render(values), 'uswarm-test', 'test').env!.find(({ name }) => name === 'CLOSED_ADDRESS')?.value;
     expect(await closed(evaluation)).toBe('uswarm-orchestrator.backend.svc.cluster.local:8082');
     expect(await closed({ ...evaluation, networkPolicy: { enabled: false } })).toBeUndefined();
   });
 
-  it('sees a webhook that answers anybody, and one that renders nothing', async () => {
+  it('reports a webhook that requires no token and renders nothing', async () => {
     const { lines } = await check({ '/webhook/sync': (_, response) => json(response, { children: [] }) });
     expect(failing(lines)).toEqual([
-      'FAILED  the webhook refuses a stranger: HTTP 200',
-      'FAILED  the webhook renders a workspace: it answers {"children":[]}',
+      'FAILED  the webhook requires a token: HTTP 200',
+      'FAILED  the webhook renders a workspace: unexpected response {"children":[]}',
     ]);
   });
 });

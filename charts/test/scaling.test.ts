@@ -6,8 +6,8 @@ const all = (value: object): object => Object.fromEntries(SCALABLE.map((name) =>
 const podSpec = (manifests: readonly Manifest[], name: string): Record<string, unknown> =>
   find(manifests, 'Deployment', name)['spec'].template.spec;
 
-describe('of a component with two replicas', () => {
-  it('drains take one pod at a time, and never wait for one that is broken', async () => {
+describe('a component with two replicas', () => {
+  it('has a budget that allows one unavailable pod and ignores unhealthy pods', async () => {
     const budgets = ofKind(await render({ ...external, ...all({ replicas: 2 }) }), 'PodDisruptionBudget');
     expect(budgets).toHaveLength(SCALABLE.length);
     const many = await render({ ...external, ...all({ replicas: 2 }) });
@@ -18,21 +18,21 @@ describe('of a component with two replicas', () => {
     }
   });
 
-  it('pods keep away from each other where they can, by node and by zone', async () => {
+  it('prefers different nodes and zones', async () => {
     const many = await render({ ...external, ...all({ replicas: 2 }) });
     for (const { metadata, spec } of ofKind(many, 'Deployment').filter(({ spec: { replicas } }) => replicas > 1)) {
       const { topologySpreadConstraints, affinity } = spec.template.spec;
       const labelSelector = { matchLabels: spec.selector.matchLabels };
-      expect([metadata.name, topologySpreadConstraints]).toEqual([
-        metadata.name,
-        ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      expect({ name: metadata.name, topologySpreadConstraints }).toEqual({
+        name: metadata.name,
+        topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
           maxSkew: 1,
           topologyKey,
           whenUnsatisfiable: 'ScheduleAnyway',
           labelSelector,
           matchLabelKeys: ['pod-template-hash'],
         })),
-      ]);
+      });
       expect(affinity).toEqual({
         podAntiAffinity: {
           preferredDuringSchedulingIgnoredDuringExecution: [
@@ -43,7 +43,7 @@ describe('of a component with two replicas', () => {
     }
   });
 
-  it('both can be as somebody else wants them', async () => {
+  it('accepts custom affinity, spread constraints and budgets', async () => {
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } };
     const constraint = { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' };
     const manifests = await render({
@@ -71,8 +71,8 @@ describe('of a component with two replicas', () => {
   });
 });
 
-describe('of a component with one replica', () => {
-  it('nothing stops a drain, which could never move it otherwise', async () => {
+describe('a component with one replica', () => {
+  it('does not block node drains', async () => {
     const manifests = await render({ ...evaluation, webhook: { replicas: 1 } });
     expect(ofKind(manifests, 'PodDisruptionBudget')).toEqual([]);
     for (const { spec } of ofKind(manifests, 'Deployment')) {
@@ -81,7 +81,7 @@ describe('of a component with one replica', () => {
     }
   });
 
-  it.each([0, '0%', '0'])('and no budget may forbid every drain (%s)', async (maxUnavailable) => {
+  it.each([0, '0%', '0'])('cannot have a budget that forbids every node drain (%s)', async (maxUnavailable) => {
     const values = { ...external, gateway: { replicas: 2, podDisruptionBudget: { maxUnavailable } } };
     expect(await refusal(values)).toContain("at '/gateway/podDisruptionBudget/maxUnavailable'");
   });
@@ -93,7 +93,7 @@ describe('autoscaling', () => {
   it.each([
     ['orchestrator', 'uswarm-orchestrator'],
     ['gateway', 'uswarm-realtime-gateway'],
-  ])('of %s has the last word on its replicas', async (component, name) => {
+  ])('controls the replicas of %s', async (component, name) => {
     const manifests = await render({ ...external, [component]: { replicas: 5, autoscaling } });
     expect(find(manifests, 'Deployment', name)['spec']).not.toHaveProperty('replicas');
     expect(ofKind(manifests, 'HorizontalPodAutoscaler').map(({ metadata }) => metadata.name)).toEqual([name]);
@@ -110,7 +110,7 @@ describe('autoscaling', () => {
     expect(podSpec(manifests, name)['topologySpreadConstraints']).toHaveLength(2);
   });
 
-  it('takes pods away slowly: each holds sockets, or replies under way', async () => {
+  it('scales down slowly', async () => {
     const scaleDown = { stabilizationSeconds: 60, periodSeconds: 30 };
     const gateway = { autoscaling: { enabled: true } };
     const orchestrator = { autoscaling: { enabled: true, scaleDown } };
@@ -122,17 +122,20 @@ describe('autoscaling', () => {
     expect(behaviour('uswarm-orchestrator')).toEqual({ stabilizationWindowSeconds: 60, policies: one(30) });
   });
 
-  it('is off unless it is wanted', async () => {
+  it('is disabled by default', async () => {
     expect(ofKind(await render(external), 'HorizontalPodAutoscaler')).toEqual([]);
   });
 
   it.each<[object, string]>([
-    [{ autoscaling: { ...autoscaling, minReplicas: 8 } }, 'gateway.autoscaling.minReplicas is above its maxReplicas.'],
+    [
+      { autoscaling: { ...autoscaling, minReplicas: 8 } },
+      'gateway.autoscaling.minReplicas must not exceed maxReplicas.',
+    ],
     [
       { autoscaling, resources: { requests: { cpu: null } } },
-      'Not set: gateway.resources.requests.cpu; the target of gateway.autoscaling is a share of it.',
+      'gateway.resources.requests.cpu is required: the target of gateway.autoscaling is a percentage of it.',
     ],
-  ])('is refused where it cannot work: %j', async (gateway, sentence) => {
+  ])('rejects values that cannot work: %j', async (gateway, sentence) => {
     expect((await refusal({ ...external, gateway })).trim()).toBe(sentence);
   });
 });

@@ -12,12 +12,12 @@ import {
   render,
 } from './rendering.js';
 
-const SENTENCE = /^Not set: [^;\n]+; name existing Secrets in namespace backend, or [^;\n]+\.$/;
-/** Without these, something is not there that not everybody wants, or only some values ask for it. */
+const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
+/** Secrets of optional features. */
 const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'objectStorage'];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
-/** Every Secret that a pod of the release takes something from. */
+/** Names of the Secrets that pods of the release refer to. */
 function referenced(manifests: readonly Manifest[]): Set<string> {
   return new Set(
     podTemplates(manifests).flatMap((pod) => [
@@ -29,8 +29,8 @@ function referenced(manifests: readonly Manifest[]): Set<string> {
   );
 }
 
-describe('secrets by reference', () => {
-  it('are all that there is: the chart makes none itself', async () => {
+describe('existing Secrets', () => {
+  it('are sufficient: the chart generates no Secret', async () => {
     const manifests = await render({
       ...external,
       nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true },
@@ -41,7 +41,7 @@ describe('secrets by reference', () => {
     );
   });
 
-  it('give migrations a role of their own, which the container that serves never sees', async () => {
+  it('contain a database role for migrations that the orchestrator container never receives', async () => {
     const migrations = { existingSecret: 'owner', servingRole: 'uswarm_serving' };
     const manifests = await render({ ...external, secrets: { ...external.secrets, migrations } });
     const template = podTemplates(manifests).find(({ owner }) => owner === 'uswarm-orchestrator');
@@ -66,7 +66,7 @@ describe('secrets by reference', () => {
     );
   });
 
-  it('give the orchestrator the keys of named operators in place of the one key', async () => {
+  it('can contain keys of named operators, which replace the single operator key', async () => {
     const admin = { existingSecret: 'operators', operatorKeys: 'keys' };
     const manifests = await render({ ...external, secrets: { ...external.secrets, admin } });
     const settings = podTemplates(manifests)
@@ -77,7 +77,7 @@ describe('secrets by reference', () => {
     ]);
   });
 
-  it('go to those who need them, by the key that is named', async () => {
+  it('are passed only to the components that need them, by the configured key', async () => {
     const keys = { callKey: { existingSecret: 'call', privateKey: 'tls.key', publicKey: 'tls.crt' } };
     const manifests = await render({ ...external, secrets: { ...external.secrets, ...keys } });
     const holders = (secret: string, key: string): string[] =>
@@ -97,7 +97,7 @@ describe('secrets by reference', () => {
     expect(holders('my-sync', 'sync-token')).toEqual(['controller', 'test', 'webhook']);
   });
 
-  it('let two signing keys be live during a rotation', async () => {
+  it('can contain two valid signing keys during a rotation', async () => {
     const mcpSigning = { existingSecret: 'mcp', key: 'new', previousKey: 'old' };
     const manifests = await render({ ...external, secrets: { ...external.secrets, mcpSigning } });
     const env = find(manifests, 'Deployment', 'uswarm-searxng-client')['spec'].template.spec.containers[0].env;
@@ -106,7 +106,7 @@ describe('secrets by reference', () => {
     expect(env).toContainEqual({ name: 'SVC_MCP_SIGNING_KEY_PREVIOUS', ...from('old') });
   });
 
-  it('let two call keys be live during a rotation, the one before in the orchestrator alone', async () => {
+  it('can contain two call keys during a rotation, of which only the orchestrator receives the previous one', async () => {
     const callKey = { existingSecret: 'call', privateKey: 'new', publicKey: 'new.pub', previousPrivateKey: 'old' };
     const manifests = await render({ ...external, secrets: { ...external.secrets, callKey } });
     const env = (name: string) => find(manifests, 'Deployment', name)['spec'].template.spec.containers[0].env;
@@ -116,7 +116,7 @@ describe('secrets by reference', () => {
     expect(env('uswarm-webhook')).toContainEqual({ name: 'USWARM_CALL_PUBLIC_KEY', ...from('new.pub') });
   });
 
-  it('are never literals in what is rendered', async () => {
+  it('never occur as literals in rendered manifests', async () => {
     const literals = podTemplates(await render(evaluation)).flatMap((pod) =>
       containersOf(pod).flatMap(({ env = [] }) =>
         env.flatMap(({ name, value }) => (value === undefined ? [] : [name])),
@@ -124,25 +124,25 @@ describe('secrets by reference', () => {
     );
     expect(literals.length).toBeGreaterThan(30);
     const secret = literals.filter((name) => /PASSWORD|TOKEN$|_KEY$|_SECRET$|DATABASE_URL|REDIS_URL/.test(name));
-    // The name of a Secret.
+    // Its value is the name of a Secret.
     expect([...new Set(secret)]).toEqual(['RUNTIME_ENV_SECRET']);
   });
 });
 
-describe('a secret that is not there', () => {
+describe('a missing Secret', () => {
   it.each(Object.keys(external.secrets).filter((name) => ![...OPTIONAL, 'signature'].includes(name)))(
-    '%s is named in one sentence',
+    'is named in the error (%s)',
     async (name) => {
       const sentence = await refusal(without(name));
-      expect(sentence).toMatch(SENTENCE);
-      expect(sentence).toContain(`Not set: secrets.${name}.existingSecret;`);
+      expect(sentence).toMatch(MESSAGE);
+      expect(sentence).toContain(`Required: secrets.${name}.existingSecret.`);
       expect(sentence).toContain('evaluation.enabled=true');
     },
   );
 
-  it('is listed with all others', async () => {
+  it('is listed with all other missing Secrets', async () => {
     const sentence = await refusal({ oidc: evaluation.oidc });
-    expect(sentence).toMatch(SENTENCE);
+    expect(sentence).toMatch(MESSAGE);
     const listed = [...sentence.matchAll(/secrets\.(\w+)\.existingSecret/g)].map(([, name]) => name);
     expect(listed).toEqual(
       Object.keys(external.secrets)
@@ -151,7 +151,7 @@ describe('a secret that is not there', () => {
     );
   });
 
-  it('is asked for only where it is used', async () => {
+  it('is required only if a feature uses it', async () => {
     await expect(render({ ...without('signature'), signature: { mode: 'off' } })).resolves.not.toEqual([]);
     expect(await refusal(without('signature'))).toContain('secrets.signature.existingSecret');
     await expect(render(without('e2e'))).resolves.not.toEqual([]);
@@ -159,20 +159,20 @@ describe('a secret that is not there', () => {
     expect(await refusal({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
   });
 
-  it('may be the one with model keys, if there are to be none', async () => {
+  it('is allowed for model keys only with runtime.modelEnv.enabled=false', async () => {
     const values = { ...external, runtime: { modelEnv: { existingSecret: '' } } };
-    expect(await refusal(values)).toMatch(/^Not set: runtime\.modelEnv\.existingSecret; .* userswarms, .*\.$/);
+    expect(await refusal(values)).toMatch(/^runtime\.modelEnv\.existingSecret is required: .* userswarms, .*\.$/);
     const manifests = await render({ ...external, runtime: { modelEnv: { enabled: false } } });
     expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].sharedEnvSecrets).toBe('');
   });
 });
 
-it('nobody can sign in without an issuer, so one is asked for', async () => {
-  expect(await refusal({ ...evaluation, oidc: {} })).toMatch(/^Not set: oidc\.issuers; .*\.$/);
+it('rejects values without an issuer', async () => {
+  expect(await refusal({ ...evaluation, oidc: {} })).toMatch(/^oidc\.issuers is required: .*\.$/);
 });
 
 describe('an evaluation', () => {
-  it('brings its own Postgres, Valkey and secrets, and an empty place for model keys', async () => {
+  it('creates Postgres, Valkey, their Secret and an empty Secret for model keys', async () => {
     const manifests = await render(evaluation);
     const secrets = ofKind(manifests, 'Secret').map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     expect(secrets.toSorted()).toEqual(['backend/uswarm-evaluation', 'userswarms/uswarm-model-env']);
@@ -183,7 +183,7 @@ describe('an evaluation', () => {
     ]);
   });
 
-  it('generates keys that fit each other and differ from install to install', async () => {
+  it('generates consistent keys that differ between installations', async () => {
     const generated = async (): Promise<Record<string, string>> =>
       find(await render(evaluation), 'Secret', 'uswarm-evaluation')['stringData'];
     const [keys, others] = [await generated(), await generated()];
@@ -199,10 +199,11 @@ describe('an evaluation', () => {
       `redis://:${keys['valkey-password']}@uswarm-valkey.backend.svc.cluster.local:6379`,
     );
     expect(keys['valkey.conf']).toContain(`requirepass ${keys['valkey-password']}\n`);
-    for (const [name, value] of Object.entries(keys)) expect([name, value]).not.toEqual([name, others[name]]);
+    for (const [name, value] of Object.entries(keys))
+      expect({ name, value }).not.toEqual({ name, value: others[name] });
   });
 
-  it('leaves out what is there already', async () => {
+  it('omits stores that already exist', async () => {
     const secrets = { database: { existingSecret: 'db' }, realtime: { existingSecret: 'bus' } };
     const manifests = await render({ ...evaluation, secrets });
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -210,7 +211,7 @@ describe('an evaluation', () => {
     expect(referenced(manifests)).toEqual(new Set(['db', 'bus', 'uswarm-evaluation']));
   });
 
-  it('can do without a volume', async () => {
+  it('works without a PersistentVolume', async () => {
     const values = {
       ...evaluation,
       evaluation: { enabled: true, postgres: { persistence: { enabled: false, size: '2Gi' } } },

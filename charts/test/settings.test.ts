@@ -8,7 +8,7 @@ const parts = (name: string): string => (name === 'searxng' ? name : `uswarm-${n
 describe('images', () => {
   const digest = `sha256:${'ab'.repeat(32)}`;
 
-  it('of this project come from one registry, with one tag', async () => {
+  it('of this project use one registry and one tag', async () => {
     const manifests = await render({ ...evaluation, images: { registry: 'localhost', tag: 'dev' } });
     const images = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
     expect([...new Set(images)].toSorted()).toEqual([
@@ -27,7 +27,7 @@ describe('images', () => {
     });
   });
 
-  it('come all from one mirror, where there is one', async () => {
+  it('all use the mirror if one is set', async () => {
     const mirror = 'mirror.example.com/all';
     const manifests = await render({ ...evaluation, images: { mirror } });
     const images = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
@@ -37,11 +37,11 @@ describe('images', () => {
     expect(env!.find(({ name }) => name === 'SVC_AGENT_RUNTIME_IMAGE')!.value).toMatch(
       `${mirror}/uswarm/agent-runtime:`,
     );
-    // What a UserSwarm may name is there too.
+    // The policy allows the mirrored runtime image.
     expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].imagePrefixes).toBe(`${mirror}/uswarm/agent-runtime`);
   });
 
-  it('can each be replaced, also by digest', async () => {
+  it('can be replaced separately, also by digest', async () => {
     const image = { registry: 'r.example.com', repository: 'a/b', tag: '1', digest, pullPolicy: 'Never' };
     const manifests = await render({
       ...everywhere({ image }),
@@ -61,25 +61,25 @@ describe('images', () => {
     });
   });
 
-  it('come from a registry that must be named, because none has them for everybody', async () => {
+  it('require a registry, because there is no public one', async () => {
     const nowhere = { ...evaluation, images: {} };
     const ours = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient', 'runtime'];
     const sentence = (paths: string[]): string =>
-      `Not set: images.registry, or each of ${paths.map((path) => `${path}.image.registry`).join(', ')}; ` +
-      'it is where `npm run images -- --push <registry>` put the images.';
+      `images.registry is required, or each of ${paths.map((path) => `${path}.image.registry`).join(', ')}: ` +
+      'the target of `npm run images -- --push <registry>`.';
     expect((await refusal(nowhere)).trim()).toBe(sentence(ours));
     const most = Object.fromEntries(ours.slice(1).map((name) => [name, { image: { registry: 'localhost' } }]));
     expect((await refusal({ ...nowhere, ...most })).trim()).toBe(sentence(['orchestrator']));
   });
 
-  it('are never `latest`', async () => {
+  it('cannot use the tag `latest`', async () => {
     expect(await refusal({ ...evaluation, images: { tag: 'latest' } })).toContain('/images/tag');
     expect(await refusal({ ...evaluation, searxng: { image: { tag: 'latest' } } })).toContain('/searxng/image/tag');
   });
 });
 
 describe('settings of pods', () => {
-  it('hold for all components, and a component has the last word', async () => {
+  it('apply to all components unless a component overrides them', async () => {
     const manifests = await render({
       ...external,
       defaults: {
@@ -114,17 +114,17 @@ describe('settings of pods', () => {
     }
   });
 
-  it('cannot take a label away that Services and budgets select by', async () => {
+  it('cannot override labels that Services and budgets select', async () => {
     const manifests = await render({ ...external, defaults: { podLabels: { 'app.kubernetes.io/component': 'x' } } });
     for (const { metadata, spec } of manifests.filter(({ kind }) => kind === 'Deployment')) {
-      expect([metadata.name, spec.template.metadata.labels]).toEqual([
-        metadata.name,
-        expect.objectContaining(spec.selector.matchLabels),
-      ]);
+      expect({ name: metadata.name, labels: spec.template.metadata.labels }).toEqual({
+        name: metadata.name,
+        labels: expect.objectContaining(spec.selector.matchLabels),
+      });
     }
   });
 
-  it('replace a variable in place of naming it twice', async () => {
+  it('override a variable without repeating its name', async () => {
     const manifests = await render({ ...external, ...everywhere({ extraEnv: [{ name: 'OPS_PORT', value: '1' }] }) });
     for (const pod of podTemplates(manifests)) {
       for (const { env = [] } of containersOf(pod)) {
@@ -136,9 +136,9 @@ describe('settings of pods', () => {
   });
 });
 
-it('a private certificate authority reaches every service that calls out', async () => {
+it('a private certificate authority is mounted in every service with outbound calls', async () => {
   const folder = '/etc/uswarm/trusted-ca';
-  // They call the API server, whose authority comes with their token; SearXNG is not of this project.
+  // The controller calls only the API server, whose CA is mounted with its token. SearXNG is a third-party image.
   const inside = new Set(['uswarm-controller', 'searxng']);
   const values = [
     { existingConfigMap: 'ca', key: 'root.pem' },
@@ -162,26 +162,30 @@ it('a private certificate authority reaches every service that calls out', async
     }
   }
   const both = { existingConfigMap: 'a', existingSecret: 'b' };
-  expect(await refusal({ ...external, trustedCA: both })).toMatch(/^trustedCA names both .*\.$/);
+  expect(await refusal({ ...external, trustedCA: both })).toMatch(
+    /^trustedCA\.existingConfigMap and trustedCA\.existingSecret are mutually exclusive\.$/,
+  );
 });
 
-describe('files that people upload', () => {
-  it('need a bucket, outside of an evaluation', async () => {
-    const sentence = 'Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to.';
+describe('uploads', () => {
+  it('require a bucket without evaluation.enabled', async () => {
+    const sentence = 'objectStorage.bucket is required: name the S3 bucket for uploaded files.';
     expect(await refusal({ ...external, objectStorage: {} })).toContain(sentence);
   });
 
-  it('need one as soon as there is a second replica to share them with', async () => {
+  it('require a bucket with more than one replica', async () => {
     const two = { ...evaluation, orchestrator: { replicas: 2 } };
-    expect(await refusal(two)).toMatch(/^Not set: objectStorage\.bucket; with orchestrator\.replicas above 1, .*\.$/m);
+    expect(await refusal(two)).toMatch(
+      /^objectStorage\.bucket is required: with orchestrator\.replicas above 1, .*\.$/m,
+    );
     await expect(render({ ...two, objectStorage: { bucket: 'files' } })).resolves.not.toEqual([]);
     const scaled = { ...evaluation, orchestrator: { autoscaling: { enabled: true } } };
-    expect(await refusal(scaled)).toMatch(/^Not set: objectStorage\.bucket; .* orchestrator\.autoscaling, .*\.$/m);
+    expect(await refusal(scaled)).toMatch(/^objectStorage\.bucket is required: .* orchestrator\.autoscaling, .*\.$/m);
   });
 });
 
 describe('the end-to-end bypass', () => {
-  it('has an entry point of its own, which production never starts', async () => {
+  it('has a separate entry point that production never starts', async () => {
     const production = container(await render(evaluation), 'uswarm-orchestrator', 'orchestrator');
     expect(production.env!.map(({ name }) => name)).not.toContain('E2E_TOKEN');
     expect(production.env!.map(({ name }) => name)).not.toContain('USWARM_ENV');
@@ -196,10 +200,10 @@ describe('the end-to-end bypass', () => {
     });
   });
 
-  it('is refused beside stores that keep data, unless that is accepted explicitly', async () => {
+  it('is rejected with persistent stores unless explicitly accepted', async () => {
     const bypass = (accepted: object): object => ({ ...external, nonProduction: { e2eBypass: true, ...accepted } });
     expect((await refusal(bypass({}))).trim()).toMatch(
-      /^nonProduction\.e2eBypass is set without evaluation\.enabled; .*nonProduction\.e2eBypassBesideKeptData=true.*\.$/,
+      /^nonProduction\.e2eBypass requires evaluation\.enabled: .*nonProduction\.e2eBypassBesideKeptData=true.*\.$/,
     );
     await expect(render(bypass({ e2eBypassBesideKeptData: true }))).resolves.not.toEqual([]);
   });

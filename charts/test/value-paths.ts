@@ -19,14 +19,15 @@ export function resolve(root: Schema, schema: Schema): Schema {
   const name = schema.$ref?.replace('#/definitions/', '');
   if (name === undefined) return schema;
   const found = root.definitions?.[name];
-  if (found === undefined) throw new Error(`there is no definition ${name}`);
-  return resolve(root, found);
+  if (found === undefined) throw new Error(`unknown definition ${name}`);
+  const { description = found.description } = schema;
+  return resolve(root, description === undefined ? found : { ...found, description });
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** These are one value each, whatever is in them. */
+/** Maps that count as one value each. */
 const WHOLE = /(^|\.)(annotations|requests|limits)$/;
 
 /** Dotted paths of all values. */
@@ -42,7 +43,7 @@ export function valueAt(values: object, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => (isMap(value) ? value[key] : undefined), values);
 }
 
-/** Maps are merged, everything else is replaced, as helm does it. */
+/** Merges maps and replaces everything else, as helm does. */
 export function merge(base: object, over: object): object {
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -52,21 +53,21 @@ export function merge(base: object, over: object): object {
   return merged;
 }
 
-/** Another, equally allowed value at a path. */
+/** Another valid value at a path. */
 export interface Change {
   path: string;
   values: object;
-  /** A text that is in the new value and nowhere else; not every kind of value can have one. */
+  /** A text that occurs only in the new value. Some types cannot have one. */
   marker?: string;
 }
 
-/** `serial` makes the change one of a kind. */
+/** `serial` makes the change unique. */
 export function changeAt(root: Schema, path: string, current: unknown, serial: number): Change {
   const keys = path.split('.');
   let schema = resolve(root, root);
   for (const key of keys) {
     const next = schema.properties?.[key];
-    if (next === undefined) throw new Error(`${path} is not in the schema`);
+    if (next === undefined) throw new Error(`the schema has no ${path}`);
     schema = resolve(root, next);
   }
   const other = otherValue(root, schema, current, serial);
@@ -91,7 +92,7 @@ function otherValue(root: Schema, schema: Schema, current: unknown, serial: numb
   if (schema.anyOf?.[0] !== undefined) return otherValue(root, resolve(root, schema.anyOf[0]), current, serial);
   if (schema.type === 'string') return textFor(schema.pattern, serial);
   if (schema.type === 'array') return [itemOf(root, resolve(root, schema.items ?? {}), serial)];
-  // Of resources, or a map with names of anybody's choice.
+  // Either resource quantities or a map with arbitrary keys.
   const isQuantities = typeof current === 'object' && current !== null && 'memory' in current;
   return isQuantities ? { memory: `${number(serial)}Mi` } : { changed: word(serial) };
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { chartSchema } from '../generate/values-schema.js';
 import { CHART, external, helm, refusal, repositoryFile } from './rendering.js';
 import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './value-paths.js';
 
@@ -11,7 +12,7 @@ beforeAll(async () => {
   values = parse(await readFile(`${CHART}/values.yaml`, 'utf8')) as object;
 });
 
-/** Kubernetes' or SearXNG's own objects, which those check. */
+/** Objects of Kubernetes or SearXNG that the schema does not validate. */
 const PASSED_THROUGH = new Set([
   'affinity',
   'topologySpreadConstraints',
@@ -33,7 +34,7 @@ interface Property {
   schema: Schema;
 }
 
-/** Every schema below this one, with the way to it. */
+/** Every schema below this one, with its path. */
 function below(at: Schema, path: string): Property[] {
   const here = resolve(schema, at);
   const inside: [string, Schema | undefined][] = [
@@ -44,7 +45,11 @@ function below(at: Schema, path: string): Property[] {
 }
 
 describe('values.schema.json', () => {
-  it('lets no unknown key through, at any depth', () => {
+  it('is what `npm run generate` writes', async () => {
+    expect(await readFile(`${CHART}/values.schema.json`, 'utf8')).toBe(await chartSchema(CHART));
+  });
+
+  it('rejects unknown keys at every depth', () => {
     const objects = below(schema, '$').filter(({ schema: each }) => each.type === 'object');
     expect(objects.length).toBeGreaterThan(50);
     const open = objects.filter(
@@ -70,35 +75,35 @@ describe('values.schema.json', () => {
   });
 
   it.each([
+    ['a misspelled key', { gateway: { replica: 2 } }, "at '/gateway': additional properties 'replica' not allowed"],
+    ['an unknown key at the top level', { redis: {} }, "additional properties 'redis' not allowed"],
+    ['an unknown key of runtime pods', { runtime: { pods: { hostNetwork: true } } }, "'hostNetwork' not allowed"],
     [
-      'a key that is spelt wrong',
-      { gateway: { replica: 2 } },
-      "at '/gateway': additional properties 'replica' not allowed",
-    ],
-    ['one at the top', { redis: {} }, "additional properties 'redis' not allowed"],
-    ['one of a runtime pod', { runtime: { pods: { hostNetwork: true } } }, "'hostNetwork' not allowed"],
-    [
-      'a security context to weaken',
+      'a weaker security context',
       { searxng: { podSecurityContext: { runAsNonRoot: false } } },
       "'runAsNonRoot' not allowed",
     ],
     [
-      'a number for a word',
+      'a number instead of a string',
       { oidc: { issuers: [{ issuer: 'https://a', audience: 5 }] } },
       "at '/oidc/issuers/0/audience'",
     ],
-    ['root', { searxng: { podSecurityContext: { runAsUser: 0 } } }, "at '/searxng/podSecurityContext/runAsUser'"],
+    [
+      'root as the user',
+      { searxng: { podSecurityContext: { runAsUser: 0 } } },
+      "at '/searxng/podSecurityContext/runAsUser'",
+    ],
     [
       'a password among the values',
       { runtime: { stores: { redis: { addr: 'redis://:pw@host' } } } },
       "at '/runtime/stores/redis/addr'",
     ],
     [
-      'a reserved variable',
+      'a reserved variable name',
       { runtime: { pods: { extraEnv: [{ name: 'SVC_X', value: '' }] } } },
       '/runtime/pods/extraEnv/0/name',
     ],
-  ])('refuses %s', async (_, wrong, message) => {
+  ])('rejects %s', async (_, wrong, message) => {
     expect(await refusal(merge(external, wrong))).toContain(message);
   });
 
@@ -107,29 +112,29 @@ describe('values.schema.json', () => {
     { database: { host: 'db', name: 'n', user: 'u' } },
     { existingSecret: 's', spaces: { endpoint: 'https://s3', bucket: 'b' } },
     { redis: { addrFromSecret: true } },
-  ])('stores are whole or absent: %j', async (stores) => {
+  ])('rejects incomplete stores: %j', async (stores) => {
     const sentence = await refusal(merge(external, { runtime: { stores } }));
-    expect(sentence).toMatch(/^(Not set: )?runtime\.stores\.\S+ [^\n]+\.$/);
+    expect(sentence).toMatch(/^runtime\.stores\.\S+ [^\n]+\.$/);
   });
 });
 
-// Everything that can be on is on, so that each value has something to act on.
+// Enables everything, so that each value has an effect.
 const ALL_ON = parse(await readFile(`${CHART}/ci/everything-values.yaml`, 'utf8')) as object;
-/** Where all that is on leaves a value nothing to act on: what it is tried with in its place. */
+/** Base values for values that have no effect when everything is enabled. */
 const autoscaling = { enabled: true };
 const INSTEAD: [RegExp, object][] = [
   [/\.autoscaling\.(?!enabled)/, merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling } })],
-  // Metacontroller in place of the controller takes everything with it that is to be seen of that.
+  // With Metacontroller, the objects of the controller are not rendered.
   [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
-  // An evaluation brings these two along, and needs no way to them.
+  // The evaluation stores do not need these rules.
   [/^networkPolicy\.(database|realtime)\./, external],
-  // What accepts something is seen to act only on that which would be refused.
+  // These values have an effect only on values that are otherwise rejected.
   [/^http\.insecure$/, merge(ALL_ON, { ingress: { tls: { secretName: '' } } })],
   [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],
 ];
 
 describe('every value', () => {
-  /** What helm prints, or why it refuses; without what is generated anew each time. */
+  /** The output or the error of helm, without generated secrets. */
   const outcome = async (changed: object): Promise<string> => {
     const text = await helm(['install', '--dry-run=client'], changed).catch(
       (error: { stderr: string }) => error.stderr,
@@ -140,14 +145,14 @@ describe('every value', () => {
       .replaceAll(/^LAST DEPLOYED: .*$/gm, '');
   };
 
-  /** Their values switch parts off, with all that is to be seen there. */
+  /** Values that disable parts of the chart. */
   const EXCLUSIVE = /existingSecret$|\.clusterDomain$|^images\.mirror$|\.disabledAlerts$|\.autoscaling\./;
 
-  it('changes something', async () => {
+  it('changes the rendered chart', async () => {
     const changes = pathsOf(values).map((path, serial) =>
       changeAt(schema, path, valueAt(ALL_ON, path) ?? valueAt(values, path), serial),
     );
-    // Most show in one go, by the markers in them; the others one by one.
+    // One run shows most changes by their markers. The others need a run each.
     const marked = changes.filter(({ path, marker }) => marker !== undefined && !EXCLUSIVE.test(path));
     const together = await outcome(marked.map((each) => each.values).reduce(merge, ALL_ON));
     const rest = new Set(changes.filter(({ marker }) => marker === undefined || !together.includes(marker)));
@@ -167,11 +172,10 @@ describe('every value', () => {
       }),
     );
     expect(idle.toSorted()).toEqual([]);
-    // About a hundred runs of helm.
   });
 });
 
-it('the documents name the oldest Kubernetes that the chart takes', async () => {
+it('docs/operations.md names the minimum Kubernetes version of the chart', async () => {
   const { kubeVersion } = parse(await readFile(`${CHART}/Chart.yaml`, 'utf8')) as { kubeVersion: string };
   const oldest = /^>=(\d+\.\d+)\.0-0$/.exec(kubeVersion)![1];
   const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');

@@ -14,6 +14,12 @@ const generators = [
     args: ['dist/bin/generate.js'],
   },
   { what: 'the code of the gRPC protocol', folder: 'packages/runtime-proto', command: 'buf', args: ['generate'] },
+  {
+    what: 'values.schema.json of the chart',
+    folder: 'charts',
+    command: nodeBinary,
+    args: ['generate/values-schema.ts'],
+  },
   // The last one: it needs Go.
   {
     what: 'README.md of the chart',

@@ -1,5 +1,4 @@
-// What `helm test` runs inside the cluster: asks each part of an installed release once, and says
-// which of them do not answer as they should.
+// Runs in the pod of `helm test`: calls each component of the release and reports unexpected responses.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:net';
@@ -10,7 +9,7 @@ const { SYNC_TOKEN_FILE } = process.env;
 const SYNC_TOKEN = SYNC_TOKEN_FILE
   ? readFileSync(SYNC_TOKEN_FILE, 'utf8').replace(/\r?\n$/, '')
   : process.env.SYNC_TOKEN;
-/** A port that no NetworkPolicy opens to this pod; absent where there are no policies. */
+/** An address that no NetworkPolicy allows for this pod; unset without policies. */
 const { CLOSED_ADDRESS } = process.env;
 const DEADLINE_MS = Number(process.env.DEADLINE_MS ?? 60_000);
 const API_SERVER = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -27,7 +26,7 @@ const workspace = {
     suspend: false,
   },
 };
-/** Rendering is a pure function: nothing comes into being by asking for it. */
+/** A sync request. Rendering is a pure function, so it creates nothing. */
 const sync = {
   controller: { apiVersion: 'uswarm.dev/v1alpha1', kind: 'Controller', metadata: { name: 'helm-test' } },
   parent: workspace,
@@ -39,19 +38,19 @@ const sync = {
 const checks = {
   'the orchestrator is online': async () => {
     const { data } = await json(`${ORCHESTRATOR_URL}/v1/health`);
-    if (data?.online !== true) throw new Error(`it says ${JSON.stringify(data)}`);
+    if (data?.online !== true) throw new Error(`unexpected response ${JSON.stringify(data)}`);
   },
   'the gateway speaks socket.io': async () => {
     const response = await call(`${GATEWAY_URL}/socket.io/?EIO=4&transport=polling`);
     const body = await response.text();
-    // A refused transport or origin is answered by the same protocol, as an object with a code.
+    // socket.io also reports a disabled transport or a forbidden origin, as an object with a code.
     if (!/^0?\{"(sid|code)":/.test(body)) throw new Error(`HTTP ${response.status}: ${body.slice(0, 200)}`);
   },
   'the webhook is healthy': async () => {
     const response = await call(`${WEBHOOK_URL}/healthz`);
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
   },
-  'the webhook refuses a stranger': async () => {
+  'the webhook requires a token': async () => {
     const response = await post(`${WEBHOOK_URL}/sync`, sync, {});
     if (response.status !== 401) throw new Error(`HTTP ${response.status}`);
   },
@@ -61,33 +60,33 @@ const checks = {
     if (!response.ok) throw new Error(`HTTP ${response.status}: ${body.slice(0, 500)}`);
     const kinds = JSON.parse(body).children.map(({ kind }) => kind);
     if (!['Deployment', 'Service', 'ServiceAccount'].every((kind) => kinds.includes(kind))) {
-      throw new Error(`it answers ${body.slice(0, 500)}`);
+      throw new Error(`unexpected response ${body.slice(0, 500)}`);
     }
   },
-  'the tool server asks for a token': async () => {
+  'the search tool requires a token': async () => {
     const response = await post(`${TOOL_URL}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {});
     if (response.status !== 401) throw new Error(`HTTP ${response.status}`);
   },
   'the search service answers in JSON': async () => {
     const { results } = await json(`${SEARCH_URL}/search?q=uswarm&format=json`);
-    if (!Array.isArray(results)) throw new Error('there are no results');
+    if (!Array.isArray(results)) throw new Error('the response has no results');
   },
   'the API server serves UserSwarms': async () => {
     const { resources = [] } = await apiServer('/apis/uswarm.dev/v1alpha1');
-    if (!resources.some(({ kind }) => kind === 'UserSwarm')) throw new Error('the definition is not installed');
+    if (!resources.some(({ kind }) => kind === 'UserSwarm')) throw new Error('the CRD is not installed');
   },
-  ...(CLOSED_ADDRESS === undefined ? {} : { 'the network refuses what no policy allows': refused }),
+  ...(CLOSED_ADDRESS === undefined ? {} : { 'NetworkPolicies are enforced': networkIsClosed }),
 };
 
-async function refused() {
+async function networkIsClosed() {
   if (!(await opens(CLOSED_ADDRESS))) return;
   throw new Error(
-    `${CLOSED_ADDRESS} can be reached: no network plug-in enforces NetworkPolicies. Every pod reaches every other ` +
-      'one; networkPolicy.enabled=false says that this is meant',
+    `${CLOSED_ADDRESS} is reachable: no network plug-in enforces NetworkPolicies, so every pod can reach every other ` +
+      'pod. To accept this, set networkPolicy.enabled=false',
   );
 }
 
-/** Whether a connection comes about; a plug-in that refuses one says so or says nothing. */
+/** Whether a connection opens. Plug-ins either reject or drop forbidden connections. */
 function opens(address) {
   const [host, port] = address.split(':');
   return new Promise((resolve) => {
@@ -120,7 +119,7 @@ async function json(url) {
   return response.json();
 }
 
-/** Discovery, which every account of the cluster may ask for. */
+/** Calls discovery, which is open to every account. */
 function apiServer(path) {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   const ca = readFileSync(`${API_SERVER}/ca.crt`);
@@ -140,13 +139,13 @@ function apiServer(path) {
     })
       .on('error', reject)
       .on('timeout', function () {
-        this.destroy(new Error('the API server does not answer'));
+        this.destroy(new Error('the API server is unreachable'));
       })
       .end();
   });
 }
 
-/** Right after an installation names and routes may still be on their way. */
+/** Retries until the deadline, because DNS and routes may not be ready right after an installation. */
 async function passes(check, deadline) {
   for (;;) {
     try {

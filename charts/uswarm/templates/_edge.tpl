@@ -1,4 +1,4 @@
-{{/* How the edge of this chart is reached from outside; empty without one. */}}
+{{/* External URL of the edge that this chart creates; empty if there is none. */}}
 {{- define "uswarm.edgeUrl" -}}
 {{- if .Values.ingress.enabled }}
 {{- printf "http%s://%s" (ternary "s" "" (ne .Values.ingress.tls.secretName "")) .Values.ingress.host }}
@@ -7,17 +7,17 @@
 {{- end }}
 {{- end }}
 
-{{/* `true` if clients reach the API by https. */}}
+{{/* `true` if clients use https. */}}
 {{- define "uswarm.edgeHasTls" -}}
 {{- if hasPrefix "https://" (include "uswarm.publicUrl" .) }}true{{ end }}
 {{- end }}
 
-{{/* Whether this chart makes an edge. */}}
+{{/* Whether this chart creates an edge. */}}
 {{- define "uswarm.hasEdge" -}}
 {{- if or .Values.ingress.enabled .Values.httpRoute.enabled }}true{{ end }}
 {{- end }}
 
-{{/* Strict-Transport-Security: browsers ignore it over http, so it is not sent there. */}}
+{{/* Strict-Transport-Security is sent only over https; browsers ignore it over http. */}}
 {{- define "uswarm.hsts.env" -}}
 - name: HSTS_MAX_AGE_S
   value: {{ ternary (int64 .Values.http.hstsMaxAgeSeconds) 0 (include "uswarm.edgeHasTls" . | eq "true") | quote }}

@@ -11,12 +11,12 @@
 {{- end }}
 {{- end }}
 
-{{/* The name of a component's objects. SearXNG's is fixed: the tool's documented endpoint names it. */}}
+{{/* The name of a component's objects. The name of SearXNG is fixed, because the documented endpoint of the search tool contains it. */}}
 {{- define "uswarm.componentName" -}}
 {{- if eq .component "searxng" }}searxng{{ else }}{{ include "uswarm.fullname" .root }}-{{ .component }}{{ end }}
 {{- end }}
 
-{{/* Never changes for a component: a Deployment's selector is immutable. */}}
+{{/* Must never change: the selector of a Deployment is immutable. */}}
 {{- define "uswarm.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -39,7 +39,7 @@ labels:
   {{- include "uswarm.labels" . | nindent 2 }}
 {{- end }}
 
-{{/* host of a component's Service, as any pod of the cluster reaches it. */}}
+{{/* Cluster-wide host name of a component's Service. */}}
 {{- define "uswarm.host" -}}
 {{ include "uswarm.componentName" . }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}
 {{- end }}

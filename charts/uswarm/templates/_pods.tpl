@@ -1,22 +1,21 @@
 {{/*
-What the pods of all components have in common. Each include takes a dict:
-root, component, values (the component's values), and where it applies
-token (true where the Kubernetes API is used), user (ids other than 65532), checksum (of configuration).
+Shared parts of all pods. Each include takes a dict: root, component, values (the component's values), and optionally
+token (true if the pod uses the Kubernetes API), user (ids other than 65532), checksum (of the configuration).
 */}}
 
 {{- define "uswarm.podMetadata" -}}
 labels:
   {{- $own := include "uswarm.labels" . | fromYaml }}
-  {{- /* Versions here would restart pods that stay the same. */}}
+  {{- /* Version labels would restart unchanged pods. */}}
   {{- $own = omit $own "helm.sh/chart" "app.kubernetes.io/version" }}
   {{- toYaml (merge $own (default dict .values.podLabels) .root.Values.defaults.podLabels) | nindent 2 }}
 {{- $annotations := merge dict (default dict .values.podAnnotations) .root.Values.defaults.podAnnotations }}
 {{- with .checksum }}
 {{- $_ := set $annotations "checksum/config" . }}
 {{- end }}
-{{- /* Nothing in these volumes is worth a node that nobody needs; one that is not named here keeps it. */}}
+{{- /* The cluster autoscaler may evict these volumes. Volumes that are not listed block the removal of a node. */}}
 {{- $local := "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes" }}
-{{- /* The stores of an evaluation keep their data in the pod: a new annotation would lose it in an upgrade. */}}
+{{- /* The evaluation stores keep their data in the pod: a new annotation would lose it on upgrade. */}}
 {{- if not (or (hasKey $annotations $local) (has .component (list "postgres" "valkey"))) }}
 {{- $_ := set $annotations $local (default "tmp" .scratch) }}
 {{- end }}
@@ -61,7 +60,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Image, rights and environment of a container; `env` names the template with its own variables. */}}
+{{/* Image, security context and environment of a container; `env` names the template with its variables. */}}
 {{- define "uswarm.container" -}}
 image: {{ include "uswarm.image" (dict "root" .root "image" .values.image) }}
 imagePullPolicy: {{ include "uswarm.pullPolicy" (dict "root" .root "image" .values.image) }}
@@ -79,7 +78,7 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* A later variable takes the place of an earlier one of its name: lists by name may not repeat one. */}}
+{{/* A later variable overrides an earlier one of the same name, because names in the list must be unique. */}}
 {{- define "uswarm.env" -}}
 {{- $byName := dict }}
 {{- $names := list }}
@@ -92,7 +91,7 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* A start may wait a minute for its database. */}}
+{{/* A container may wait one minute for its database on start. */}}
 {{- define "uswarm.opsProbes" -}}
 startupProbe:
   httpGet: { path: /livez, port: ops }
@@ -109,7 +108,7 @@ readinessProbe:
   timeoutSeconds: 3
 {{- end }}
 
-{{/* Time for the edge to notice that the pod goes, before it stops taking requests. */}}
+{{/* Time for the edge to remove the pod before the pod stops accepting requests. */}}
 {{- define "uswarm.drain" -}}
 lifecycle:
   preStop:
@@ -206,7 +205,7 @@ spec:
     {{- end }}
 {{- if and $own.type (ne $own.type "ClusterIP") }}
 ---
-# The internal API and metrics share the Service above, which therefore never leaves the cluster.
+# A separate Service, because the Service above also has the internal API and metrics, which must stay in the cluster.
 apiVersion: v1
 kind: Service
 metadata:

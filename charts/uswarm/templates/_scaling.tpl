@@ -1,17 +1,17 @@
-{{/* How many replicas of a component there can be. */}}
+{{/* The maximum number of replicas of a component. */}}
 {{- define "uswarm.mostReplicas" -}}
 {{- $autoscaling := default dict .values.autoscaling }}
 {{- ternary $autoscaling.maxReplicas .values.replicas (default false $autoscaling.enabled) | default 1 | int }}
 {{- end }}
 
-{{/* Left out where an autoscaler decides: an upgrade would undo what it decided. */}}
+{{/* Omitted with an autoscaler, whose decision an upgrade would overwrite. */}}
 {{- define "uswarm.replicas" -}}
 {{- if not (default dict .values.autoscaling).enabled }}
 replicas: {{ int .values.replicas }}
 {{- end }}
 {{- end }}
 
-{{/* The affinity that was set. Without a word about other pods in it, replicas keep away from each other where they can. */}}
+{{/* The configured affinity. Without a podAntiAffinity, replicas prefer different nodes. */}}
 {{- define "uswarm.affinity" -}}
 {{- $affinity := deepCopy (default .root.Values.defaults.affinity .values.affinity) }}
 {{- if and (gt (int (include "uswarm.mostReplicas" .)) 1) (not (hasKey $affinity "podAntiAffinity")) }}
@@ -33,7 +33,7 @@ preferredDuringSchedulingIgnoredDuringExecution:
           {{- include "uswarm.selectorLabels" . | nindent 10 }}
 {{- end }}
 
-{{/* The constraints that were set, else even over nodes and zones where that can be. */}}
+{{/* The configured constraints. By default, replicas prefer an even spread over nodes and zones. */}}
 {{- define "uswarm.topologySpread" -}}
 {{- if .values.topologySpreadConstraints }}
 topologySpreadConstraints:
@@ -52,7 +52,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* None for a single replica, which no drain of a node could move. Pods that are broken never hold one up. */}}
+{{/* None for a single replica, because it would block node drains. Unhealthy pods never block one. */}}
 {{- define "uswarm.podDisruptionBudget" -}}
 {{- if and .values.podDisruptionBudget.enabled (gt (int (include "uswarm.mostReplicas" .)) 1) }}
 ---
@@ -69,7 +69,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* Slow to take pods away: each sends its sockets, or the replies under way, to the others. */}}
+{{/* Scales down slowly, because each removed pod moves its connections or running turns to the others. */}}
 {{- define "uswarm.horizontalPodAutoscaler" -}}
 {{- with .values.autoscaling }}
 {{- if .enabled }}

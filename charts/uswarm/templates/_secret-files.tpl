@@ -1,15 +1,15 @@
 {{/*
-With mountSecretsAsFiles a variable NAME that comes out of a Secret becomes NAME_FILE, the path of a file that is mounted
-from the same key. Which ones these are is read from a container's own variables, so there is no second list of them.
-Each include takes the dict of uswarm.container.
+With mountSecretsAsFiles, a variable NAME from a Secret becomes NAME_FILE, the path of a file that is mounted from the
+same key. The variables are derived from the container's environment, so there is no second list of them. Each include
+takes the dict of uswarm.container.
 */}}
 
-{{/* Images of others know nothing of NAME_FILE. */}}
+{{/* Third-party images do not support NAME_FILE. */}}
 {{- define "uswarm.secretFiles.used" -}}
 {{- if and .root.Values.mountSecretsAsFiles (not (has .component (list "searxng" "postgres" "valkey"))) }}true{{ end }}
 {{- end }}
 
-{{/* own: variables as YAML, more: variables of values; one of these with the same name takes the place of the file. */}}
+{{/* own: variables as YAML, more: variables from values, which override a file of the same name. */}}
 {{- define "uswarm.secretFiles.env" -}}
 {{- $replaced := list }}
 {{- range .more }}{{ $replaced = append $replaced .name }}{{ end }}
@@ -25,7 +25,7 @@ Each include takes the dict of uswarm.container.
 {{- end }}
 {{- end }}
 
-{{/* Sources of a projected volume: one Secret for each variable. */}}
+{{/* Sources of a projected volume: one Secret per variable. */}}
 {{- define "uswarm.secretFiles.sources" -}}
 {{- range fromYamlArray (include .env .) }}
 {{- $name := .name }}
@@ -43,7 +43,7 @@ Each include takes the dict of uswarm.container.
 {{- end }}
 {{- end }}
 
-{{/* Readable for owner and group only: 0440, which parsers of YAML 1.2 would take for decimal. */}}
+{{/* 0440 in decimal, because YAML 1.2 parsers read 0440 as a decimal number. */}}
 {{- define "uswarm.secretFiles.volume" -}}
 {{- if and (include "uswarm.secretFiles.used" .) (include "uswarm.secretFiles.sources" .) }}
 - name: {{ default "secrets" .volume }}

@@ -1,15 +1,15 @@
-{{/* The Secret that evaluation.enabled makes. */}}
+{{/* The Secret that evaluation.enabled creates. */}}
 {{- define "uswarm.evaluationSecret" -}}
 {{ include "uswarm.fullname" . }}-evaluation
 {{- end }}
 
-{{/* The Secret behind an entry of `secrets`: the one that is named, else the generated one. */}}
+{{/* The Secret of an entry of `secrets`: the existing one, else the generated one. */}}
 {{- define "uswarm.secretName" -}}
 {{- $entry := get .root.Values.secrets .name }}
 {{- default (ternary (include "uswarm.evaluationSecret" .root) "" .root.Values.evaluation.enabled) $entry.existingSecret }}
 {{- end }}
 
-{{/* One environment variable out of an entry of `secrets`: root, name, variable, field (default: key). */}}
+{{/* An environment variable from an entry of `secrets`: root, name, variable, field (default: key). */}}
 {{- define "uswarm.secretEnv" -}}
 {{- $entry := get .root.Values.secrets .name }}
 - name: {{ .variable }}
@@ -35,15 +35,15 @@
 {{- end }}
 
 {{/*
-The provider that GET /v1/models names: the configured one, else what runtimes choose by themselves. They use openai
-when their Secret has OPENAI_API_KEY or OPENAI_BASE_URL; the Secret that an evaluation creates is empty at first.
+The provider that GET /v1/models returns: the configured one, else the default of runtimes. They use openai if their
+Secret has OPENAI_API_KEY or OPENAI_BASE_URL. The Secret that an evaluation creates is initially empty.
 */}}
 {{- define "uswarm.modelProvider" -}}
 {{- $modelEnv := .Values.runtime.modelEnv }}
 {{- default (ternary "openai" "demo" (and $modelEnv.enabled (not (empty $modelEnv.existingSecret)))) .Values.runtime.defaultProvider }}
 {{- end }}
 
-{{/* The Secret with model keys in the runtime namespace; empty for none. */}}
+{{/* The Secret with model API keys in the runtime namespace; empty if there is none. */}}
 {{- define "uswarm.modelEnvSecret" -}}
 {{- with .Values.runtime.modelEnv }}
 {{- if .enabled }}{{ default (ternary "uswarm-model-env" "" $.Values.evaluation.enabled) .existingSecret }}{{ end }}

@@ -1,38 +1,38 @@
 {{- define "uswarm.validateEdge" -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
-{{- fail "Not set: ingress.host; the Ingress must not take requests for every host of the cluster." }}
+{{- fail "ingress.host is required: without it, the Ingress would match every host." }}
 {{- end }}
 {{- with .Values.httpRoute }}
 {{- if .enabled }}
 {{- if not .parentRefs }}
-{{- fail "Not set: httpRoute.parentRefs; name the Gateway that the HTTPRoute belongs to, as [{name, namespace, sectionName}]." }}
+{{- fail "httpRoute.parentRefs is required: name the parent Gateway as [{name, namespace, sectionName}]." }}
 {{- end }}
 {{- if not .hostnames }}
-{{- fail "Not set: httpRoute.hostnames; the HTTPRoute must not take requests for every host of its Gateway." }}
+{{- fail "httpRoute.hostnames is required: without it, the HTTPRoute would match every host of its Gateway." }}
 {{- end }}
 {{- else if or .parentRefs .hostnames }}
-{{- fail "httpRoute.parentRefs or httpRoute.hostnames is set without httpRoute.enabled=true; no HTTPRoute would be made." }}
+{{- fail "httpRoute.parentRefs and httpRoute.hostnames have no effect unless httpRoute.enabled is true." }}
 {{- end }}
 {{- if and .enabled (not $.Values.http.publicUrl) (not $.Values.ingress.enabled) (hasPrefix "*" (first .hostnames)) }}
-{{- fail "Not set: http.publicUrl; httpRoute.hostnames begins with a wildcard, so the links to files would have no host." }}
+{{- fail "http.publicUrl is required: the first of httpRoute.hostnames is a wildcard, which file links cannot use." }}
 {{- end }}
 {{- if and .enabled $.Values.ingress.enabled (not (has $.Values.ingress.host .hostnames)) (not $.Values.http.publicUrl) }}
-{{- fail "Not set: http.publicUrl; Ingress and HTTPRoute have different hosts, so it must say which of them the links to files name." }}
+{{- fail "http.publicUrl is required: Ingress and HTTPRoute have different hosts, and file links need one of them." }}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* What an edge of this chart must say about those behind it and about TLS. */}}
+{{/* Proxies and TLS of an edge that this chart creates. */}}
 {{- define "uswarm.validateTraffic" -}}
 {{- if include "uswarm.hasEdge" . }}
 {{- if and (not .Values.http.trustedProxies) (gt (int .Values.orchestrator.rateLimits.address.perSecond) 0) }}
-{{- fail "Not set: http.trustedProxies; name the addresses of the edge, else all clients share one rate limit by address. Or set orchestrator.rateLimits.address.perSecond=0." }}
+{{- fail "http.trustedProxies is required: without the addresses of the edge, all clients share one rate limit by address. Set it, or set orchestrator.rateLimits.address.perSecond=0." }}
 {{- end }}
 {{- if not (or .Values.http.insecure (include "uswarm.edgeHasTls" .)) }}
 {{- if .Values.http.publicUrl }}
-{{- fail "http.publicUrl does not begin with https; tokens would cross the network in plain text. Change it, or set http.insecure=true to accept that." }}
+{{- fail "http.publicUrl must use https: tokens would cross the network in plain text. Change it, or set http.insecure=true to allow plain HTTP." }}
 {{- end }}
-{{- fail "Not set: ingress.tls.secretName; tokens would cross the network in plain text. Name a TLS Secret, set http.publicUrl to an https URL if TLS ends before the Ingress, or set http.insecure=true to accept plain HTTP." }}
+{{- fail "ingress.tls.secretName is required: tokens would cross the network in plain text. Name a TLS Secret, set http.publicUrl to an https URL if TLS ends before the Ingress, or set http.insecure=true to allow plain HTTP." }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -43,15 +43,15 @@
 {{- with $component.autoscaling }}
 {{- if .enabled }}
 {{- if gt (int .minReplicas) (int .maxReplicas) }}
-{{- fail (printf "%s.autoscaling.minReplicas is above its maxReplicas." $name) }}
+{{- fail (printf "%s.autoscaling.minReplicas must not exceed maxReplicas." $name) }}
 {{- end }}
 {{- if not (dig "requests" "cpu" "" $component.resources) }}
-{{- fail (printf "Not set: %s.resources.requests.cpu; the target of %s.autoscaling is a share of it." $name $name) }}
+{{- fail (printf "%s.resources.requests.cpu is required: the target of %s.autoscaling is a percentage of it." $name $name) }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- if and (not .Values.objectStorage.bucket) (gt (int (include "uswarm.mostReplicas" (dict "values" .Values.orchestrator))) 1) }}
-{{- fail "Not set: objectStorage.bucket; with orchestrator.replicas above 1, or orchestrator.autoscaling, each replica would have files of its own." }}
+{{- fail "objectStorage.bucket is required: with orchestrator.replicas above 1, or orchestrator.autoscaling, each replica would store its own files." }}
 {{- end }}
 {{- end }}

@@ -1,7 +1,6 @@
 {{/*
-Each UserSwarm has a finalizer of the framework that looks after it, so a changed controller.framework would leave all of
-them without one that removes it. The webhook of the installed release says which framework that is. Without a cluster
-to ask, nothing is found.
+Each UserSwarm has a finalizer of its framework. After a change of controller.framework, nothing would remove the old
+finalizers. The webhook's Deployment tells which framework is installed. Without a cluster, lookup returns nothing.
 */}}
 {{- define "uswarm.validateFramework" -}}
 {{- if .Release.IsUpgrade }}
@@ -19,7 +18,7 @@ to ask, nothing is found.
 {{- if and $before (ne $before $framework) (.Capabilities.APIVersions.Has "uswarm.dev/v1alpha1") }}
 {{- $swarms := (lookup "uswarm.dev/v1alpha1" "UserSwarm" "" "").items }}
 {{- if $swarms }}
-{{- fail (printf "controller.framework is %s and was %s: %d UserSwarms would keep the finalizer of %s, which nothing removes then. Run helm uninstall, which deletes them properly, and install with the new value; workspaces in the database get their runtimes back." $framework $before (len $swarms) $before) }}
+{{- fail (printf "controller.framework must not change from %[2]s to %[1]s while UserSwarms exist: %[3]d of them would keep the finalizer of %[2]s. Run helm uninstall, which deletes them, and install with the new value. The runtimes of all workspaces are then created again." $framework $before (len $swarms)) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -1,4 +1,4 @@
-{{/* What the schema cannot say; each refusal is one sentence that names the value. */}}
+{{/* Rules that the schema cannot express. Each message names the value. */}}
 {{- define "uswarm.validate" -}}
 {{- $missing := list }}
 {{- range $name := keys .Values.secrets | sortAlpha }}
@@ -7,47 +7,47 @@
 {{- end }}
 {{- end }}
 {{- with $missing }}
-{{- fail (printf "Not set: %s; name existing Secrets in namespace %s, or set evaluation.enabled=true to try things out with generated ones." (join ", " .) $.Release.Namespace) }}
+{{- fail (printf "Required: %s. Name existing Secrets in namespace %s, or set evaluation.enabled=true to generate them." (join ", " .) $.Release.Namespace) }}
 {{- end }}
 {{- include "uswarm.validateImages" . }}
 {{- if not .Values.oidc.issuers }}
-{{- fail "Not set: oidc.issuers; name at least one {issuer, audience} whose tokens sign users in." }}
+{{- fail "oidc.issuers is required: set at least one {issuer, audience}." }}
 {{- end }}
 {{- if not (or .Values.objectStorage.bucket .Values.evaluation.enabled) }}
-{{- fail "Not set: objectStorage.bucket; name the S3 bucket that uploaded files go to." }}
+{{- fail "objectStorage.bucket is required: name the S3 bucket for uploaded files." }}
 {{- end }}
 {{- include "uswarm.validateScaling" . }}
 {{- if and .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
-{{- fail (printf "Not set: runtime.modelEnv.existingSecret; name the Secret with model keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
+{{- fail (printf "runtime.modelEnv.existingSecret is required: name the Secret with model API keys in namespace %s, or set runtime.modelEnv.enabled=false." .Values.runtime.namespace) }}
 {{- end }}
 {{- if eq .Values.runtime.namespace .Release.Namespace }}
-{{- fail "runtime.namespace is the release's own namespace; the pods of workspaces need one of their own." }}
+{{- fail "runtime.namespace must not be the release's namespace: runtimes need a separate namespace." }}
 {{- end }}
 {{- if has .Release.Namespace .Values.runtime.extraNamespaces }}
-{{- fail "runtime.extraNamespaces names the release's own namespace; the pods of workspaces need others." }}
+{{- fail "runtime.extraNamespaces must not contain the release's namespace: runtimes need separate namespaces." }}
 {{- end }}
 {{- with .Values.trustedCA }}
 {{- if and .existingConfigMap .existingSecret }}
-{{- fail "trustedCA names both existingConfigMap and existingSecret; the certificate authority can come from one only." }}
+{{- fail "trustedCA.existingConfigMap and trustedCA.existingSecret are mutually exclusive." }}
 {{- end }}
 {{- end }}
 {{- include "uswarm.validateEdge" . }}
 {{- include "uswarm.validateTraffic" . }}
 {{- if and .Values.nonProduction.e2eBypass (not .Values.evaluation.enabled) (not .Values.nonProduction.e2eBypassBesideKeptData) }}
-{{- fail "nonProduction.e2eBypass is set without evaluation.enabled; anyone with the token could act as any user of stores that keep data. Remove it, or set nonProduction.e2eBypassBesideKeptData=true as well." }}
+{{- fail "nonProduction.e2eBypass requires evaluation.enabled: anyone with the token could act as any user of persistent stores. Unset it, or also set nonProduction.e2eBypassBesideKeptData=true." }}
 {{- end }}
 {{- if and .Values.drain.enabled (ge (int .Values.drain.graceSeconds) (int .Values.drain.timeoutSeconds)) }}
-{{- fail "drain.graceSeconds is not below drain.timeoutSeconds; time would be up before the drain does anything by itself." }}
+{{- fail "drain.graceSeconds must be less than drain.timeoutSeconds: the drain would time out before it takes over from the controller." }}
 {{- end }}
 {{- if and (eq (default "auto" .Values.drain.hooks) "argocd") (lookup "v1" "Namespace" "" "default") }}
-{{- fail "drain.hooks=argocd is for Argo CD, which renders the chart without a cluster; Helm would install the hooks as lasting objects. Leave it at auto." }}
+{{- fail "drain.hooks=argocd requires Argo CD, which renders the chart without a cluster: Helm would install the hooks as permanent objects. Use auto." }}
 {{- end }}
 {{- include "uswarm.validateStores" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- include "uswarm.validateFramework" . }}
 {{- end }}
 
-{{/* Two controllers, or Metacontrollers, would write over each other's work on every UserSwarm. Where there is no cluster to ask, nothing is found. */}}
+{{/* Two controllers would overwrite each other's changes to every UserSwarm. Without a cluster, lookup returns nothing. */}}
 {{- define "uswarm.validateAlone" -}}
 {{- if .Release.IsInstall }}
 {{- $own := printf "%s in namespace %s" .Release.Name .Release.Namespace }}
@@ -57,14 +57,14 @@
 {{- $annotations := default dict .metadata.annotations }}
 {{- $other := printf "%s in namespace %s" (get $annotations "meta.helm.sh/release-name") (get $annotations "meta.helm.sh/release-namespace") }}
 {{- if and (hasKey $annotations "meta.helm.sh/release-name") (ne $other $own) }}
-{{- fail (printf "The release %s is in this cluster already; its controller looks after every UserSwarm, so there can be one release a cluster." $other) }}
+{{- fail (printf "The release %s is already installed in this cluster: its controller manages every UserSwarm, so only one release per cluster is allowed." $other) }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* No registry has our images for everybody, so none can be the default. */}}
+{{/* No public registry has the images of this project, so there is no default. */}}
 {{- define "uswarm.validateImages" -}}
 {{- $missing := list }}
 {{- range $name := list "orchestrator" "gateway" "webhook" "controller" "searxngClient" "runtime" }}
@@ -74,24 +74,24 @@
 {{- end }}
 {{- end }}
 {{- with $missing }}
-{{- fail (printf "Not set: images.registry, or each of %s; it is where `npm run images -- --push <registry>` put the images." (join ", " .)) }}
+{{- fail (printf "images.registry is required, or each of %s: the target of `npm run images -- --push <registry>`." (join ", " .)) }}
 {{- end }}
 {{- end }}
 
-{{/* A group of stores is whole or absent. */}}
+{{/* Each group of stores is complete or empty. */}}
 {{- define "uswarm.validateStores" -}}
 {{- $stores := .Values.runtime.stores }}
 {{- with $stores.database }}
 {{- if and (or .host .name .user) (not (and .host .name .user $stores.existingSecret)) }}
-{{- fail "runtime.stores.database needs host, name, user and runtime.stores.existingSecret together, or none of them." }}
+{{- fail "runtime.stores.database requires all of host, name, user and runtime.stores.existingSecret, or none of them." }}
 {{- end }}
 {{- end }}
 {{- if and $stores.redis.addrFromSecret (not $stores.existingSecret) }}
-{{- fail "Not set: runtime.stores.existingSecret; runtime.stores.redis.addrFromSecret takes SVC_REDIS_ADDR from it." }}
+{{- fail "runtime.stores.existingSecret is required: runtime.stores.redis.addrFromSecret reads SVC_REDIS_ADDR from it." }}
 {{- end }}
 {{- with $stores.spaces }}
 {{- if and (or .endpoint .region .bucket) (not (and .endpoint .region .bucket $stores.existingSecret)) }}
-{{- fail "runtime.stores.spaces needs endpoint, region, bucket and runtime.stores.existingSecret together, or none of them." }}
+{{- fail "runtime.stores.spaces requires all of endpoint, region, bucket and runtime.stores.existingSecret, or none of them." }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -1,4 +1,4 @@
-{{/* Whose hooks remove UserSwarms with the release: helm, argocd, or nothing. Without a cluster to ask, as in `helm template`, no hook of Helm would ever run as one. */}}
+{{/* The hooks that run the drain: helm, argocd, or empty. `helm template` has no cluster, and Helm's hooks never run there. */}}
 {{- define "uswarm.drainHooks" -}}
 {{- if .Values.drain.enabled -}}
 {{- $hooks := default "auto" .Values.drain.hooks -}}
@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* The ConfigMap that the drain raises as its flag while the release is being removed. */}}
+{{/* The ConfigMap that the drain creates as its flag while the release is uninstalled. */}}
 {{- define "uswarm.drainFlag" -}}
 {{ include "uswarm.fullname" . }}-drain
 {{- end }}
@@ -19,22 +19,22 @@
 {{ prepend .Values.runtime.extraNamespaces .Values.runtime.namespace | uniq | join "," }}
 {{- end }}
 
-{{/* What helm leaves when it removes the release, one a line, with the way to remove it. */}}
+{{/* What `helm uninstall` keeps, one item per line, with the command that deletes it. */}}
 {{- define "uswarm.kept" -}}
 {{- if and .Values.crds.enabled .Values.crds.keep }}
-the definition of UserSwarm: kubectl delete crd userswarms.uswarm.dev
+the CRD of UserSwarm: kubectl delete crd userswarms.uswarm.dev
 {{- end }}
 {{- if .Values.runtime.createNamespace }}
-namespace {{ .Values.runtime.namespace }} with what is in it: kubectl delete namespace {{ .Values.runtime.namespace }}
+namespace {{ .Values.runtime.namespace }} with all its objects: kubectl delete namespace {{ .Values.runtime.namespace }}
 {{- end }}
 {{- if and (include "uswarm.modelEnvSecret" .) .Values.evaluation.enabled (not .Values.runtime.modelEnv.existingSecret) }}
-Secret {{ include "uswarm.modelEnvSecret" . }} in namespace {{ .Values.runtime.namespace }}, with model keys
+Secret {{ include "uswarm.modelEnvSecret" . }} in namespace {{ .Values.runtime.namespace }}, with model API keys
 {{- end }}
 {{- if .Values.admissionPolicy.enabled }}
-ValidatingAdmissionPolicy {{ include "uswarm.fullname" . }}-policy-lists and its binding, which refuse nothing
+ValidatingAdmissionPolicy {{ include "uswarm.fullname" . }}-policy-lists and its binding, which match nothing
 {{- end }}
-{{ if include "uswarm.drainHooks" . }}UserSwarms labelled uswarm.dev/keep-on-uninstall=true{{ else }}UserSwarms{{ end }}, with their pods; nobody looks after them then
-every Secret that values name, and what is outside of the cluster: database, Valkey, bucket
+{{ if include "uswarm.drainHooks" . }}UserSwarms with the label uswarm.dev/keep-on-uninstall=true{{ else }}UserSwarms{{ end }}, with their pods, which are no longer managed
+existing Secrets, and external resources: database, Valkey, bucket
 {{- end }}
 
 {{- define "uswarm.drain.env" -}}
@@ -71,7 +71,7 @@ every Secret that values name, and what is outside of the cluster: database, Val
   value: {{ min 150 (int .values.timeoutSeconds) | quote }}
 {{- end }}
 
-{{/* Whose Deployment or Service shows that the release exists. */}}
+{{/* The components whose Deployment or Service shows that the release exists. */}}
 {{- define "uswarm.cleanup.components" -}}
 {{- $names := list }}
 {{- range list "orchestrator" "webhook" "controller" }}
@@ -80,7 +80,7 @@ every Secret that values name, and what is outside of the cluster: database, Val
 {{- join "," $names }}
 {{- end }}
 
-{{/* A Job that removes UserSwarms: root, component, step, annotations, seconds until it is given up. */}}
+{{/* A Job that deletes UserSwarms: root, component, step, annotations, seconds (deadline). */}}
 {{- define "uswarm.drain.job" -}}
 {{- $values := merge (dict "image" .root.Values.controller.image "terminationGracePeriodSeconds" 5) .root.Values.drain }}
 {{- $component := dict "root" .root "component" .component "values" $values "token" true "env" (printf "uswarm.%s.env" .component) }}
@@ -95,13 +95,13 @@ metadata:
     {{- toYaml .annotations | nindent 4 }}
 spec:
   backoffLimit: 3
-  # A pod that its node has no more room for is no failure: the next one goes on.
+  # An evicted pod is not a failure: the next pod continues.
   podFailurePolicy:
     rules:
       - action: Ignore
         onPodConditions:
           - { type: DisruptionTarget, status: 'True' }
-      # Time is up, or uswarm stays: another pod would find the same.
+      # The drain timed out, or the release is kept: another pod would fail in the same way.
       - action: FailJob
         onExitCodes: { containerName: drain, operator: In, values: [3] }
   activeDeadlineSeconds: {{ .seconds }}

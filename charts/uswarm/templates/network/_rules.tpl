@@ -1,9 +1,9 @@
 {{/*
-What NetworkPolicies are put together from. Ports are those of pods, as most plug-ins look at a connection after its
-Service was resolved.
+Building blocks of NetworkPolicies. Ports are pod ports, because most plug-ins evaluate a connection after its Service
+is resolved.
 */}}
 
-{{/* podSelector and policyTypes of a component's own policy. */}}
+{{/* podSelector and policyTypes of a component's policy. */}}
 {{- define "uswarm.network.policy" -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -29,7 +29,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* As before, seen from another namespace. */}}
+{{/* The same, from another namespace. */}}
 {{- define "uswarm.network.componentsFromAfar" -}}
 {{- range .components }}
 - namespaceSelector:
@@ -57,7 +57,7 @@ app.kubernetes.io/part-of: uswarm
       {{- include "uswarm.network.runtimeLabels" . | nindent 6 }}
 {{- end }}
 
-{{/* A list of ports as a policy has it. */}}
+{{/* A list of ports, as in a policy. */}}
 {{- define "uswarm.network.tcp" -}}
 {{- $ports := list }}
 {{- range . }}
@@ -68,7 +68,7 @@ app.kubernetes.io/part-of: uswarm
 {{- end }}
 {{- end }}
 
-{{/* Egress to `to` on `ports`; as in a NetworkPolicy, an empty `to` is every address. */}}
+{{/* Egress to `to` on `ports`. As in a NetworkPolicy, an empty `to` allows every address. */}}
 {{- define "uswarm.network.egress" -}}
 - ports:
     {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
@@ -135,7 +135,7 @@ app.kubernetes.io/part-of: uswarm
 {{- include "uswarm.network.egress" .Values.networkPolicy.apiServer }}
 {{- end }}
 
-{{/* The store of an evaluation where there is one, else what networkPolicy names. */}}
+{{/* The evaluation store if enabled, else the peers from networkPolicy. */}}
 {{- define "uswarm.network.toDatabase" -}}
 {{- if include "uswarm.ownPostgres" . }}
 {{- include "uswarm.network.toComponents" (dict "root" . "components" (list "postgres") "ports" (list 5432)) }}
@@ -157,7 +157,7 @@ app.kubernetes.io/part-of: uswarm
 {{- default (ternary "80" "443" (eq $url.scheme "http")) (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host)) }}
 {{- end }}
 
-{{/* Issuers, object storage and the apps of integrations, on the ports that other values name. */}}
+{{/* Issuers, object storage and integrations, on the ports from other values. */}}
 {{- define "uswarm.network.toWeb" -}}
 {{- $urls := list .Values.objectStorage.endpoint }}
 {{- range .Values.oidc.issuers }}
@@ -170,7 +170,7 @@ app.kubernetes.io/part-of: uswarm
 {{- include "uswarm.network.egress" (dict "ports" $ports "to" .Values.networkPolicy.web.to) }}
 {{- end }}
 
-{{/* Where a cloud hands out the credentials of a pod's own role. */}}
+{{/* Cloud metadata endpoints that issue credentials for a pod's role. */}}
 {{- define "uswarm.network.toCloudRole" -}}
 - ports:
     - { protocol: TCP, port: 80 }
@@ -182,7 +182,7 @@ app.kubernetes.io/part-of: uswarm
     - ipBlock: { cidr: 'fd00:ec2::23/128' }
 {{- end }}
 
-{{/* root, rules: what egressAllowRules opens, besides what a component needs anyway. */}}
+{{/* root, rules: egress that egressAllowRules adds to the requirements of a component. */}}
 {{- define "uswarm.network.allowed" -}}
 {{- if .rules.nonPrivateIPs }}
 {{- include "uswarm.network.toInternet" (dict "ranges" .root.Values.networkPolicy.clusterRanges "ports" .rules.nonPrivatePorts) }}
@@ -206,7 +206,7 @@ app.kubernetes.io/part-of: uswarm
 {{- end }}
 {{- end }}
 
-{{/* Every address but those that lead to the cluster, its nodes, their network, and clouds' own services. */}}
+{{/* Every address except those of the cluster, its nodes, their network and cloud-internal services. */}}
 {{- define "uswarm.network.toInternet" -}}
 - to:
     - ipBlock:
@@ -216,13 +216,13 @@ app.kubernetes.io/part-of: uswarm
           - 10.0.0.0/8
           - 100.64.0.0/10
           - 127.0.0.0/8
-          # Metadata of most clouds is in it, and node-local DNS.
+          # Contains the metadata service of most clouds, and node-local DNS.
           - 169.254.0.0/16
           - 172.16.0.0/12
           - 192.0.0.0/24
           - 192.168.0.0/16
           - 198.18.0.0/15
-          # Azure's services for its machines.
+          # Azure platform services.
           - 168.63.129.16/32
           - 224.0.0.0/4
           - 240.0.0.0/4
@@ -235,7 +235,7 @@ app.kubernetes.io/part-of: uswarm
         cidr: '::/0'
         except:
           - '::/127'
-          # The private ranges above, by NAT64.
+          # The private ranges above, through NAT64.
           - '64:ff9b::/104'
           - '64:ff9b::a00:0/104'
           - '64:ff9b::6440:0/106'
@@ -247,7 +247,7 @@ app.kubernetes.io/part-of: uswarm
           - '64:ff9b::c612:0/111'
           - '64:ff9b::a83f:8110/128'
           - '64:ff9b::e000:0/99'
-          # NAT64 within a network of one's own.
+          # NAT64 in a private network.
           - '64:ff9b:1::/48'
           - 'fc00::/7'
           - 'fe80::/10'
@@ -263,7 +263,7 @@ app.kubernetes.io/part-of: uswarm
   {{- end }}
 {{- end }}
 
-{{/* The ports of runtime.stores and runtime.proxy, as far as values name them. */}}
+{{/* The ports of runtime.stores and runtime.proxy, if set. */}}
 {{- define "uswarm.network.runtimePorts" -}}
 {{- $stores := .Values.runtime.stores }}
 {{- $ports := list }}

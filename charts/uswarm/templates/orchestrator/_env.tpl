@@ -108,7 +108,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Uploads: how links to them begin, where they are, how many. */}}
+{{/* Uploads: public URL, object storage, limits. */}}
 {{- define "uswarm.orchestrator.files" -}}
 {{- $values := .Values }}
 - name: PUBLIC_URL

@@ -1,4 +1,4 @@
-{{/* JSON on; no limiter, which would let four requests an hour through; only the engines that are named. */}}
+{{/* Enables JSON and only the listed engines. Disables the limiter, which would allow four requests per hour. */}}
 {{- define "uswarm.searxng.settings" -}}
 {{- $settings := fromYaml (include "uswarm.searxng.baseSettings" .) }}
 {{- $_ := set $settings "engines" .Values.searxng.engines }}
@@ -26,7 +26,7 @@ valkey:
   url: false
 ui:
   default_locale: en
-# Less than the ten seconds after which the tool gives up, so that slow engines cost only themselves.
+# Less than the 10 s timeout of the search tool, so that a slow engine affects only its own results.
 outgoing:
   request_timeout: 4
   max_request_timeout: 8
