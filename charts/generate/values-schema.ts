@@ -78,10 +78,9 @@ function typeOf(value: unknown): string {
 
 /** The text of values.schema.json of the chart in a folder. */
 export async function chartSchema(chart: string): Promise<string> {
-  const [values, overlay] = await Promise.all(
-    ['values.yaml', 'values.schema.overlay.yaml'].map((name) => readFile(`${chart}/${name}`, 'utf8')),
-  );
-  return `${JSON.stringify(valuesSchema('Values of the uswarm chart', values!, overlay!), undefined, 2)}\n`;
+  const values = await readFile(`${chart}/values.yaml`, 'utf8');
+  const overlay = await readFile(`${chart}/values.schema.overlay.yaml`, 'utf8');
+  return `${JSON.stringify(valuesSchema('Values of the uswarm chart', values, overlay), undefined, 2)}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
