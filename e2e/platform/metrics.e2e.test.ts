@@ -129,6 +129,6 @@ describe('the metrics of the installed release', () => {
     expect(orchestrator).toContain('uswarm_event_bus_up{component="orchestrator"} 1');
     expect(gateway).toContain('uswarm_event_bus_up{component="realtime-gateway"} 1');
     expect(controller).toContain('uswarm_controller_leader{component="uswarm-controller"} 1');
-    expect(controller).toContain('uswarm_controller_synced{component="uswarm-controller"} 1');
+    expect(controller).toContain('uswarm_controller_caches_synced{component="uswarm-controller"} 1');
   });
 });

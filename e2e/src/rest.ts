@@ -15,7 +15,7 @@ export async function everyOneSynced({ resyncS, scrape, times }: EveryOneSynced)
     const began = performance.now();
     await eventually(`each was synced ${turn} times`, { withinMs: 2 * resyncS * 1_000, everyMs: 500 }, async () => {
       const asked = performance.now();
-      const longest = sumOf(await scrape(), 'uswarm_controller_longest_unsynced_seconds') * 1_000;
+      const longest = sumOf(await scrape(), 'uswarm_controller_oldest_reconcile_age_seconds') * 1_000;
       if (asked - longest <= began) throw new Error(`one was not for ${longest} ms`);
       return true as const;
     });

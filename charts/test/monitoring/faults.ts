@@ -177,7 +177,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'a watch of the controller is refused for five minutes',
     ['UswarmControllerNotSynced'],
-    { [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 5) },
+    { [`uswarm_controller_caches_synced{${CONTROLLER}}`]: becomes(1, 0, 5) },
   ],
   [
     'a watch fails again and again',
@@ -191,8 +191,8 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   ],
   [
     'the controller hangs',
-    ['UswarmControllerAsleep'],
-    { [`uswarm_controller_longest_unsynced_seconds{${CONTROLLER}}`]: becomes(20, 900) },
+    ['UswarmControllerReconcileStalled'],
+    { [`uswarm_controller_oldest_reconcile_age_seconds{${CONTROLLER}}`]: becomes(20, 900) },
   ],
   [
     'a new image does not start',
@@ -273,7 +273,7 @@ export const everyday: [what: string, figures: Figures][] = [
   [
     'the API server restarts',
     {
-      [`uswarm_controller_synced{${CONTROLLER}}`]: becomes(1, 0, 2),
+      [`uswarm_controller_caches_synced{${CONTROLLER}}`]: becomes(1, 0, 2),
       [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="connection"}`]: becomes(0, 40),
     },
   ],

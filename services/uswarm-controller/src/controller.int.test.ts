@@ -265,10 +265,10 @@ describe('the controller with the webhook', () => {
     });
     api.endWatches('end');
     await eventually(() => !controller.ready());
-    expect(await registry.metrics()).toContain('uswarm_controller_synced 0\n');
+    expect(await registry.metrics()).toContain('uswarm_controller_caches_synced 0\n');
     expect(controller.leading()).toBe(true);
     heal();
-    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_synced 1\n'));
+    await eventually(async () => (await registry.metrics()).includes('uswarm_controller_caches_synced 1\n'));
     expect(controller.ready()).toBe(true);
   });
 
@@ -303,7 +303,7 @@ describe('the controller with the webhook', () => {
     for (const line of [
       'uswarm_controller_leader 1',
       'uswarm_controller_queue_depth',
-      'uswarm_controller_longest_unsynced_seconds',
+      'uswarm_controller_oldest_reconcile_age_seconds',
       'uswarm_controller_sync_duration_seconds_count{outcome="synced"}',
       'uswarm_controller_hook_duration_seconds_count{outcome="ok"}',
       'uswarm_controller_time_to_ready_seconds_count{from="create"} 1',

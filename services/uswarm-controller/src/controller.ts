@@ -49,7 +49,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     queueDepth: () => queue.depth(),
     leading: () => leading,
     phases: () => countPhases(caches.parents.list()),
-    longestUnsyncedS: () => work.longestUnsyncedS(),
+    oldestReconcileAgeS: () => work.oldestReconcileAgeS(),
     rollout: () => work.rollout.state(),
     starts: () => ({ starting: starts.starting(), queued: starts.queued() }),
   });

@@ -10,7 +10,7 @@ export interface MetricSources {
   /** How many UserSwarms are in each phase. */
   phases(): ReadonlyMap<string, number>;
   leading(): boolean;
-  longestUnsyncedS(): number;
+  oldestReconcileAgeS(): number;
   rollout(): RolloutState;
   starts(): { starting: number; queued: number };
 }
@@ -43,28 +43,39 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
   ): Histogram<Label> =>
     new Histogram({ name: `uswarm_controller_${name}`, help, buckets, labelNames, registers: [registry] });
 
-  const waits = histogram('queue_wait_seconds', 'Seconds that a UserSwarm waited for a worker.', FAST, []);
-  const syncs = histogram('sync_duration_seconds', 'Seconds of one sync, by how it ended.', FAST, ['outcome']);
-  const hooks = histogram('hook_duration_seconds', 'Seconds until the webhook answered, by how.', FAST, ['outcome']);
+  const waits = histogram('queue_wait_seconds', 'Seconds that a UserSwarm waited in the work queue.', FAST, []);
+  const syncs = histogram('sync_duration_seconds', 'Duration of a reconcile in seconds, by outcome.', FAST, [
+    'outcome',
+  ]);
+  const hooks = histogram(
+    'hook_duration_seconds',
+    'Duration of a call of the sync hook in seconds, by outcome.',
+    FAST,
+    ['outcome'],
+  );
   const ready = histogram(
     'time_to_ready_seconds',
-    'Seconds until a UserSwarm was Ready, by what it came from: create, resume or recovery.',
+    'Seconds until a UserSwarm became Ready, by origin: create, resume or recovery.',
     READY,
     ['from'],
   );
-  const failures = counter('sync_failures_total', 'Syncs that failed, by the reason of the Synced condition.', [
+  const failures = counter('sync_failures_total', 'Total failed reconciles, by reason of the Synced condition.', [
     'reason',
   ]);
   for (const reason of SYNC_FAILURES) failures.inc({ reason }, 0);
   for (const outcome of HOOK_OUTCOMES) hooks.zero({ outcome });
-  const watches = counter('watches_total', 'Watches started.', ['resource']);
-  const watchFaults = counter('watch_failures_total', 'Lists and watches that failed, by the fault.', [
+  const watches = counter('watches_total', 'Total watches started.', ['resource']);
+  const watchFaults = counter('watch_failures_total', 'Total failed lists and watches, by fault.', [
     'resource',
     'fault',
   ]);
-  const writes = counter('api_writes_total', 'Writes sent to the API server.', ['verb', 'resource']);
-  const dropped = counter('events_dropped_total', 'Events that were not recorded because too many were waiting.', []);
-  const grants = counter('rollout_grants_total', 'Runtimes that got the go-ahead for a new pod; forced: not idle.', [
+  const writes = counter('api_writes_total', 'Total writes to the API server.', ['verb', 'resource']);
+  const dropped = counter(
+    'events_dropped_total',
+    'Total Events dropped because the queue of the recorder was full.',
+    [],
+  );
+  const grants = counter('rollout_grants_total', 'Total roll-out grants; forced: the runtime was not idle.', [
     'forced',
   ]);
   for (const forced of ['true', 'false']) grants.inc({ forced }, 0);
@@ -83,7 +94,7 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
 }
 
 function registerGauges(registry: Registry, sources: MetricSources): void {
-  const { queueDepth, phases, leading, longestUnsyncedS, rollout, starts } = sources;
+  const { queueDepth, phases, leading, oldestReconcileAgeS, rollout, starts } = sources;
   const gauge = (name: string, help: string, read: () => number): void => {
     const metric: Gauge = new Gauge({
       name: `uswarm_controller_${name}`,
@@ -92,21 +103,21 @@ function registerGauges(registry: Registry, sources: MetricSources): void {
       collect: () => metric.set(read()),
     });
   };
-  gauge('queue_depth', 'UserSwarms that wait for a worker.', queueDepth);
+  gauge('queue_depth', 'Length of the work queue.', queueDepth);
   gauge(
-    'longest_unsynced_seconds',
-    'Seconds since the sync of the UserSwarm whose last one is the longest ago; at most the resync period while all is well.',
-    longestUnsyncedS,
+    'oldest_reconcile_age_seconds',
+    'Seconds since the least recently reconciled UserSwarm was reconciled; normally at most the resync period.',
+    oldestReconcileAgeS,
   );
-  gauge('leader', '1 if this process leads, else 0.', () => (leading() ? 1 : 0));
-  gauge('rollout_pending', 'UserSwarms whose pod is of an older revision of the platform.', () => rollout().pending);
-  gauge('rollout_in_flight', 'UserSwarms that have the go-ahead and are not Ready yet.', () => rollout().inFlight);
-  gauge('rollout_failed', 'UserSwarms that did not become Ready after their go-ahead.', () => rollout().failed);
-  gauge('rollout_halted', '1 if a roll-out is halted because too many failed in a row, else 0.', () =>
+  gauge('leader', '1 if this process is the leader, else 0.', () => (leading() ? 1 : 0));
+  gauge('rollout_pending', 'UserSwarms whose pod has an older platform revision.', () => rollout().pending);
+  gauge('rollout_in_flight', 'UserSwarms that have a roll-out grant and are not Ready yet.', () => rollout().inFlight);
+  gauge('rollout_failed', 'UserSwarms that did not become Ready after their roll-out grant.', () => rollout().failed);
+  gauge('rollout_halted', '1 if the roll-out is halted because too many failed in a row, else 0.', () =>
     rollout().halted ? 1 : 0,
   );
-  gauge('starting', 'UserSwarms whose runtime starts.', () => starts().starting);
-  gauge('start_queue_length', 'UserSwarms whose runtime waits for others to have started.', () => starts().queued);
+  gauge('starting', 'UserSwarms whose runtime is starting.', () => starts().starting);
+  gauge('start_queue_length', 'UserSwarms that wait for a start slot.', () => starts().queued);
   const byPhase: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms',
     help: 'UserSwarms by phase.',

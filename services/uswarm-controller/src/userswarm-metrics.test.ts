@@ -101,12 +101,12 @@ it('figures of UserSwarms are read at each scrape', async () => {
   const all: KubernetesObject[] = [];
   registerUserSwarms(registry, { list: () => all, synced: () => all.length > 0, clock: { now: () => NOW } });
   const before = await registry.metrics();
-  expect(before).toContain('uswarm_controller_synced 0');
+  expect(before).toContain('uswarm_controller_caches_synced 0');
   expect(before).toContain('uswarm_userswarms_oldest_seconds{phase="Progressing"} 0');
   all.push(swarm('Progressing', 'OOMKilled', 90));
   const after = await registry.metrics();
   for (const line of [
-    'uswarm_controller_synced 1',
+    'uswarm_controller_caches_synced 1',
     'uswarm_userswarms_oldest_seconds{phase="Progressing"} 90',
     'uswarm_userswarms_stuck{phase="Progressing"} 0',
     'uswarm_userswarms_failing{reason="OOMKilled"} 1',

@@ -20,12 +20,11 @@ const REASONS = new Set(Object.keys(FAILURE_REASONS));
 
 /** How the UserSwarms are, as this process sees them; every replica says the same. */
 export function registerUserSwarms(registry: Registry, { list, synced, clock }: UserSwarmMetricsDeps): void {
-  const help =
-    '1 while all that is watched has been listed and each of its watches runs, or ran within the last 30 s; else 0.';
-  readGauge(registry, 'uswarm_controller_synced', help, () => (synced() ? 1 : 0));
+  const help = '1 if every cache is listed and its watch is running, or was within the last 30 s; else 0.';
+  readGauge(registry, 'uswarm_controller_caches_synced', help, () => (synced() ? 1 : 0));
   const oldest: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms_oldest_seconds',
-    help: 'For how long the UserSwarm that is in this phase the longest has not been Ready.',
+    help: 'Seconds since the oldest UserSwarm in this phase was last Ready.',
     labelNames: ['phase'],
     registers: [registry],
     collect() {
@@ -34,7 +33,7 @@ export function registerUserSwarms(registry: Registry, { list, synced, clock }: 
   });
   const stuck: Gauge<'phase'> = new Gauge({
     name: 'uswarm_userswarms_stuck',
-    help: 'UserSwarms that have been in this phase for too long: Progressing for 10 minutes, Deleting for 15.',
+    help: 'UserSwarms that have been in this phase for too long: Progressing for 10 minutes, Deleting for 15 minutes.',
     labelNames: ['phase'],
     registers: [registry],
     collect() {
@@ -43,7 +42,7 @@ export function registerUserSwarms(registry: Registry, { list, synced, clock }: 
   });
   const failing: Gauge<'reason'> = new Gauge({
     name: 'uswarm_userswarms_failing',
-    help: 'UserSwarms that are not Ready for a reason that somebody can do something about.',
+    help: 'UserSwarms that are not Ready for a reason that needs action.',
     labelNames: ['reason'],
     registers: [registry],
     collect() {

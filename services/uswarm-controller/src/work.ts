@@ -29,7 +29,7 @@ export interface WorkParts {
   metrics: ControllerMetrics;
 }
 
-export interface Work extends Pick<Workers, 'longestUnsyncedS'> {
+export interface Work extends Pick<Workers, 'oldestReconcileAgeS'> {
   rollout: Pick<RolloutCoordinator, 'changed' | 'state'>;
   /** Works until aborted; resolves once nothing is under way. */
   run(signal: AbortSignal): Promise<void>;
@@ -68,7 +68,7 @@ export function createWork(options: ControllerOptions, resource: Resource, parts
   const workers = createSyncs(options, resource, parts, { record: events.record, rollout });
   return {
     rollout,
-    longestUnsyncedS: workers.longestUnsyncedS,
+    oldestReconcileAgeS: workers.oldestReconcileAgeS,
     run: async (signal) => void (await Promise.all([workers.run(signal), rollout.run(signal)])),
     close: () => events.close(),
   };

@@ -10,19 +10,19 @@ export interface WebhookMetrics {
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const requests = knownCounter(registry, 'uswarm_webhook_sync_requests_total', 'Sync requests by how they ended.', {
+  const requests = knownCounter(registry, 'uswarm_webhook_sync_requests_total', 'Total sync requests by outcome.', {
     outcome: ['ok', 'unauthorized', 'bad_request', 'error'] satisfies SyncOutcome[],
   });
   const duration = new Histogram({
     name: 'uswarm_webhook_sync_duration_seconds',
-    help: 'Seconds from the head of a sync request to its answer.',
+    help: 'Duration of a sync request in seconds.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],
   });
   // Not a gauge of UserSwarms: the webhook remembers none. The controller has that one.
   const renderings = new Counter({
     name: 'uswarm_webhook_renderings_total',
-    help: 'Answers by the phase and reason they gave.',
+    help: 'Total responses by phase and reason.',
     labelNames: ['phase', 'reason'],
     registers: [registry],
   });
@@ -43,7 +43,7 @@ const STATES: readonly DatabaseState[] = ['unset', 'reachable', 'unreachable'];
 export function registerDatabaseState(registry: Registry, state: () => DatabaseState): void {
   const gauge: Gauge<'state'> = new Gauge({
     name: 'uswarm_webhook_database_state',
-    help: '1 for how the database of runtimes was last found, 0 for the other ways; unset: runtimes are given none.',
+    help: '1 for the last observed state of the runtime database, else 0; unset: no database is configured.',
     labelNames: ['state'],
     registers: [registry],
     collect() {

@@ -82,7 +82,7 @@ describe('the workers', () => {
     await work();
     await eventually(() => gone.length > 0);
     expect(gone).toEqual(['u1']);
-    expect(workers.longestUnsyncedS()).toBe(0);
+    expect(workers.oldestReconcileAgeS()).toBe(0);
   });
 
   it('remember nothing once they stop: what goes from then on, others are told', async () => {
@@ -93,21 +93,21 @@ describe('the workers', () => {
   });
 
   it('say how long ago the sync is that is the longest ago, while they work', async () => {
-    expect(workers.longestUnsyncedS()).toBe(0);
+    expect(workers.oldestReconcileAgeS()).toBe(0);
     await work();
-    await eventually(() => workers.longestUnsyncedS() > 0.05);
+    await eventually(() => workers.oldestReconcileAgeS() > 0.05);
     await work();
-    const ago = workers.longestUnsyncedS();
-    await eventually(() => workers.longestUnsyncedS() > ago);
+    const ago = workers.oldestReconcileAgeS();
+    await eventually(() => workers.oldestReconcileAgeS() > ago);
     stopping.abort();
     await running;
-    expect(workers.longestUnsyncedS()).toBe(0);
+    expect(workers.oldestReconcileAgeS()).toBe(0);
   });
 
   it('say how long ago the sync is that is the longest ago, of more UserSwarms than a call takes arguments', async () => {
     const count = 150_000;
     for (let at = 0; at < count; at += 1) queue.add(`w${at}`);
     await eventually(() => memories.length === count, 60_000);
-    expect(workers.longestUnsyncedS()).toBeGreaterThan(0);
+    expect(workers.oldestReconcileAgeS()).toBeGreaterThan(0);
   });
 });

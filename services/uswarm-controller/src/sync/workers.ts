@@ -20,7 +20,7 @@ export interface Workers {
   /** Works until aborted; resolves once no sync is under way. */
   run(signal: AbortSignal): Promise<void>;
   /** Of all UserSwarms, how long the last sync of one is ago at most; 0 while there is none, or while others work. */
-  longestUnsyncedS(): number;
+  oldestReconcileAgeS(): number;
 }
 
 interface Known {
@@ -79,7 +79,7 @@ export function createWorkers(deps: WorkersDeps): Workers {
       // Who does not work is not told what goes meanwhile.
       for (const key of memories.keys()) forget(key);
     },
-    longestUnsyncedS() {
+    oldestReconcileAgeS() {
       const now = performance.now();
       let longest = 0;
       // No spread: the number of arguments of a call is limited, the number of UserSwarms is not.
