@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Scenario, SCENARIOS } from '@uswarm/testkit';
-import { type Arena, openArena } from './arena.js';
-import { arenaWorld, CAPABILITIES } from './arena-world.js';
+import { type ControllerFixture, openFixture } from './fixture.js';
+import { conformanceWorld, CAPABILITIES } from './conformance-world.js';
 
 /** Pods that start at once on a small machine. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 const possible = SCENARIOS.filter(({ needs }) => needs.every((capability) => CAPABILITIES.includes(capability)));
 const calm = possible.filter(({ needs }) => !needs.includes('hook faults'));
@@ -26,23 +26,23 @@ function runAll(scenarios: readonly Scenario[], run: (scenario: Scenario, at: nu
       await run(scenario, at).then(results.get(scenario)?.resolve, results.get(scenario)?.reject);
     }
   };
-  for (let worker = 0; worker < AT_ONCE; worker += 1) void work();
+  for (let worker = 0; worker < CONCURRENCY; worker += 1) void work();
   return results;
 }
 
 describe('the controller with the webhook, on a real API server', () => {
-  let arena: Arena;
+  let fixture: ControllerFixture;
   let results: ReturnType<typeof runAll>;
 
   beforeAll(async () => {
-    arena = await openArena(calm.length);
-    await arena.start();
+    fixture = await openFixture(calm.length);
+    await fixture.start();
     results = runAll(calm, (scenario, at) => {
       const name = `workspace-calm-${at}-end`;
-      return scenario.run(arenaWorld(arena, name, arena.spareNamespaces[at] ?? ''), name);
+      return scenario.run(conformanceWorld(fixture, name, fixture.spareNamespaces[at] ?? ''), name);
     });
   });
-  afterAll(() => arena.close());
+  afterAll(() => fixture.close());
 
   it.each(calm.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
     await expect(results.get(scenario)?.promise).resolves.toBeUndefined();
@@ -50,16 +50,16 @@ describe('the controller with the webhook, on a real API server', () => {
 });
 
 describe('the controller with a webhook that fails, on a real API server', () => {
-  let arena: Arena;
+  let fixture: ControllerFixture;
 
   beforeAll(async () => {
-    arena = await openArena();
-    await arena.start();
+    fixture = await openFixture();
+    await fixture.start();
   });
-  afterAll(() => arena.close());
+  afterAll(() => fixture.close());
 
   it.each(faulty.map((scenario, at) => [scenario.name, scenario, at] as const))('%s', async (_name, scenario, at) => {
     const name = `workspace-faulty-${at}-end`;
-    await expect(scenario.run(arenaWorld(arena, name, ''), name)).resolves.toBeUndefined();
+    await expect(scenario.run(conformanceWorld(fixture, name, ''), name)).resolves.toBeUndefined();
   });
 });

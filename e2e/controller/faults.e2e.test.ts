@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
 import { eventually } from '../src/eventually.js';
-import { type Arena, ARENA_RESYNC_S, openArena, type RunningController, type Where } from './arena.js';
+import {
+  type ControllerFixture,
+  FIXTURE_RESYNC_S,
+  openFixture,
+  type RunningController,
+  type Where,
+} from './fixture.js';
 import type { HookMode } from './hook-server.js';
 import type { Fault, Passed } from './fault-proxy.js';
 
@@ -25,32 +31,32 @@ const refusal = (code: number, reason: string): Fault => ({
 
 /** Everything is suspended here: nothing of it needs a pod. */
 describe('the controller, on a real API server', () => {
-  let arena: Arena;
+  let fixture: ControllerFixture;
   let controller: RunningController;
   let count = 0;
   const healing: (() => void | Promise<void>)[] = [];
 
   beforeAll(async () => {
-    arena = await openArena();
-    controller = await arena.start();
+    fixture = await openFixture();
+    controller = await fixture.start();
   });
   afterEach(async () => {
     for (const heal of healing.splice(0)) await heal();
   });
-  afterAll(() => arena.close());
+  afterAll(() => fixture.close());
 
-  const swarm = (name: string): Where => ({ kind: 'UserSwarm', name });
+  const userSwarm = (name: string): Where => ({ kind: 'UserSwarm', name });
   const service = (name: string): Where => ({
     kind: 'Service',
-    namespace: arena.namespace,
+    namespace: fixture.namespace,
     name: `agent-runtime-${name}`,
   });
   const apply = (name: string, spec: object = {}): Promise<KubernetesObject> =>
-    arena.apply({
-      apiVersion: arena.apiVersion,
+    fixture.apply({
+      apiVersion: fixture.apiVersion,
       kind: 'UserSwarm',
       metadata: { name },
-      spec: { userId: 'user-1', placement: { runtimeNamespace: arena.namespace }, suspend: true, ...spec },
+      spec: { userId: 'user-1', placement: { runtimeNamespace: fixture.namespace }, suspend: true, ...spec },
     } as KubernetesObject);
   const shows = (
     name: string,
@@ -59,7 +65,7 @@ describe('the controller, on a real API server', () => {
     withinMs = SHOWN_WITHIN_MS,
   ): Promise<KubernetesObject> =>
     eventually(`${name}: ${what}`, { withinMs }, async () => {
-      const object = await arena.get(swarm(name));
+      const object = await fixture.get(userSwarm(name));
       return object !== undefined && holds(object) ? object : undefined;
     });
   const suspended = (name: string, withinMs?: number): Promise<KubernetesObject> =>
@@ -81,24 +87,24 @@ describe('the controller, on a real API server', () => {
   }
   /** Somebody takes a child away, on a way that has no faults; it comes back. */
   async function repairs(name: string, withinMs?: number): Promise<void> {
-    const uid = (await arena.get(service(name)))?.metadata.uid;
-    await arena.delete(service(name));
+    const uid = (await fixture.get(service(name)))?.metadata.uid;
+    await fixture.delete(service(name));
     await comesBack(name, uid, withinMs);
   }
   const comesBack = (name: string, uid: string | undefined, withinMs = SHOWN_WITHIN_MS): Promise<KubernetesObject> =>
     eventually(`the Service of ${name} is made again`, { withinMs }, async () => {
-      const found = await arena.get(service(name));
+      const found = await fixture.get(service(name));
       return found !== undefined && found.metadata.uid !== uid ? found : undefined;
     });
   const inject = (matches: (passed: Passed) => boolean, fault: Fault): (() => void) => {
-    const heal = arena.proxy.inject(matches, fault);
+    const heal = fixture.proxy.inject(matches, fault);
     healing.push(heal);
     return heal;
   };
   const faults = (fault: string): Promise<number> =>
     controller.metric('uswarm_controller_watch_failures_total', { fault });
   const eventsOf = async (name: string, reason: string): Promise<KubernetesObject[]> =>
-    (await arena.list('Event', 'default')).filter(
+    (await fixture.list('Event', 'default')).filter(
       (event) =>
         (event['involvedObject'] as { name?: string } | undefined)?.name === name && event['reason'] === reason,
     );
@@ -138,8 +144,8 @@ describe('the controller, on a real API server', () => {
       const name = await settledSwarm();
       const before = await faults('silence');
       const heal = inject(isWatch, { kind: 'silence' });
-      const uid = (await arena.get(service(name)))?.metadata.uid;
-      await arena.delete(service(name));
+      const uid = (await fixture.get(service(name)))?.metadata.uid;
+      await fixture.delete(service(name));
       await eventually('it is counted', { withinMs: NOTICED_WITHIN_MS }, async () =>
         (await faults('silence')) > before ? true : undefined,
       );
@@ -152,13 +158,13 @@ describe('the controller, on a real API server', () => {
     const name = await settledSwarm();
     const late = newName();
     const before = await faults('connection');
-    await arena.proxy.cut();
-    healing.push(() => arena.proxy.mend());
+    await fixture.proxy.cut();
+    healing.push(() => fixture.proxy.mend());
     await apply(late);
-    const uid = (await arena.get(service(name)))?.metadata.uid;
-    await arena.delete(service(name));
+    const uid = (await fixture.get(service(name)))?.metadata.uid;
+    await fixture.delete(service(name));
     await sleep(3_000);
-    await arena.proxy.mend();
+    await fixture.proxy.mend();
     await comesBack(name, uid, NOTICED_WITHIN_MS);
     await suspended(late, NOTICED_WITHIN_MS);
     // A watch that was silent before may have been without news for too long to count as alive until now.
@@ -180,7 +186,7 @@ describe('the controller, on a real API server', () => {
     expect(await controller.metric('uswarm_controller_sync_failures_total', { reason })).toBeGreaterThan(0);
     await apply(name);
     heal();
-    await isSyncedAgain(name, SHOWN_WITHIN_MS + ARENA_RESYNC_S * 1_000);
+    await isSyncedAgain(name, SHOWN_WITHIN_MS + FIXTURE_RESYNC_S * 1_000);
     await expect(hasEvent(name, 'Synced')).resolves.toMatchObject({ type: 'Normal' });
   });
 
@@ -194,12 +200,12 @@ describe('the controller, on a real API server', () => {
     async (mode, outcome) => {
       const [healthy, leaving] = [await settledSwarm(), await settledSwarm()];
       const before = await outcomes(outcome);
-      const untouched = await arena.get(swarm(healthy));
-      await arena.hook.setMode(mode);
-      healing.push(() => arena.hook.setMode('none'));
+      const untouched = await fixture.get(userSwarm(healthy));
+      await fixture.hook.setMode(mode);
+      healing.push(() => fixture.hook.setMode('none'));
       const fresh = newName();
       await apply(fresh);
-      await arena.delete(swarm(leaving));
+      await fixture.delete(userSwarm(leaving));
       for (const [name, phase] of [
         [fresh, 'Progressing'],
         [leaving, 'Deleting'],
@@ -216,27 +222,29 @@ describe('the controller, on a real API server', () => {
       await expect(hasEvent(fresh, 'WebhookUnavailable')).resolves.toMatchObject({ type: 'Warning' });
       expect(await outcomes(outcome)).toBeGreaterThan(before);
       // Nothing is written to one that is as it was, past several resyncs.
-      expect((await arena.get(swarm(healthy)))?.metadata.resourceVersion).toBe(untouched?.metadata.resourceVersion);
-      expect(await arena.get(service(leaving))).toBeDefined();
-      await arena.hook.setMode('none');
+      expect((await fixture.get(userSwarm(healthy)))?.metadata.resourceVersion).toBe(
+        untouched?.metadata.resourceVersion,
+      );
+      expect(await fixture.get(service(leaving))).toBeDefined();
+      await fixture.hook.setMode('none');
       await isSyncedAgain(fresh, 2 * SHOWN_WITHIN_MS);
       await eventually('the deleted one is gone', { withinMs: 2 * SHOWN_WITHIN_MS }, async () =>
-        (await arena.get(swarm(leaving))) === undefined ? true : undefined,
+        (await fixture.get(userSwarm(leaving))) === undefined ? true : undefined,
       );
     },
   );
 
   it('PHASE-004 CTRL-002: RenderingFailed for a fault in the webhook, and what is there stays', async () => {
     const name = await settledSwarm();
-    const uid = (await arena.get(service(name)))?.metadata.uid;
-    arena.setRenderingFault(true);
-    healing.push(() => arena.setRenderingFault(false));
+    const uid = (await fixture.get(service(name)))?.metadata.uid;
+    fixture.setRenderingFault(true);
+    healing.push(() => fixture.setRenderingFault(false));
     // A change, so that it is rendered at once.
     await apply(name, { config: { defaultModel: 'another' } });
     const failed = await shows(name, 'is Error', (object) => status(object).phase === 'Error');
     expect(condition(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'RenderingFailed' });
-    expect((await arena.get(service(name)))?.metadata.uid).toBe(uid);
-    arena.setRenderingFault(false);
+    expect((await fixture.get(service(name)))?.metadata.uid).toBe(uid);
+    fixture.setRenderingFault(false);
     await shows(name, 'is valid again', (object) => condition(object, 'ConfigValid')?.status === 'True');
     await suspended(name);
   });

@@ -3,7 +3,7 @@ import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contract/userswarm';
 import { eventually } from '../src/eventually.js';
-import { type Arena, openArena } from './arena.js';
+import { type ControllerFixture, openFixture } from './fixture.js';
 
 // A node without a kubelet, which this file plays: it writes what a kubelet writes, and then falls silent. That the
 // node is lost is found out by the cluster's own node lifecycle controller.
@@ -20,11 +20,11 @@ const id = randomBytes(4).toString('hex');
 const node = `played-${id}`;
 const time = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
 
-let arena: Arena;
+let fixture: ControllerFixture;
 let heart: NodeJS.Timeout | undefined;
 
 const mergeStatus = (path: string, status: object): Promise<unknown> =>
-  arena.api.request(HttpMethod.PATCH, `${path}/status`, {
+  fixture.api.request(HttpMethod.PATCH, `${path}/status`, {
     body: { status },
     contentType: 'application/merge-patch+json',
   });
@@ -36,12 +36,12 @@ async function beat(): Promise<void> {
 }
 
 beforeAll(async () => {
-  arena = await openArena(0, {
+  fixture = await openFixture(0, {
     nodeSelector: { [LABEL]: id },
     tolerations: [{ key: LABEL, operator: 'Exists', effect: 'NoSchedule' }],
   });
-  await arena.start();
-  await arena.api.request(HttpMethod.POST, '/api/v1/nodes', {
+  await fixture.start();
+  await fixture.api.request(HttpMethod.POST, '/api/v1/nodes', {
     body: {
       apiVersion: 'v1',
       kind: 'Node',
@@ -55,21 +55,21 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   clearInterval(heart);
-  await arena.api.request(HttpMethod.DELETE, `/api/v1/nodes/${node}`);
+  await fixture.api.request(HttpMethod.DELETE, `/api/v1/nodes/${node}`);
   // Nobody confirms the end of a pod there.
   const removePods = async (): Promise<true | undefined> => {
-    const pods = (await arena.list('Pod')).filter((pod) => (pod['spec'] as { nodeName?: string }).nodeName === node);
+    const pods = (await fixture.list('Pod')).filter((pod) => (pod['spec'] as { nodeName?: string }).nodeName === node);
     for (const { metadata } of pods) {
       const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=0`;
-      await arena.api.request(HttpMethod.DELETE, path).catch(() => undefined);
+      await fixture.api.request(HttpMethod.DELETE, path).catch(() => undefined);
     }
     return pods.length === 0 ? true : undefined;
   };
-  for (const { metadata } of await arena.list('UserSwarm')) {
-    await arena.delete({ kind: 'UserSwarm', name: metadata.name });
+  for (const { metadata } of await fixture.list('UserSwarm')) {
+    await fixture.delete({ kind: 'UserSwarm', name: metadata.name });
   }
   await eventually('no pod is left on the played node', { withinMs: DONE_WITHIN_MS }, removePods);
-  await arena.close();
+  await fixture.close();
 });
 
 const pathOf = ({ metadata }: KubernetesObject): string =>
@@ -77,14 +77,14 @@ const pathOf = ({ metadata }: KubernetesObject): string =>
 
 /** Creates a UserSwarm and waits until its pod is bound to the played node. */
 async function podOf(name: string): Promise<KubernetesObject> {
-  await arena.apply({
-    apiVersion: arena.apiVersion,
+  await fixture.apply({
+    apiVersion: fixture.apiVersion,
     kind: 'UserSwarm',
     metadata: { name },
-    spec: { userId: 'user-1', placement: { runtimeNamespace: arena.namespace } },
+    spec: { userId: 'user-1', placement: { runtimeNamespace: fixture.namespace } },
   } as KubernetesObject);
   return eventually(`the pod of ${name} is on the played node`, { withinMs: DONE_WITHIN_MS }, async () =>
-    (await arena.list('Pod', arena.namespace)).find(
+    (await fixture.list('Pod', fixture.namespace)).find(
       (pod) =>
         pod.metadata.labels?.['app.kubernetes.io/instance'] === name &&
         (pod['spec'] as { nodeName?: string }).nodeName === node,
@@ -94,7 +94,7 @@ async function podOf(name: string): Promise<KubernetesObject> {
 
 const shows = (name: string, reason: string, withinMs: number): Promise<Condition> =>
   eventually(`${name} shows ${reason}`, { withinMs }, async () => {
-    const { conditions } = ((await arena.get({ kind: 'UserSwarm', name }))?.['status'] ?? {}) as UserSwarmStatus;
+    const { conditions } = ((await fixture.get({ kind: 'UserSwarm', name }))?.['status'] ?? {}) as UserSwarmStatus;
     return conditions?.find((condition) => condition.type === 'Ready' && condition.reason === reason);
   });
 
@@ -126,7 +126,7 @@ it('CTRL-003: MountFailed when a kubelet says that a volume of the pod cannot be
   });
   await shows('workspace-mount', 'Starting', DONE_WITHIN_MS);
   const { name, namespace, uid } = pod.metadata;
-  await arena.api.request(HttpMethod.POST, `/api/v1/namespaces/${namespace}/events`, {
+  await fixture.api.request(HttpMethod.POST, `/api/v1/namespaces/${namespace}/events`, {
     body: {
       apiVersion: 'v1',
       kind: 'Event',
@@ -156,7 +156,7 @@ it('CTRL-003: NodeLost when the node of a Ready runtime falls silent, with the t
   await shows('workspace-lost', 'Available', DONE_WITHIN_MS);
   clearInterval(heart);
   await eventually('the cluster takes the node for lost', { withinMs: LOST_WITHIN_MS }, async () => {
-    const found = await arena.get({ kind: 'Pod', namespace: arena.namespace, name: pod.metadata.name });
+    const found = await fixture.get({ kind: 'Pod', namespace: fixture.namespace, name: pod.metadata.name });
     const status = found?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
     return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'False') ? true : undefined;
   });

@@ -34,7 +34,7 @@ await runService({ logger }, async (stack) => {
     resource: { ...USERSWARMS, group: config.SCALE_GROUP },
     resyncS: config.SCALE_RESYNC,
     // How many may start at once is another question.
-    startsAtOnce: 0,
+    maxConcurrentStarts: 0,
     identity: config.SCALE_USER,
     logger,
     registry,

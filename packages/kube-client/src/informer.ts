@@ -6,7 +6,7 @@ import { isDenied, isGone, isVersionRefused, KubeError } from './errors.js';
 import { isNewer } from './resource-version.js';
 import type { Resource } from './resource.js';
 import type { Store } from './store.js';
-import { type Watch, WatchGarbage, WatchSilence } from './watch.js';
+import { type Watch, MalformedWatchEvent, WatchTimeout } from './watch.js';
 
 /** Why a watch or a list ended other than by the server's regular end. */
 export type InformerFault = 'gone' | 'garbage' | 'silence' | 'denied' | 'refused' | 'connection';
@@ -231,8 +231,8 @@ async function watchOnce(
 function faultOf(error: unknown): InformerFault {
   if (isGone(error)) return 'gone';
   if (isDenied(error)) return 'denied';
-  if (error instanceof WatchGarbage) return 'garbage';
-  if (error instanceof WatchSilence) return 'silence';
+  if (error instanceof MalformedWatchEvent) return 'garbage';
+  if (error instanceof WatchTimeout) return 'silence';
   return error instanceof KubeError ? 'refused' : 'connection';
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Script, type ScriptedApi, startScriptedApi } from '../test/scripted-api.js';
 import { createCredentials, type Credentials } from './credentials.js';
 import { KubeError } from './errors.js';
-import { createWatch, WatchGarbage } from './watch.js';
+import { createWatch, MalformedWatchEvent } from './watch.js';
 
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 const event = (type: string, name: string): string =>
@@ -64,7 +64,7 @@ describe('a watch', () => {
       return true;
     });
     const error = await following.catch((reason: unknown) => reason);
-    expect([error instanceof KubeError, error instanceof WatchGarbage, error instanceof Error]).toEqual([
+    expect([error instanceof KubeError, error instanceof MalformedWatchEvent, error instanceof Error]).toEqual([
       false,
       false,
       true,

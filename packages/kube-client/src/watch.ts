@@ -7,13 +7,13 @@ import { KubeError, type StatusAnswer } from './errors.js';
 import { type Resource, resourcePath } from './resource.js';
 
 /** The stream said something that is no event: what it meant is lost, so everything has to be listed anew. */
-export class WatchGarbage extends Error {
-  override name = 'WatchGarbage';
+export class MalformedWatchEvent extends Error {
+  override name = 'MalformedWatchEvent';
 }
 
 /** Nothing came for longer than a watch may last: the connection is dead, though nobody closed it. */
-export class WatchSilence extends Error {
-  override name = 'WatchSilence';
+export class WatchTimeout extends Error {
+  override name = 'WatchTimeout';
 }
 
 export interface WatchEvent {
@@ -34,7 +34,7 @@ export interface WatchOptions {
   onOpen?: () => void;
 }
 
-/** One watch. It ends when the server ends it. @throws KubeError, WatchGarbage, WatchSilence, or what the connection says. */
+/** One watch. It ends when the server ends it. @throws KubeError, MalformedWatchEvent, WatchTimeout, or what the connection says. */
 export type Watch = (
   resource: Resource,
   options: WatchOptions,
@@ -68,7 +68,7 @@ export function createWatch(credentials: Credentials): Watch {
       for await (const line of lines(body)) onEvent(readEvent(line));
     } catch (error) {
       throw error instanceof errors.BodyTimeoutError || error instanceof errors.HeadersTimeoutError
-        ? new WatchSilence('the API server said nothing for too long', { cause: error })
+        ? new WatchTimeout('the API server said nothing for too long', { cause: error })
         : error;
     }
   };
@@ -91,7 +91,7 @@ function readEvent(line: string): WatchEvent {
   const event = parseJson(line) as { type?: string; object?: KubernetesObject & StatusAnswer } | undefined;
   if (event?.type === 'ERROR') throw new KubeError(event.object?.code ?? 500, event.object ?? {});
   if (!TYPES.has(event?.type) || typeof event?.object?.metadata?.resourceVersion !== 'string') {
-    throw new WatchGarbage('a line of the watch is no event');
+    throw new MalformedWatchEvent('a line of the watch is no event');
   }
   return event as WatchEvent;
 }

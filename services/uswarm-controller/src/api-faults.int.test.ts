@@ -17,7 +17,7 @@ const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds on a machine that does other things besides. */
 const WITHIN_MS = 300_000;
 
-const swarm = (name: string): KubernetesObject => ({
+const userSwarm = (name: string): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name },
@@ -39,7 +39,7 @@ describe('the controller on an API server with faults', () => {
       kubeConfig: api.config,
       hook: { url: `${webhook.url}/sync`, token: SYNC_TOKEN },
       runtimeNamespaces: ['userswarms'],
-      startsAtOnce: 0,
+      maxConcurrentStarts: 0,
       identity: 'pod-1',
       logger: silentLogger,
     });
@@ -78,7 +78,7 @@ describe('the controller on an API server with faults', () => {
         response.writeHead(code, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
         return true;
       });
-      for (const name of names) api.put(SWARMS, swarm(name));
+      for (const name of names) api.put(SWARMS, userSwarm(name));
       // Several rounds of attempts: a pause between those that are refused, for all or for each.
       await eventually(() => refused >= 20, WITHIN_MS);
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
@@ -94,7 +94,7 @@ describe('the controller on an API server with faults', () => {
   it('puts a child right less and less often that somebody else rewrites each time, and names who', async () => {
     const name = 'workspace-a';
     const child = childOf(name);
-    api.put(SWARMS, swarm(name));
+    api.put(SWARMS, userSwarm(name));
     await eventually(areMade([name]), WITHIN_MS);
     setReady(name);
     await eventually(() => statusOf(name).phase === 'Ready', WITHIN_MS);

@@ -1,6 +1,6 @@
 import { flag, headerSecret, loadConfig, port, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, STARTS_AT_ONCE, WORKERS } from './options.js';
+import { HOOK_TIMEOUT_MS, RESYNC_S, ROLLOUT_LIMITS, MAX_CONCURRENT_STARTS, WORKERS } from './options.js';
 
 export const namespaces = z
   .string()
@@ -20,7 +20,7 @@ const schema = z.object({
   ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
   ROLLOUT_MAX_FAILURES: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxFailures),
   /** Runtimes that start at once; 0 for no limit. */
-  START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(STARTS_AT_ONCE),
+  START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(MAX_CONCURRENT_STARTS),
   LEADER_ELECTION: flag.default(true),
   LEASE_NAMESPACE: z.string().optional(),
   LEASE_NAME: z.string().default('uswarm-controller'),

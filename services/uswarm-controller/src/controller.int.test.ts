@@ -28,7 +28,7 @@ const DEFAULTS = loadControllerConfig({
   POD_NAME: 'pod-1',
 });
 
-const swarm = (name = NAME, spec: object = {}): KubernetesObject => ({
+const userSwarm = (name = NAME, spec: object = {}): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name },
@@ -114,7 +114,7 @@ describe('the controller with the webhook', () => {
 
   it('HOOK-005 asks when a UserSwarm is made or changed', async () => {
     await start();
-    api.put(SWARMS, swarm());
+    api.put(SWARMS, userSwarm());
     await eventually(() => asked.length > 0);
     expect(asked[0]).toMatchObject({
       controller: { kind: 'CompositeController' },
@@ -134,7 +134,7 @@ describe('the controller with the webhook', () => {
 
   it('HOOK-007 makes, changes and deletes until the children are those that are wanted, then writes nothing', async () => {
     await start();
-    api.put(SWARMS, swarm());
+    api.put(SWARMS, userSwarm());
     await eventually(allMade);
     for (const child of children()) {
       expect(child?.metadata.ownerReferences).toEqual([
@@ -182,7 +182,7 @@ describe('the controller with the webhook', () => {
 
   it('HOOK-009 HOOK-010 HOOK-011 finalizes: asks so, deletes all children, and lets the UserSwarm go when they are gone', async () => {
     await start();
-    api.put(SWARMS, swarm());
+    api.put(SWARMS, userSwarm());
     await eventually(allMade);
     const pod = runtimePod();
     api.put(PODS, pod);
@@ -220,7 +220,7 @@ describe('the controller with the webhook', () => {
       }),
       { host: '127.0.0.1', port: 0 },
     );
-    for (const name of names) api.put(SWARMS, swarm(name));
+    for (const name of names) api.put(SWARMS, userSwarm(name));
     await start({ hook: { url: hook.url } });
     const show = (wanted: string): boolean => names.every((name) => status(name)['image'] === wanted);
     await eventually(() => show('before'));
@@ -236,7 +236,7 @@ describe('the controller with the webhook', () => {
 
   it('writes nothing because a watch was refused once', async () => {
     const names = ['workspace-a', 'workspace-b'];
-    for (const name of names) api.put(SWARMS, swarm(name));
+    for (const name of names) api.put(SWARMS, userSwarm(name));
     await start();
     await eventually(() => names.every((name) => api.get(DEPLOYMENTS, `agent-runtime-${name}`) !== undefined));
     await rest();
@@ -281,7 +281,7 @@ describe('the controller with the webhook', () => {
     await start({ lease, identity: 'second', registry: second });
     await eventually(() => controller.ready());
     expect(controller.leading()).toBe(false);
-    api.put(SWARMS, swarm());
+    api.put(SWARMS, userSwarm());
     await eventually(allMade);
     await eventually(async () => (await second.metrics()).includes('uswarm_userswarms{phase="Progressing"} 1'));
     expect(await second.metrics()).toContain('uswarm_controller_queue_depth 0');
@@ -294,7 +294,7 @@ describe('the controller with the webhook', () => {
   it('tells of itself in metrics', async () => {
     await start();
     await eventually(() => controller.ready());
-    api.put(SWARMS, swarm());
+    api.put(SWARMS, userSwarm());
     await eventually(allMade);
     becomeAvailable();
     await eventually(() => phase() === 'Ready');

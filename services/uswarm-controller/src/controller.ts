@@ -16,14 +16,14 @@ import { createWritePause, withPause } from './apply/write-pause.js';
 import { createHook } from './hook/hook-client.js';
 import { type Caches, startCaches } from './caches/caches.js';
 import { listPodWarnings, type PodWarningsDeps } from './caches/pod-warnings.js';
-import { campaign, LEASE_DURATION_S } from './leader/campaign.js';
+import { runLeaderElection, LEASE_DURATION_S } from './leader/leader-election.js';
 import { createLease } from './leader/lease.js';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.js';
 import { createWorkQueue } from './queue/work-queue.js';
-import { BACKOFF, type ControllerOptions, HOOK_TIMEOUT_MS, STARTS_AT_ONCE } from './options.js';
-import { createStartGate } from './starts/start-gate.js';
+import { BACKOFF, type ControllerOptions, HOOK_TIMEOUT_MS, MAX_CONCURRENT_STARTS } from './options.js';
+import { createStartLimiter } from './starts/start-limiter.js';
 import { registerUserSwarms } from './userswarm-metrics.js';
-import { createWork } from './work.js';
+import { createReconcilers } from './reconcilers.js';
 
 export interface Controller {
   /**
@@ -67,7 +67,10 @@ export async function createController(options: ControllerOptions): Promise<Cont
   const wanted = (key: string): void => {
     if (leading) queue.add(key);
   };
-  const starts = createStartGate({ maxConcurrent: options.startsAtOnce ?? STARTS_AT_ONCE, wake: wanted });
+  const starts = createStartLimiter({
+    maxConcurrent: options.maxConcurrentStarts ?? MAX_CONCURRENT_STARTS,
+    wake: wanted,
+  });
   const onParent = (change: Change): void => {
     starts.changed(change);
     work.rollout.changed();
@@ -86,7 +89,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     synced: () => caches.synced(),
     clock: options.clock ?? systemClock,
   });
-  const work = createWork(options, resource, { client, syncClient, hook, caches, queue, starts, metrics });
+  const work = createReconcilers(options, resource, { client, syncClient, hook, caches, queue, starts, metrics });
 
   const stopping = new AbortController();
   const lead = async (signal: AbortSignal): Promise<void> => {
@@ -180,7 +183,7 @@ function compete(
 ): Promise<void> {
   const { namespace = '', name = '', durationS = LEASE_DURATION_S, timing } = lease ?? {};
   const held = createLease({ client, namespace, name, identity, durationS, clock });
-  return campaign({ lease: held, lead, logger, ...(timing === undefined ? {} : { timing }) }, signal);
+  return runLeaderElection({ lease: held, lead, logger, ...(timing === undefined ? {} : { timing }) }, signal);
 }
 
 const phaseOf = (status: unknown): string | undefined => (status as { phase?: string } | undefined)?.phase;

@@ -5,8 +5,8 @@ import { loadCleanupConfig, loadDrainConfig, loadFinishConfig } from './drain/co
 import { DrainError } from './drain/drain-error.js';
 import { drain } from './drain/drain.js';
 import { finish } from './drain/finish.js';
-import { createDrainFlag } from './drain/flag.js';
-import { createReleaseGone } from './drain/release-gone.js';
+import { createDrainFlag } from './drain/drain-flag.js';
+import { createReleaseGuard } from './drain/release-guard.js';
 
 // The Jobs of a removal. `helm uninstall` runs `drain` before anything is removed and `finish` after everything is;
 // Argo CD runs `cleanup` once everything is removed. Their log is for people: helm prints it.
@@ -48,7 +48,7 @@ async function runCleanup(client: KubeClient): Promise<void> {
     CONTROLLER_LEASE: lease,
     DRAIN_TIMEOUT_S,
   } = loadCleanupConfig(process.env);
-  const guard = createReleaseGone({ client, namespace, components });
+  const guard = createReleaseGuard({ client, namespace, components });
   await cleanUp({ client, guard, lease, timeoutMs: DRAIN_TIMEOUT_S * 1_000, say }, signal);
 }
 

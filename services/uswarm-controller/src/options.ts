@@ -1,6 +1,6 @@
 import type { InformerTiming, KubeConfig, Resource } from '@uswarm/kube-client';
 import type { Backoff, Clock, Logger, Registry } from '@uswarm/service-kit';
-import type { CampaignTiming } from './leader/campaign.js';
+import type { LeaderElectionTiming } from './leader/leader-election.js';
 import type { RolloutLimits } from './rollout/plan.js';
 
 export interface ControllerOptions {
@@ -23,11 +23,11 @@ export interface ControllerOptions {
   workers?: number;
   rollout?: RolloutLimits;
   /** Milliseconds after it began to lead, before anybody gets a go-ahead. Default: 0 */
-  rolloutCalmMs?: number;
+  rolloutInitialDelayMs?: number;
   /** Runtimes that start at once; 0 for no limit. */
-  startsAtOnce?: number;
+  maxConcurrentStarts?: number;
   /** Without it the controller leads at once: only where there is no other. */
-  lease?: { namespace: string; name: string; durationS?: number; timing?: CampaignTiming } | undefined;
+  lease?: { namespace: string; name: string; durationS?: number; timing?: LeaderElectionTiming } | undefined;
   /** The pod's name: who holds the lease, and who recorded an Event. */
   identity: string;
   eventsNamespace?: string;
@@ -44,4 +44,4 @@ export const RESYNC_S = 30;
 export const WORKERS = 16;
 export const HOOK_TIMEOUT_MS = 10_000;
 export const ROLLOUT_LIMITS: RolloutLimits = { maxConcurrent: 5, deadlineS: 86_400, maxFailures: 3 };
-export const STARTS_AT_ONCE = 100;
+export const MAX_CONCURRENT_STARTS = 100;

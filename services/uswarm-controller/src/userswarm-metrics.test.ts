@@ -6,7 +6,7 @@ import { countFailing, countStuck, oldestAges, registerUserSwarms } from './user
 const NOW = new Date('2026-11-21T10:00:00Z');
 const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
 
-const swarm = (
+const userSwarm = (
   phase: string | undefined,
   reason: string,
   notReadyFor: number,
@@ -32,40 +32,40 @@ const swarm = (
 describe('the age of UserSwarms', () => {
   it('is that of the oldest in each phase that should pass, since it is not Ready', () => {
     const all = [
-      swarm('Progressing', 'Starting', 30),
-      swarm('Progressing', 'Starting', 700),
-      swarm('Error', 'InvalidSpec', 60),
-      swarm('Ready', 'Available', 9_000),
-      swarm('Suspended', 'Suspended', 9_000),
+      userSwarm('Progressing', 'Starting', 30),
+      userSwarm('Progressing', 'Starting', 700),
+      userSwarm('Error', 'InvalidSpec', 60),
+      userSwarm('Ready', 'Available', 9_000),
+      userSwarm('Suspended', 'Suspended', 9_000),
     ];
     expect(Object.fromEntries(oldestAges(all, NOW))).toEqual({ Progressing: 700, Error: 60, Deleting: 0 });
   });
 
   it('counts from the deletion for one that is deleted', () => {
-    const deleted = swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(45) });
+    const deleted = userSwarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(45) });
     expect(oldestAges([deleted], NOW).get('Deleting')).toBe(45);
   });
 
   it('counts from the creation for one without conditions', () => {
-    const fresh = { ...swarm('Progressing', '', 0), status: { phase: 'Progressing' } };
+    const fresh = { ...userSwarm('Progressing', '', 0), status: { phase: 'Progressing' } };
     expect(oldestAges([fresh], NOW).get('Progressing')).toBe(5_000);
   });
 });
 
 it('UserSwarms that are stuck are counted, so that one hopeless one hides no other', () => {
   const all = [
-    swarm('Progressing', 'ImagePullBackOff', 90_000),
-    swarm('Progressing', 'Starting', 601),
-    swarm('Progressing', 'Starting', 599),
-    swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(901) }),
-    swarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(60) }),
-    swarm('Suspended', 'Suspended', 90_000),
+    userSwarm('Progressing', 'ImagePullBackOff', 90_000),
+    userSwarm('Progressing', 'Starting', 601),
+    userSwarm('Progressing', 'Starting', 599),
+    userSwarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(901) }),
+    userSwarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(60) }),
+    userSwarm('Suspended', 'Suspended', 90_000),
   ];
   expect(Object.fromEntries(countStuck(all, NOW))).toEqual({ Progressing: 2, Deleting: 1 });
 });
 
 it('a UserSwarm that was just resumed is not stuck, however long it was suspended', () => {
-  const resumed = swarm('Progressing', 'Starting', 90_000);
+  const resumed = userSwarm('Progressing', 'Starting', 90_000);
   const status = resumed['status'] as { conditions: object[] };
   const condition = { type: 'Suspended', status: 'False', reason: 'Running', message: '', lastTransitionTime: ago(5) };
   const all = [{ ...resumed, status: { ...status, conditions: [...status.conditions, condition] } }];
@@ -76,18 +76,18 @@ it('a UserSwarm that was just resumed is not stuck, however long it was suspende
 it.each(['Forbidden', 'ApplyFailed', 'QuotaExceeded'])(
   'a UserSwarm that is refused counts as failing: %s',
   (reason) => {
-    expect(countFailing([swarm('Progressing', reason, 1)]).get(reason)).toBe(1);
+    expect(countFailing([userSwarm('Progressing', reason, 1)]).get(reason)).toBe(1);
   },
 );
 
 it('UserSwarms are counted by causes that are known, and by no others', () => {
   const counts = countFailing([
-    swarm('Progressing', 'ImagePullBackOff', 1),
-    swarm('Progressing', 'ImagePullBackOff', 1),
-    swarm('Progressing', 'Starting', 1),
-    swarm('Error', 'PolicyDenied', 1),
-    swarm('Error', 'SomethingMadeUp', 1),
-    swarm('Ready', 'ImagePullBackOff', 1),
+    userSwarm('Progressing', 'ImagePullBackOff', 1),
+    userSwarm('Progressing', 'ImagePullBackOff', 1),
+    userSwarm('Progressing', 'Starting', 1),
+    userSwarm('Error', 'PolicyDenied', 1),
+    userSwarm('Error', 'SomethingMadeUp', 1),
+    userSwarm('Ready', 'ImagePullBackOff', 1),
   ]);
   expect([...counts].filter(([, count]) => count > 0)).toEqual([
     ['PolicyDenied', 1],
@@ -103,7 +103,7 @@ it('figures of UserSwarms are read at each scrape', async () => {
   const before = await registry.metrics();
   expect(before).toContain('uswarm_controller_caches_synced 0');
   expect(before).toContain('uswarm_userswarms_oldest_seconds{phase="Progressing"} 0');
-  all.push(swarm('Progressing', 'OOMKilled', 90));
+  all.push(userSwarm('Progressing', 'OOMKilled', 90));
   const after = await registry.metrics();
   for (const line of [
     'uswarm_controller_caches_synced 1',

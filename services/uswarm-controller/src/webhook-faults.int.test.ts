@@ -12,7 +12,7 @@ const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds on a machine that does other things besides. */
 const WITHIN_MS = 300_000;
 
-const swarm = (name: string): KubernetesObject => ({
+const userSwarm = (name: string): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name },
@@ -43,7 +43,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
       kubeConfig: api.config,
       hook: { url: service.url, token: SYNC_TOKEN, ...(outageMs === undefined ? {} : { outageMs }) },
       runtimeNamespaces: ['userswarms'],
-      startsAtOnce: 0,
+      maxConcurrentStarts: 0,
       identity: 'pod-1',
       logger: silentLogger,
       registry,
@@ -62,7 +62,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
   };
   const becomeReady = async (names: readonly string[]): Promise<void> => {
-    for (const name of names) api.put(SWARMS, swarm(name));
+    for (const name of names) api.put(SWARMS, userSwarm(name));
     const made = (name: string): boolean => api.get(DEPLOYMENTS, childOf(name)) !== undefined;
     await eventually(() => names.every(made), WITHIN_MS);
     for (const name of names) setReady(name, 1);
@@ -121,7 +121,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     service.setEndpoints([]);
     await pod.stop();
 
-    api.put(SWARMS, swarm('workspace-new'));
+    api.put(SWARMS, userSwarm('workspace-new'));
     setReady('workspace-crashed', 0);
     const leaving = api.get(SWARMS, 'workspace-leaving')!;
     api.put(SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line import/no-unassigned-import
-import './small-nursery.js';
+import './v8-heap-flags.js';
 import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
 import { createWebhookApp } from './app.js';
 import { loadWebhookConfig } from './config/config.js';

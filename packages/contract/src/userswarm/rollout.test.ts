@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition } from './resource.js';
-import { goAheadOf, ROLLOUT } from './rollout.js';
+import { rolloutGrantOf, ROLLOUT } from './rollout.js';
 
 const upToDate = (status: Condition['status']): Condition => ({
   type: 'UpToDate',
@@ -23,8 +23,8 @@ describe('a go-ahead', () => {
     ['after it began to wait', '2030-01-01T00:00:11.500Z'],
     ['in the very second', '2030-01-01T00:00:10Z'],
   ])('counts that was given %s', (_when, time) => {
-    expect(goAheadOf(given(time), waits)).toEqual({ revision: 'r2', forced: false });
-    expect(goAheadOf(given(time, true), waits)).toEqual({ revision: 'r2', forced: true });
+    expect(rolloutGrantOf(given(time), waits)).toEqual({ revision: 'r2', forced: false });
+    expect(rolloutGrantOf(given(time, true), waits)).toEqual({ revision: 'r2', forced: true });
   });
 
   it.each([
@@ -32,14 +32,17 @@ describe('a go-ahead', () => {
     ['at no time', undefined],
     ['at a time that is none', 'now'],
   ])('does not count that was given %s, also if forced', (_when, time) => {
-    expect(goAheadOf(given(time, true), waits)).toBeUndefined();
+    expect(rolloutGrantOf(given(time, true), waits)).toBeUndefined();
   });
 
   it.each(['True', 'Unknown'] as const)('is none of one that does not wait: UpToDate %s', (status) => {
-    expect(goAheadOf(given('2030-01-01T00:00:11Z', true), { conditions: [upToDate(status)] })).toBeUndefined();
+    expect(rolloutGrantOf(given('2030-01-01T00:00:11Z', true), { conditions: [upToDate(status)] })).toBeUndefined();
   });
 
   it('is none of one of which nothing is known, or to which nothing was given', () => {
-    expect([goAheadOf(given('2030-01-01T00:00:11Z'), undefined), goAheadOf({}, waits)]).toEqual([undefined, undefined]);
+    expect([rolloutGrantOf(given('2030-01-01T00:00:11Z'), undefined), rolloutGrantOf({}, waits)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });

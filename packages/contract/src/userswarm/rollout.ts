@@ -16,7 +16,7 @@ export const ROLLOUT = {
   forced: `${API_GROUP}/rollout-forced`,
 } as const;
 
-export interface GoAhead {
+export interface RolloutGrant {
   revision: string;
   forced: boolean;
 }
@@ -25,10 +25,10 @@ export interface GoAhead {
  * The go-ahead that a runtime has while it waits. One from before it began to wait is used up: the platform
  * may come back to its revision. The times of conditions are in whole seconds, rounded down.
  */
-export function goAheadOf(
+export function rolloutGrantOf(
   { annotations = {} }: Pick<ObjectMeta, 'annotations'>,
   { conditions = [] }: UserSwarmStatus = {},
-): GoAhead | undefined {
+): RolloutGrant | undefined {
   const waits = conditions.find(({ type, status }) => type === 'UpToDate' && status === 'False');
   const revision = annotations[ROLLOUT.revision];
   const given = Date.parse(annotations[ROLLOUT.time] ?? '');

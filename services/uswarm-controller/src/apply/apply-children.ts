@@ -1,12 +1,12 @@
 import { CHILD_GROUPS, type ChildGroup, type KubernetesObject } from '@uswarm/contract/userswarm';
 import { keyOf, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES } from '../resources.js';
-import { groupOf } from '../hook/validate-answer.js';
+import { groupOf } from '../hook/validate-response.js';
 import type { Observed } from '../sync/request.js';
 import type { ChildTarget, ChildWriter, Propagation } from './child-writer.js';
 import { type Contest, nextRound, pauseOf } from './contest.js';
 import { type AppliedView, changedByOthers, needsWrite, viewAfter } from './drift.js';
-import { ApplyError, classify, type TryAgain } from './failure.js';
+import { ApplyError, classify, type RequeueError } from './failure.js';
 
 export type ChildVerb = 'create' | 'update' | 'delete';
 
@@ -94,14 +94,14 @@ export interface ApplyDeps {
   onWritten: (step: ChildStep) => void;
 }
 
-/** Carries the plan out as far as it goes, then throws the first failure. @throws ApplyError, TryAgain */
+/** Carries the plan out as far as it goes, then throws the first failure. @throws ApplyError, RequeueError */
 export async function applyChildren(
   { writer, stores, deletesDeployments, onWritten }: ApplyDeps,
   steps: readonly ChildStep[],
   applied: AppliedViews,
   signal: AbortSignal,
 ): Promise<void> {
-  const failures: (ApplyError | TryAgain)[] = [];
+  const failures: (ApplyError | RequeueError)[] = [];
   const run = async (step: ChildStep): Promise<void> => {
     try {
       const target = { resource: CHILD_RESOURCES[step.group], store: stores[step.group] };

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { createStore, KubeError } from '@uswarm/kube-client';
 import { CHILD_RESOURCES } from '../resources.js';
 import { createChildWriter } from './child-writer.js';
-import { ApplyError, TryAgain } from './failure.js';
+import { ApplyError, RequeueError } from './failure.js';
 
 const never = new AbortController().signal;
 const refuse = (status: number, reason: string): never => {
@@ -171,7 +171,7 @@ describe('the writes of a child', () => {
     ['has been given to another owner', deployment('u2', { uid: 'd1' })],
   ])('an object that %s is not touched', async (_what, now) => {
     live = now;
-    await expect(writer.update(target(), deployment('u1'), 'd1', never)).rejects.toBeInstanceOf(TryAgain);
+    await expect(writer.update(target(), deployment('u1'), 'd1', never)).rejects.toBeInstanceOf(RequeueError);
     expect(calls).toEqual([]);
   });
 

@@ -10,8 +10,8 @@ import {
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { lastStranger } from './contest.js';
-import { ApplyError, TryAgain } from './failure.js';
-import { evictions } from './strangers.js';
+import { ApplyError, RequeueError } from './failure.js';
+import { pruneForeignFields } from './prune-foreign-fields.js';
 
 export interface ChildTarget {
   resource: Resource;
@@ -40,11 +40,11 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
   const update: ChildWriter['update'] = async ({ resource, store }, desired, uid, signal) => {
     const live = await client.get(resource, desired.metadata, signal);
     if (live.metadata.uid !== uid || ownerUid(live) !== ownerUid(desired)) {
-      throw new TryAgain(`${nameOf(desired)} was replaced or given to another owner`);
+      throw new RequeueError(`${nameOf(desired)} was replaced or given to another owner`);
     }
     const owned = await ownByApply(client, fieldManager, resource, live, signal);
     // First: of a port that somebody changed and ours, which would have the same name, there may be only one.
-    const foreign = evictions(owned, desired, fieldManager);
+    const foreign = pruneForeignFields(owned, desired, fieldManager);
     if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
     const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
@@ -97,7 +97,7 @@ const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
   metadata: { ...object.metadata, uid },
 });
 
-/** @throws TryAgain if it is not as it was seen any more. */
+/** @throws RequeueError if it is not as it was seen any more. */
 async function patchSeen(
   client: Pick<KubeClient, 'jsonPatch'>,
   resource: Resource,
@@ -109,7 +109,7 @@ async function patchSeen(
   try {
     return await client.jsonPatch(resource, seen.metadata, [unchanged, ...patch], signal);
   } catch (error) {
-    throw isConflict(error) ? new TryAgain(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
+    throw isConflict(error) ? new RequeueError(`${nameOf(seen)} changed meanwhile`, { cause: error }) : error;
   }
 }
 

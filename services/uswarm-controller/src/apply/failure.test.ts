@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { KubeError } from '@uswarm/kube-client';
-import { ApplyError, classify, ServerBusy, TryAgain } from './failure.js';
+import { ApplyError, classify, ServerBusy, RequeueError } from './failure.js';
 
 const kube = (status: number, reason: string, message: string, details: object = {}): KubeError =>
   new KubeError(status, { reason, message, details });
@@ -27,7 +27,7 @@ describe('what an error of a write means', () => {
     ],
     ['nobody answers', new Error('ECONNREFUSED')],
   ])('is worth another try: %s', (_what, error) => {
-    expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(TryAgain);
+    expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(RequeueError);
   });
 
   it.each([

@@ -13,12 +13,12 @@ export class ApplyError extends Error {
 }
 
 /** What we acted on was no longer so, or nobody answered: trying again is all there is to do. */
-export class TryAgain extends Error {
-  override name = 'TryAgain';
+export class RequeueError extends Error {
+  override name = 'RequeueError';
 }
 
 /** The API server is overloaded or unwell. That says nothing about what was asked, and more writes would make it worse. */
-export class ServerBusy extends TryAgain {
+export class ServerBusy extends RequeueError {
   override name = 'ServerBusy';
   /** The HTTP status. */
   readonly status: number;
@@ -37,15 +37,15 @@ export const busyError = (error: unknown): KubeError | undefined =>
   error instanceof KubeError && !isRefusal(error) ? error : undefined;
 
 /** What an error of a write means for the UserSwarm. */
-export function classify(error: unknown, what: string, namespace: string): ApplyError | TryAgain {
-  if (error instanceof ApplyError || error instanceof TryAgain) return error;
-  if (!(error instanceof KubeError)) return new TryAgain(`${what} could not be written`, { cause: error });
+export function classify(error: unknown, what: string, namespace: string): ApplyError | RequeueError {
+  if (error instanceof ApplyError || error instanceof RequeueError) return error;
+  if (!(error instanceof KubeError)) return new RequeueError(`${what} could not be written`, { cause: error });
   if (busyError(error) !== undefined) return new ServerBusy(`${what}: ${error.message}`, error);
   if (isNamespaceMissing(error)) {
     return new ApplyError('NamespaceMissing', `namespace ${namespace} does not exist or is being deleted`, error);
   }
-  if (isConflict(error) || isNotFound(error)) return new TryAgain(`${what} changed meanwhile`, { cause: error });
-  if (isKindTooNew(error)) return new TryAgain(`${what}: ${error.message}`, { cause: error });
+  if (isConflict(error) || isNotFound(error)) return new RequeueError(`${what} changed meanwhile`, { cause: error });
+  if (isKindTooNew(error)) return new RequeueError(`${what}: ${error.message}`, { cause: error });
   const message = `${what}: ${error.message}`;
   if (error.status === 403 && error.message.includes('exceeded quota')) {
     return new ApplyError('QuotaExceeded', message, error);

@@ -16,7 +16,7 @@ export interface RemovePodsDeps {
  * Deletes the pods of a UserSwarm whose Deployment has been deleted, after the ReplicaSets that would replace them.
  * Without this the garbage collector does it, which serves the whole cluster with few requests per second.
  *
- * @throws ApplyError, TryAgain
+ * @throws ApplyError, RequeueError
  */
 export async function removePods(
   { client, pods: store }: RemovePodsDeps,

@@ -155,8 +155,13 @@ describe('the caches', () => {
   });
 
   it('reads the runtime namespace, and the default one where none is said', () => {
-    const swarm = (spec: object): KubernetesObject => ({ apiVersion: 'a', kind: 'b', metadata: { name: 'w' }, spec });
-    expect(runtimeNamespaceOf(swarm({ placement: { runtimeNamespace: 'x' } }))).toBe('x');
-    expect(runtimeNamespaceOf(swarm({}))).toBe('userswarms');
+    const userSwarm = (spec: object): KubernetesObject => ({
+      apiVersion: 'a',
+      kind: 'b',
+      metadata: { name: 'w' },
+      spec,
+    });
+    expect(runtimeNamespaceOf(userSwarm({ placement: { runtimeNamespace: 'x' } }))).toBe('x');
+    expect(runtimeNamespaceOf(userSwarm({}))).toBe('userswarms');
   });
 });

@@ -7,7 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import { type Change, createStore, type Informer, type Resource, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
-import { concernsChild, concernsPod, isReadyPod } from './concern.js';
+import { childChanged, podChanged, isReadyPod } from './predicates.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';
 
 /**
@@ -64,7 +64,7 @@ export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
     createStore({
       indexBy: ownerUid,
       onChange: (change) => {
-        if (concernsChild(change, hasReadyPod)) onChild(change);
+        if (childChanged(change, hasReadyPod)) onChild(change);
       },
     });
   const children = Object.fromEntries(CHILD_GROUPS.map((group) => [group, childStore()])) as Record<ChildGroup, Store>;
@@ -72,7 +72,7 @@ export function createNamespaceScope(deps: NamespaceScopeDeps): NamespaceScope {
     indexBy: ({ metadata }) => metadata.labels?.[LABEL.instance],
     onChange: (change) => {
       warnings.changed(change);
-      if (concernsPod(change)) onPod(change);
+      if (podChanged(change)) onPod(change);
     },
   });
   let presence: boolean | undefined;

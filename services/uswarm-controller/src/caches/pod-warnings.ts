@@ -59,9 +59,9 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
     const found = await list(entry.pod, stopping.signal).catch(() => []);
     if (stuck.get(uid) !== entry) return;
     const warnings = telling(found);
-    const isNews = JSON.stringify(warnings) !== JSON.stringify(entry.warnings);
+    const worthRecording = JSON.stringify(warnings) !== JSON.stringify(entry.warnings);
     entry.warnings = warnings;
-    if (isNews) onFound(entry.pod);
+    if (worthRecording) onFound(entry.pod);
   };
   const schedule = (): void => {
     const [first] = stuck;

@@ -3,7 +3,7 @@ import { isDenied, isNotFound, type KubeClient, type Resource } from '@uswarm/ku
 import { nameOf } from '../apply/child-writer.js';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { CHILD_RESOURCES, NAMESPACES } from '../resources.js';
-import { deleteSeen, type DrainClient, forEach, isTerminating, listAll } from './swarms.js';
+import { deleteSeen, type DrainClient, forEach, isTerminating, listAll } from './userswarms.js';
 
 interface Child {
   resource: Resource;

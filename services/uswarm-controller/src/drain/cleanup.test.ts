@@ -5,7 +5,7 @@ import { eventually } from '../../../../packages/kube-client/test/eventually.js'
 import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
 import { FINALIZER } from '../sync/finalizer.js';
 import { cleanUp, type CleanupDeps } from './cleanup.js';
-import { createReleaseGone } from './release-gone.js';
+import { createReleaseGuard } from './release-guard.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/backend/deployments';
@@ -37,21 +37,21 @@ const addSwarm = (name: string, metadata: object = {}): void =>
   });
 const addToRelease = (collection: string, name: string): void =>
   void server.put(collection, { apiVersion: 'v1', kind: 'Any', metadata: { name, namespace: 'backend' } });
-const swarms = (): string[] => ['a', 'b'].filter((name) => server.get(SWARMS, name) !== undefined);
+const userSwarms = (): string[] => ['a', 'b'].filter((name) => server.get(SWARMS, name) !== undefined);
 /** Kubernetes takes its finalizer off once the children are gone. */
 const startGarbageCollector = (): void => {
   collector = setInterval(() => {
-    for (const name of swarms()) {
-      const swarm = server.get(SWARMS, name)!;
-      const finalizers = swarm.metadata.finalizers?.filter((each) => each !== 'foregroundDeletion') ?? [];
-      if (swarm.metadata.deletionTimestamp === undefined) continue;
-      server.put(SWARMS, { ...swarm, metadata: { ...swarm.metadata, finalizers } });
+    for (const name of userSwarms()) {
+      const userSwarm = server.get(SWARMS, name)!;
+      const finalizers = userSwarm.metadata.finalizers?.filter((each) => each !== 'foregroundDeletion') ?? [];
+      if (userSwarm.metadata.deletionTimestamp === undefined) continue;
+      server.put(SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers } });
     }
   }, 5);
 };
 const run = (options: Partial<CleanupDeps> = {}): Promise<void> => {
   const client = createKubeClient({ credentials, fieldManager: 'test' });
-  const guard = createReleaseGone({
+  const guard = createReleaseGuard({
     client,
     namespace: 'backend',
     components: ['uswarm-orchestrator', 'uswarm-webhook'],
@@ -69,7 +69,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     addSwarm('a');
     addSwarm('b', { finalizers: ['metacontroller.io/compositecontroller-userswarm-controller'] });
     await run();
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     const deletions = server.writes().filter(({ method }) => method === 'DELETE');
     expect(deletions.map(({ path, body }) => [path, body['propagationPolicy']])).toEqual([
       [`${SWARMS}/a`, 'Foreground'],
@@ -94,7 +94,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
   it('leaves no finalizer when time is up before the pods are gone', async () => {
     addSwarm('a');
     await run({ timeoutMs: 50 });
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
   });
 
   it.each([
@@ -138,7 +138,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
       return true;
     });
     await run();
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     expect(said[0]).toBe('Trying again after a failure: no rights yet');
   });
 });

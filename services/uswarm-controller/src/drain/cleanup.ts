@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectName } from '@uswarm/kube-client';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
-import { ReleaseInstalled } from './release-gone.js';
+import { ReleaseInstalled } from './release-guard.js';
 
 export interface CleanupDeps extends Pick<DrainDeps, 'client' | 'guard' | 'timeoutMs' | 'everyMs' | 'settleMs'> {
   /** The Lease of the controller; none with another framework. */

@@ -32,11 +32,11 @@ describe('the last step of an uninstall', () => {
     finish({ client, lease, timeoutMs: 60_000, everyMs: 5, say: (line) => said.push(line) }, never);
 
   it('deletes the Lease that a killed controller still holds, so that the next installation leads immediately', async () => {
-    await controller('killed').tryHold(never);
-    expect(await controller('next').tryHold(never)).toBe(false);
+    await controller('killed').tryAcquireOrRenew(never);
+    expect(await controller('next').tryAcquireOrRenew(never)).toBe(false);
     await finishes();
     expect(api.get(LEASES, lease.name)).toBeUndefined();
-    expect(await controller('next').tryHold(never)).toBe(true);
+    expect(await controller('next').tryAcquireOrRenew(never)).toBe(true);
   });
 
   it('does not need the Lease', async () => {
@@ -45,7 +45,7 @@ describe('the last step of an uninstall', () => {
   });
 
   it('goes on if the Lease cannot be deleted, and says so', async () => {
-    await controller('killed').tryHold(never);
+    await controller('killed').tryAcquireOrRenew(never);
     api.script(({ method, path }, response) => {
       if (method !== 'DELETE' || !path.startsWith(LEASES)) return undefined;
       response.writeHead(403).end('{"code":403,"reason":"Forbidden","message":"not allowed"}');

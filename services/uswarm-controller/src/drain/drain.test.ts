@@ -7,7 +7,7 @@ import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-cl
 import { FINALIZER } from '../sync/finalizer.js';
 import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
-import { createDrainFlag, type DrainFlag } from './flag.js';
+import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const FLAGS = '/api/v1/namespaces/backend/configmaps';
@@ -60,16 +60,16 @@ function refuseDeletion(path: string, afterMs = 0): void {
     return true;
   });
 }
-const swarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
+const userSwarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
 const every = (work: () => void): void => void workers.push(setInterval(work, 5));
 
 /** As the controller does it: off comes the finalizer of whatever is being deleted. */
 const startController = (): void =>
   every(() => {
-    for (const name of swarms()) {
-      const swarm = server.get(SWARMS, name)!;
-      if (swarm.metadata.deletionTimestamp === undefined) continue;
-      server.put(SWARMS, { ...swarm, metadata: { ...swarm.metadata, finalizers: [] } });
+    for (const name of userSwarms()) {
+      const userSwarm = server.get(SWARMS, name)!;
+      if (userSwarm.metadata.deletionTimestamp === undefined) continue;
+      server.put(SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers: [] } });
     }
   });
 /** Kubernetes' own part: what is deleted in the foreground goes once its dependents are gone. */
@@ -113,7 +113,7 @@ describe('a drain', () => {
     addSwarm('a');
     addSwarm('b', { labels: { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' } });
     await run();
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     expect(writes().toSorted()).toEqual([`DELETE ${SWARMS}/a`, `DELETE ${SWARMS}/b`]);
     expect(said[0]).toBe('2 UserSwarms to go.');
     expect(said.at(-1)).toMatch(/^2 UserSwarms gone, with all that belonged to them, after \d+ s\.$/);
@@ -137,7 +137,7 @@ describe('a drain', () => {
     addSwarm('b', { labels: { [KEEP_LABEL]: 'true' } });
     addSwarm('c', { labels: { [KEEP_LABEL]: 'false' } });
     await run();
-    expect(swarms()).toEqual(['b']);
+    expect(userSwarms()).toEqual(['b']);
     expect(server.get(SWARMS, 'b')?.metadata).toMatchObject({ finalizers: [FINALIZER] });
     expect(said[0]).toBe('Kept, as labelled uswarm.dev/keep-on-uninstall=true: b');
   });
@@ -146,10 +146,10 @@ describe('a drain', () => {
     startController();
     addSwarm('a');
     const running = run({ settleMs: 200 });
-    await eventually(() => swarms().length === 0);
+    await eventually(() => userSwarms().length === 0);
     addSwarm('b');
     await running;
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
   });
 
   it('does the work of a controller that is down: children first, Deployments with their pods, then the finalizer', async () => {
@@ -161,7 +161,7 @@ describe('a drain', () => {
     }
     addChild(SERVICES, 'Service', 'c');
     await run({ graceMs: 20 });
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     // Of somebody else, though its name looks like ours.
     expect(server.get(SERVICES, 'agent-runtime-c')).toBeDefined();
     const ofA = writes().filter((write) => write.endsWith('a'));
@@ -188,7 +188,7 @@ describe('a drain', () => {
     addChild(SERVICES, 'Service', 'a');
     addChild(SERVICES, 'Service', 'b');
     const running = run({ graceMs: 20 });
-    await eventually(() => swarms().join() === 'a');
+    await eventually(() => userSwarms().join() === 'a');
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
     expect(said.filter((line) => line.includes('not allowed'))).toHaveLength(1);
     stopping.abort(new Error('killed'));
@@ -222,7 +222,7 @@ describe('a drain', () => {
       return true;
     });
     await run({ graceMs: 0 });
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
   });
 
   it('goes on where one stopped that was killed half-way', async () => {
@@ -235,7 +235,7 @@ describe('a drain', () => {
     stopping = new AbortController();
     startController();
     await run();
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     // What was deleted is not deleted again.
     expect(writes().filter((write) => write.startsWith('DELETE'))).toHaveLength(3);
   });
@@ -251,7 +251,7 @@ describe('a drain', () => {
       return true;
     });
     await run();
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     expect(said.filter((line) => line.includes('etcd is away'))).toHaveLength(1);
   });
 });
@@ -261,7 +261,7 @@ describe('a drain whose time is up', () => {
     addSwarm('a');
     addChild(DEPLOYMENTS, 'Deployment', 'a');
     await run({ graceMs: 0, timeoutMs: 50 });
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
     expect(said).toContainEqual(expect.stringContaining('leaves behind'));
     expect(said).toContainEqual(expect.stringContaining('Deployment userswarms/agent-runtime-a'));
   });
@@ -286,7 +286,7 @@ describe('a drain whose time is up', () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     refuseDeletion(`${SWARMS}/a`, afterMs);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
-    expect(swarms()).toEqual(['a']);
+    expect(userSwarms()).toEqual(['a']);
     // It lives on, as the release does, and needs its finalizer.
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
   });
@@ -298,7 +298,7 @@ describe('a drain whose time is up', () => {
     addSwarm('a');
     await run({ timeoutMs: 3_000_000 });
     expect(said).not.toContainEqual(expect.stringContaining('Time is up'));
-    expect(swarms()).toEqual([]);
+    expect(userSwarms()).toEqual([]);
   });
 });
 
@@ -321,7 +321,7 @@ describe('the end of a removal', () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });
     addSwarm('b');
     await end();
-    expect(swarms()).toEqual(['a']);
+    expect(userSwarms()).toEqual(['a']);
     const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
     expect([finalizers, deletionTimestamp]).toEqual([['example.com/backup'], undefined]);
     expect(said).toEqual(['a: kept', 'No UserSwarm has a finalizer of uswarm any more.']);

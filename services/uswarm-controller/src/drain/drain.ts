@@ -12,9 +12,9 @@ import {
   hasOurFinalizer,
   isKept,
   isTerminating,
-  listSwarms,
-  releaseSwarm,
-} from './swarms.js';
+  listUserSwarms,
+  releaseUserSwarm,
+} from './userswarms.js';
 
 /** What has to hold for UserSwarms to be deleted. */
 export interface DrainGuard {
@@ -96,7 +96,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
         );
       }
       try {
-        await deleteSwarms(deps, going, signal);
+        await deleteUserSwarms(deps, going, signal);
       } finally {
         // One whose deletion is refused does not keep the others.
         if (helping) await helpOut(deps, going, signal);
@@ -118,8 +118,8 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
 }
 
 async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
-  const swarms = await listSwarms(client, signal);
-  return { going: swarms.filter((swarm) => !isKept(swarm)), kept: swarms.filter(isKept) };
+  const userSwarms = await listUserSwarms(client, signal);
+  return { going: userSwarms.filter((userSwarm) => !isKept(userSwarm)), kept: userSwarms.filter(isKept) };
 }
 
 /** Milliseconds. Time that an earlier pod has used counts. */
@@ -129,14 +129,14 @@ async function timeLeft({ guard, timeoutMs }: DrainDeps, signal: AbortSignal): P
   return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - used);
 }
 
-const deleteSwarms = (
+const deleteUserSwarms = (
   { client, propagation = 'Background' }: DrainDeps,
   going: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<void> =>
   forEach(
-    going.filter((swarm) => !isTerminating(swarm)),
-    (swarm) => deleteSeen(client, USERSWARMS, swarm, propagation, signal),
+    going.filter((userSwarm) => !isTerminating(userSwarm)),
+    (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, propagation, signal),
   );
 
 /** What the controller would do: the children first, then the finalizer. */
@@ -145,15 +145,15 @@ async function helpOut(
   going: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<void> {
-  const held = going.filter((swarm) => isTerminating(swarm) && hasOurFinalizer(swarm));
+  const held = going.filter((userSwarm) => isTerminating(userSwarm) && hasOurFinalizer(userSwarm));
   const children: ChildrenByOwner =
     held.length === 0 ? new Map() : await findChildren(client, runtimeNamespaces, signal);
-  const childrenOf = (swarm: KubernetesObject) => children.get(swarm.metadata.uid ?? '') ?? [];
+  const childrenOf = (userSwarm: KubernetesObject) => children.get(userSwarm.metadata.uid ?? '') ?? [];
   try {
     await deleteChildren(client, held.flatMap(childrenOf), signal);
   } finally {
-    const bare = held.filter((swarm) => childrenOf(swarm).length === 0);
-    await forEach(bare, (swarm) => releaseSwarm(client, swarm, signal));
+    const bare = held.filter((userSwarm) => childrenOf(userSwarm).length === 0);
+    await forEach(bare, (userSwarm) => releaseUserSwarm(client, userSwarm, signal));
   }
 }
 
@@ -171,20 +171,20 @@ async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal
       say(`  ${metadata.name} leaves behind, until Kubernetes has deleted it: ${namesOf(children)}`);
   }
   try {
-    await deleteSwarms(deps, seen, signal);
+    await deleteUserSwarms(deps, seen, signal);
   } finally {
     const terminating = (await look(client, signal)).going.filter(isTerminating);
     // The one that our own deletion set.
     const also = deps.propagation === 'Foreground' ? [GARBAGE_COLLECTOR_FINALIZER] : [];
-    await forEach(terminating, (swarm) => releaseSwarm(client, swarm, signal, also));
+    await forEach(terminating, (userSwarm) => releaseUserSwarm(client, userSwarm, signal, also));
   }
   const { going } = await look(client, signal);
-  for (const swarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
+  for (const userSwarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
     say(
-      `  ${swarm.metadata.name} stays until others take off their finalizers: ${foreignFinalizers(swarm).join(', ')}`,
+      `  ${userSwarm.metadata.name} stays until others take off their finalizers: ${foreignFinalizers(userSwarm).join(', ')}`,
     );
   }
-  const stuck = going.filter((swarm) => !isTerminating(swarm) || hasOurFinalizer(swarm));
+  const stuck = going.filter((userSwarm) => !isTerminating(userSwarm) || hasOurFinalizer(userSwarm));
   if (stuck.length > 0) {
     throw new DrainError(`these could not be removed: ${stuck.map(({ metadata }) => metadata.name).join(', ')}`);
   }

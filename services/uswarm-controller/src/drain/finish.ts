@@ -11,9 +11,9 @@ import {
   hasOurFinalizer,
   isKept,
   isTerminating,
-  listSwarms,
-  releaseSwarm,
-} from './swarms.js';
+  listUserSwarms,
+  releaseUserSwarm,
+} from './userswarms.js';
 
 export interface FinishDeps {
   client: DrainClient;
@@ -44,23 +44,23 @@ export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<voi
   for (;;) {
     let left: string;
     try {
-      const swarms = await listSwarms(client, signal);
-      const late = swarms.filter((swarm) => !isKept(swarm) && !isTerminating(swarm));
-      const held = swarms.filter(hasOurFinalizer);
+      const userSwarms = await listUserSwarms(client, signal);
+      const late = userSwarms.filter((userSwarm) => !isKept(userSwarm) && !isTerminating(userSwarm));
+      const held = userSwarms.filter(hasOurFinalizer);
       if (late.length === 0 && held.length === 0) {
-        for (const swarm of swarms) {
-          const others = foreignFinalizers(swarm);
-          const why = isKept(swarm) ? 'kept' : `stays until others take off their finalizers: ${others.join(', ')}`;
-          say(`${swarm.metadata.name}: ${why}`);
+        for (const userSwarm of userSwarms) {
+          const others = foreignFinalizers(userSwarm);
+          const why = isKept(userSwarm) ? 'kept' : `stays until others take off their finalizers: ${others.join(', ')}`;
+          say(`${userSwarm.metadata.name}: ${why}`);
         }
         say('No UserSwarm has a finalizer of uswarm any more.');
         return;
       }
       left = [...late, ...held].map(({ metadata }) => metadata.name).join(', ');
       try {
-        await forEach(late, (swarm) => deleteSeen(client, USERSWARMS, swarm, 'Background', signal));
+        await forEach(late, (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, 'Background', signal));
       } finally {
-        await forEach(held, (swarm) => releaseSwarm(client, swarm, signal));
+        await forEach(held, (userSwarm) => releaseUserSwarm(client, userSwarm, signal));
       }
     } catch (error) {
       signal.throwIfAborted();

@@ -3,9 +3,9 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { KubeError } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
 import { createEventRecorder, type EventRecorder } from './event-recorder.js';
-import { childEvent, isNews, statusEvents } from './occasions.js';
+import { childEvent, worthRecording, statusEvents } from './event-messages.js';
 
-const swarm: KubernetesObject = {
+const userSwarm: KubernetesObject = {
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name: 'workspace-a', uid: 'u1', resourceVersion: '4' },
@@ -36,7 +36,7 @@ describe('the recorder of Events', () => {
         mergePatch: async (_resource, { name }, patch) => {
           if (fault !== undefined) throw fault;
           patched.push([name, patch]);
-          return swarm;
+          return userSwarm;
         },
       },
       namespace: 'default',
@@ -47,7 +47,7 @@ describe('the recorder of Events', () => {
       onDropped: () => (dropped += 1),
     });
   });
-  const record = async (event: Parameters<EventRecorder['record']>[1], about = swarm): Promise<void> => {
+  const record = async (event: Parameters<EventRecorder['record']>[1], about = userSwarm): Promise<void> => {
     recorder.record(about, event);
     await recorder.close();
   };
@@ -99,7 +99,7 @@ describe('the recorder of Events', () => {
   it('tells apart objects, reasons and messages', async () => {
     await record(READY);
     await record({ ...READY, message: 'still' });
-    await record(READY, { ...swarm, metadata: { ...swarm.metadata, uid: 'u2' } });
+    await record(READY, { ...userSwarm, metadata: { ...userSwarm.metadata, uid: 'u2' } });
     expect(created).toHaveLength(3);
   });
 
@@ -121,7 +121,7 @@ describe('the recorder of Events', () => {
   });
 
   it('drops what is too much, and says how much', async () => {
-    for (let at = 0; at < 1_100; at += 1) recorder.record(swarm, { ...READY, message: `${at}` });
+    for (let at = 0; at < 1_100; at += 1) recorder.record(userSwarm, { ...READY, message: `${at}` });
     expect(dropped).toBeGreaterThan(90);
     await recorder.close();
     expect(created).toHaveLength(1_100 - dropped);
@@ -191,8 +191,8 @@ describe('what is worth an Event', () => {
   }));
 
   it('of children all but that a new UserSwarm gets them', () => {
-    expect(steps.map((step) => isNews(step, undefined))).toEqual([false, true, true]);
-    expect(steps.map((step) => isNews(step, status('Ready')))).toEqual([true, true, true]);
+    expect(steps.map((step) => worthRecording(step, undefined))).toEqual([false, true, true]);
+    expect(steps.map((step) => worthRecording(step, status('Ready')))).toEqual([true, true, true]);
   });
 
   it('children that were made, changed and deleted', () => {

@@ -6,7 +6,7 @@ import { createConnections } from './connections.js';
 import { HookBusy, HookError, type HookOutcome, retryAfterSeconds } from './hook-error.js';
 import { createOutage, OUTAGE_SHOWN_MS } from './outage.js';
 import { createRevisionPin, versionOf, type WebhookVersion } from './revision-pin.js';
-import { validateAnswer } from './validate-answer.js';
+import { validateResponse } from './validate-response.js';
 
 export interface Hook {
   /** @throws HookError, HookBusy */
@@ -58,7 +58,7 @@ export function createHook(options: HookOptions): Hook {
     if (answer.status === 429) throw new HookBusy(answer.retryAfterS);
     if (answer.status !== 200) throw new HookError('refused', `the webhook answered ${answer.status}`);
     if (!answer.accepted) return undefined;
-    const result = validateAnswer(parseJson(answer.text));
+    const result = validateResponse(parseJson(answer.text));
     if ('problem' in result) throw new HookError('invalid', `the webhook's answer cannot be used: ${result.problem}`);
     return result.answer;
   };

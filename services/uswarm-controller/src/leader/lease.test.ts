@@ -3,7 +3,7 @@ import { createCredentials, createKubeClient, type Credentials } from '@uswarm/k
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { eventually } from '../../../../packages/kube-client/test/eventually.js';
 import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
-import { campaign } from './campaign.js';
+import { runLeaderElection } from './leader-election.js';
 import { createLease, type Lease } from './lease.js';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
@@ -38,51 +38,51 @@ describe('the lease', () => {
 
   it('is taken by the first and by nobody else while it is renewed', async () => {
     const [a, b] = [lease('a'), lease('b')];
-    expect(await a.tryHold(never)).toBe(true);
+    expect(await a.tryAcquireOrRenew(never)).toBe(true);
     for (let round = 0; round < 4; round += 1) {
       elapsed += 10_000;
-      expect(await a.tryHold(never)).toBe(true);
-      expect(await b.tryHold(never)).toBe(false);
+      expect(await a.tryAcquireOrRenew(never)).toBe(true);
+      expect(await b.tryAcquireOrRenew(never)).toBe(false);
     }
     expect(spec()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
   });
 
   it('is taken over when it was seen unchanged for as long as it lasts, whatever its times say', async () => {
     const [a, b] = [lease('a'), lease('b')];
-    await a.tryHold(never);
+    await a.tryAcquireOrRenew(never);
     api.put(LEASES, {
       ...api.get(LEASES, 'c')!,
       spec: { ...(spec() as object), renewTime: '2001-01-01T00:00:00.000000Z' },
     });
-    expect(await b.tryHold(never)).toBe(false);
+    expect(await b.tryAcquireOrRenew(never)).toBe(false);
     elapsed += 15_001;
-    expect(await b.tryHold(never)).toBe(true);
+    expect(await b.tryAcquireOrRenew(never)).toBe(true);
     expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
-    expect(await a.tryHold(never)).toBe(false);
+    expect(await a.tryAcquireOrRenew(never)).toBe(false);
   });
 
   it('is free at once when it is given back', async () => {
     const [a, b] = [lease('a'), lease('b')];
-    await a.tryHold(never);
-    expect(await b.tryHold(never)).toBe(false);
+    await a.tryAcquireOrRenew(never);
+    expect(await b.tryAcquireOrRenew(never)).toBe(false);
     await b.release(never);
     expect(spec()).toMatchObject({ holderIdentity: 'a' });
     await a.release(never);
-    expect(await b.tryHold(never)).toBe(true);
+    expect(await b.tryAcquireOrRenew(never)).toBe(true);
   });
 
   it('is given back though the answer to the last renewal was lost', async () => {
     const [a, b] = [lease('a'), lease('b')];
-    await a.tryHold(never);
+    await a.tryAcquireOrRenew(never);
     api.put(LEASES, api.get(LEASES, 'c')!);
     await a.release(never);
     expect(spec()).toMatchObject({ holderIdentity: '' });
-    expect(await b.tryHold(never)).toBe(true);
+    expect(await b.tryAcquireOrRenew(never)).toBe(true);
   });
 
   it('is left to another holder who has taken it meanwhile', async () => {
     const a = lease('a');
-    await a.tryHold(never);
+    await a.tryAcquireOrRenew(never);
     api.put(LEASES, { ...api.get(LEASES, 'c')!, spec: { ...(spec() as object), holderIdentity: 'b' } });
     await a.release(never);
     expect(spec()).toMatchObject({ holderIdentity: 'b' });
@@ -90,34 +90,34 @@ describe('the lease', () => {
 
   it('is held by one alone, however many ask at the same time', async () => {
     const all = ['a', 'b', 'c', 'd'].map((name) => lease(name));
-    const held = await Promise.all(all.map((one) => one.tryHold(never)));
+    const held = await Promise.all(all.map((one) => one.tryAcquireOrRenew(never)));
     expect(held.filter(Boolean)).toHaveLength(1);
   });
 
   it('is not given up because the server could not be asked', async () => {
     const a = lease('a');
-    await a.tryHold(never);
+    await a.tryAcquireOrRenew(never);
     const heal = api.script((_request, response) => {
       response.writeHead(500).end('{}');
       return true;
     });
-    await expect(a.tryHold(never)).rejects.toThrow();
+    await expect(a.tryAcquireOrRenew(never)).rejects.toThrow();
     heal();
-    expect(await a.tryHold(never)).toBe(true);
+    expect(await a.tryAcquireOrRenew(never)).toBe(true);
   });
 });
 
-describe('the campaign', () => {
+describe('the runLeaderElection', () => {
   const TIMING = { everyMs: 10, deadlineMs: 3_000 };
 
   /** A lease of which the test says what happens to it. */
   const scripted = () => {
     const lease = { answer: (): boolean => false, released: 0, led: 0, leading: false };
     const stopping = new AbortController();
-    const running = campaign(
+    const running = runLeaderElection(
       {
         lease: {
-          tryHold: async () => lease.answer(),
+          tryAcquireOrRenew: async () => lease.answer(),
           release: async () => void (lease.released += 1),
         },
         timing: TIMING,
@@ -150,10 +150,10 @@ describe('the campaign', () => {
   it('counts the first hold from when it was asked for, as the lease does', async () => {
     const stopping = new AbortController();
     let [asked, ended] = [0, false];
-    const running = campaign(
+    const running = runLeaderElection(
       {
         lease: {
-          async tryHold() {
+          async tryAcquireOrRenew() {
             asked += 1;
             // The answer comes when the whole deadline is over: no time is left to renew it in.
             await new Promise((resolve) => setTimeout(resolve, TIMING.deadlineMs + 10));

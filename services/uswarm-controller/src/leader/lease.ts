@@ -18,7 +18,7 @@ export interface LeaseDeps {
 
 export interface Lease {
   /** @returns whether it is ours now. @throws what the API server says, when that cannot be known. */
-  tryHold(signal: AbortSignal): Promise<boolean>;
+  tryAcquireOrRenew(signal: AbortSignal): Promise<boolean>;
   /** Lets others take it at once, if it is ours. */
   release(signal: AbortSignal): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function createLease(deps: LeaseDeps): Lease {
     }
   };
   return {
-    async tryHold(signal) {
+    async tryAcquireOrRenew(signal) {
       // Ours as far as we know: one request renews it.
       if (last !== undefined && specOf(last.lease).holderIdentity === identity && (await take(last.lease, signal))) {
         return true;

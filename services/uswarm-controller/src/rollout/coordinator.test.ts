@@ -32,7 +32,7 @@ const waiting = (
   },
 });
 const failed = (name: string): KubernetesObject => {
-  const swarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN });
+  const userSwarm = waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN });
   const condition = (type: string, status: string, reason: string) => ({
     type,
     status,
@@ -41,7 +41,7 @@ const failed = (name: string): KubernetesObject => {
     lastTransitionTime: '2030-01-01T00:41:00Z',
   });
   const conditions = [condition('Ready', 'False', 'ImagePullBackOff'), condition('UpToDate', 'True', 'UpToDate')];
-  return { ...swarm, status: { phase: 'Progressing', revision: 'r2', conditions } };
+  return { ...userSwarm, status: { phase: 'Progressing', revision: 'r2', conditions } };
 };
 
 describe('the coordinator', () => {
@@ -73,7 +73,7 @@ describe('the coordinator', () => {
     const kept = Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null));
     return { ...rest, metadata: { ...metadata, resourceVersion, annotations: kept } } as KubernetesObject;
   };
-  const start = (calmMs = 0): void => {
+  const start = (initialDelayMs = 0): void => {
     coordinator = createRolloutCoordinator({
       client: {
         get: async (_resource, { name }) => newer(parents.get(name)!, {}),
@@ -90,7 +90,7 @@ describe('the coordinator', () => {
       parents,
       limits: LIMITS,
       periodMs: 60_000,
-      calmMs,
+      initialDelayMs,
       settleMs: 1,
       record: ({ metadata }, { type, reason }: RecordedEvent) => void events.push(`${type} ${reason} ${metadata.name}`),
       onGrant: ({ metadata }, forced) => void granted.push(`${metadata.name}${forced ? ' forced' : ''}`),

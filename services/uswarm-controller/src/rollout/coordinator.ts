@@ -27,7 +27,7 @@ export interface RolloutDeps {
    * Milliseconds after it has begun in which nobody new gets a go-ahead. An upgrade replaces us and the orchestrators at
    * about the same time, and one of an older release would forget what a runtime was stopped for. Default: 0
    */
-  calmMs?: number;
+  initialDelayMs?: number;
   /** Milliseconds in which several changes count as one. */
   settleMs?: number;
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
@@ -42,7 +42,7 @@ const REST: RolloutState = { pending: 0, inFlight: 0, failed: 0, halted: false }
 
 /** Gives go-aheads to runtimes that wait for a new pod, a few at a time, and stops where they go wrong. */
 export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator {
-  const { parents, limits, clock, logger, periodMs, calmMs = 0, settleMs = SETTLE_MS } = deps;
+  const { parents, limits, clock, logger, periodMs, initialDelayMs = 0, settleMs = SETTLE_MS } = deps;
   let state = REST;
   let dirty = false;
   let wake: () => void = () => {};
@@ -106,11 +106,11 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     async run(signal) {
       const begunAt = performance.now();
       while (!signal.aborted) {
-        const calmForMs = begunAt + calmMs - performance.now();
-        await step(calmForMs > 0, signal).catch((error: unknown) => {
+        const delayLeftMs = begunAt + initialDelayMs - performance.now();
+        await step(delayLeftMs > 0, signal).catch((error: unknown) => {
           if (!signal.aborted) logger.warn({ err: error }, 'a go-ahead could not be given; it is tried again');
         });
-        await pause(calmForMs > 0 ? Math.min(calmForMs, periodMs) : periodMs, signal);
+        await pause(delayLeftMs > 0 ? Math.min(delayLeftMs, periodMs) : periodMs, signal);
       }
       state = REST;
       halted = new Set();

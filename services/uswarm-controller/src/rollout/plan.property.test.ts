@@ -1,27 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import { ROLLOUT } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
-import { RolloutWorld } from '../../test/rollout-world.js';
+import { RolloutSimulation } from '../../test/rollout-simulation.js';
 import { planRollout, type RolloutLimits, type RolloutPlan } from './plan.js';
 
 const LIMITS: RolloutLimits = { maxConcurrent: 2, deadlineS: 3_600, maxFailures: 2 };
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
-const planOf = (world: RolloutWorld, limits = LIMITS): RolloutPlan =>
+const planOf = (world: RolloutSimulation, limits = LIMITS): RolloutPlan =>
   planRollout(world.parents(), limits, new Date(world.now));
 /** Nobody uses them for long enough. */
-function settle(world: RolloutWorld): void {
+function settle(world: RolloutSimulation): void {
   for (let rounds = 0; rounds < 20; rounds += 1) world.round(() => planOf(world));
 }
 
 type Nothing = Record<string, never>;
 
 /** One thing that anybody may do, at any time; what has to hold is looked at after each. */
-class Act implements fc.Command<Nothing, RolloutWorld> {
-  readonly #act: (real: RolloutWorld) => void;
+class Act implements fc.Command<Nothing, RolloutSimulation> {
+  readonly #act: (real: RolloutSimulation) => void;
   readonly #shown: string;
 
-  constructor(shown: string, act: (real: RolloutWorld) => void) {
+  constructor(shown: string, act: (real: RolloutSimulation) => void) {
     this.#shown = shown;
     this.#act = act;
   }
@@ -29,7 +29,7 @@ class Act implements fc.Command<Nothing, RolloutWorld> {
   check = (): boolean => true;
   toString = (): string => this.#shown;
 
-  run(_model: Nothing, real: RolloutWorld): void {
+  run(_model: Nothing, real: RolloutSimulation): void {
     const before = rolling(real);
     this.#act(real);
     const after = rolling(real);
@@ -39,7 +39,7 @@ class Act implements fc.Command<Nothing, RolloutWorld> {
 }
 
 /** Runtimes that are stopped because of a roll-out and may yet come up, not by their user's or their node's doing. */
-const rolling = ({ runtimes, broken }: RolloutWorld): number =>
+const rolling = ({ runtimes, broken }: RolloutSimulation): number =>
   [...runtimes.values()]
     .filter(({ ready, reason, asleep }) => !ready && reason !== 'ImagePullBackOff' && !asleep)
     // Going back heals what failed at once.
@@ -82,7 +82,7 @@ describe('whatever comes when', () => {
   it('never more than may are on their way, no turn is cut, and in the end all have the new revision', () => {
     fc.assert(
       fc.property(fc.commands(steps, { maxCommands: 120, size: 'max' }), (commands) => {
-        const world = new RolloutWorld(NAMES);
+        const world = new RolloutSimulation(NAMES);
         world.release('r2');
         fc.modelRun(() => ({ model: {}, real: world }), commands);
         for (const each of NAMES) world.answered(each);
@@ -99,7 +99,7 @@ describe('whatever comes when', () => {
   it('so also where the platform comes back to a revision that it had, some wait too long and some sleep', () => {
     fc.assert(
       fc.property(fc.commands(unsteady, { maxCommands: 200, size: 'max' }), (commands) => {
-        const world = new RolloutWorld(NAMES);
+        const world = new RolloutSimulation(NAMES);
         fc.modelRun(() => ({ model: {}, real: world }), commands);
         for (const each of NAMES) world.answered(each);
         world.release('r4');
@@ -115,7 +115,7 @@ describe('whatever comes when', () => {
   it('a broken revision stops no more than may be on their way and may fail, and going back heals them', () => {
     fc.assert(
       fc.property(fc.commands(steps, { maxCommands: 120, size: 'max' }), (commands) => {
-        const world = new RolloutWorld(NAMES);
+        const world = new RolloutSimulation(NAMES);
         world.broken.add('r2');
         world.release('r2');
         fc.modelRun(() => ({ model: {}, real: world }), commands);

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ROLLOUT } from '@uswarm/contract/userswarm';
-import { RolloutWorld } from '../../test/rollout-world.js';
+import { RolloutSimulation } from '../../test/rollout-simulation.js';
 import { planRollout, type RolloutLimits } from './plan.js';
 
 const LIMITS: RolloutLimits = { maxConcurrent: 2, deadlineS: 3_600, maxFailures: 2 };
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
-let world: RolloutWorld;
+let world: RolloutSimulation;
 beforeEach(() => {
-  world = new RolloutWorld(NAMES);
+  world = new RolloutSimulation(NAMES);
 });
 
 const plan = (limits = LIMITS) => planRollout(world.parents(), limits, new Date(world.now));

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { type Member, memberOf } from './standing.js';
+import { type Member, memberOf } from './rollout-state.js';
 
 export interface RolloutLimits {
   /** So many runtimes at once are not Ready because of a roll-out. */
@@ -43,17 +43,17 @@ export function planRollout(
   now: Date,
   refused: ReadonlySet<string> = new Set(),
 ): RolloutPlan {
-  const members = parents.map(memberOf).filter(({ standing }) => standing !== 'none');
-  const standing = (wanted: Member['standing']): Member[] => members.filter((member) => member.standing === wanted);
-  const inFlight = standing('inFlight');
-  const failed = Map.groupBy(standing('failed'), ({ granted }) => granted ?? '');
+  const members = parents.map(memberOf).filter(({ state }) => state !== 'none');
+  const withState = (wanted: Member['state']): Member[] => members.filter((member) => member.state === wanted);
+  const inFlight = withState('inFlight');
+  const failed = Map.groupBy(withState('failed'), ({ granted }) => granted ?? '');
   const halted = [...failed.keys()].filter((revision) => isHalted(members, revision, limits.maxFailures));
   const isRefused = ({ parent }: Member): number => Number(refused.has(parent.metadata.uid ?? ''));
   const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
 
   // Whoever has the go-ahead has its place already.
   const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
-  const waiting = standing('waiting')
+  const waiting = withState('waiting')
     .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
     .toSorted((left, right) => isRefused(left) - isRefused(right) || bySince(left, right))
     .slice(0, Math.max(0, limits.maxConcurrent - inFlight.length));
@@ -65,7 +65,7 @@ export function planRollout(
   }));
   return {
     grants,
-    unused: standing('unused').map(({ parent }) => parent),
+    unused: withState('unused').map(({ parent }) => parent),
     pending: members.filter(({ pending }) => pending !== undefined).length,
     inFlight: inFlight.length + waiting.length,
     failed: new Map([...failed].map(([revision, all]) => [revision, all.map(({ parent }) => parent)])),
@@ -73,8 +73,8 @@ export function planRollout(
   };
 }
 
-const isUnforced = ({ goAhead, pending }: Member): boolean =>
-  goAhead !== undefined && goAhead.revision === pending && !goAhead.forced;
+const isUnforced = ({ rolloutGrant, pending }: Member): boolean =>
+  rolloutGrant !== undefined && rolloutGrant.revision === pending && !rolloutGrant.forced;
 
 const bySince = (left: Member, right: Member): number =>
   left.since - right.since || left.parent.metadata.name.localeCompare(right.parent.metadata.name);
@@ -82,8 +82,8 @@ const bySince = (left: Member, right: Member): number =>
 /** Whether the newest go-aheads that are decided all went wrong, and there are enough of them. */
 function isHalted(members: readonly Member[], revision: string, maxFailures: number): boolean {
   const decided = members
-    .filter(({ granted, standing }) => granted === revision && (standing === 'failed' || standing === 'succeeded'))
+    .filter(({ granted, state }) => granted === revision && (state === 'failed' || state === 'succeeded'))
     .toSorted((left, right) => right.grantedAt.localeCompare(left.grantedAt));
   const row = decided.slice(0, maxFailures);
-  return row.length === maxFailures && row.every(({ standing }) => standing === 'failed');
+  return row.length === maxFailures && row.every(({ state }) => state === 'failed');
 }

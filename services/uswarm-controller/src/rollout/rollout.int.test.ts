@@ -58,13 +58,13 @@ describe('another release, with the controller and the webhook', () => {
       ...overrides,
     });
   };
-  const swarm = (name: string): UserSwarm => api.get(SWARMS, name) as unknown as UserSwarm;
+  const userSwarm = (name: string): UserSwarm => api.get(SWARMS, name) as unknown as UserSwarm;
   const runtime = (name: string): Runtime | undefined => api.get(DEPLOYMENTS, childName(name)) as Runtime | undefined;
   const image = (name: string): string | undefined => runtime(name)?.spec.template.spec.containers[0].image;
   const granted = (): string[] =>
-    NAMES.filter((name) => swarm(name).metadata.annotations?.[ROLLOUT.revision] !== undefined);
+    NAMES.filter((name) => userSwarm(name).metadata.annotations?.[ROLLOUT.revision] !== undefined);
   const change = (name: string, metadata: object, spec: object = {}): void => {
-    const now = swarm(name);
+    const now = userSwarm(name);
     const generation = (now.metadata.generation ?? 0) + 1;
     const changed = { ...now, metadata: { ...now.metadata, ...metadata, generation }, spec: { ...now.spec, ...spec } };
     api.put(SWARMS, changed as unknown as KubernetesObject);
@@ -81,7 +81,7 @@ describe('another release, with the controller and the webhook', () => {
     const counts = { replicas: pods, updatedReplicas: pods, readyReplicas: pods, observedGeneration: 1 };
     api.put(DEPLOYMENTS, { ...deployment, status: counts });
   };
-  const isReady = (name: string): boolean => swarm(name).status?.phase === 'Ready';
+  const isReady = (name: string): boolean => userSwarm(name).status?.phase === 'Ready';
   const allReady = async (): Promise<void> => {
     for (const name of NAMES) make(name);
     await eventually(() => NAMES.every((name) => runtime(name) !== undefined));
@@ -89,7 +89,7 @@ describe('another release, with the controller and the webhook', () => {
     await eventually(() => NAMES.every(isReady));
   };
   const allPending = (): Promise<void> =>
-    eventually(() => NAMES.every((name) => swarm(name).status?.pendingRevision !== undefined));
+    eventually(() => NAMES.every((name) => userSwarm(name).status?.pendingRevision !== undefined));
 
   it('leaves what runs alone, and lets who is idle have it, as many as may at once', async () => {
     await start({ rollout: { maxConcurrent: 1, deadlineS: 3_600, maxFailures: 1 } });
@@ -101,11 +101,11 @@ describe('another release, with the controller and the webhook', () => {
     await allPending();
     expect([writes(), granted(), NAMES.every(isReady)]).toEqual([before, [], true]);
 
-    const pending = swarm('workspace-b').status?.pendingRevision ?? '';
+    const pending = userSwarm('workspace-b').status?.pendingRevision ?? '';
     for (const name of ['workspace-b', 'workspace-c']) change(name, { annotations: { [ROLLOUT.wanted]: pending } });
     await eventually(() => granted().length > 0);
     const [first = ''] = granted();
-    expect(swarm(first).metadata.annotations).toEqual({
+    expect(userSwarm(first).metadata.annotations).toEqual({
       [ROLLOUT.wanted]: pending,
       [ROLLOUT.revision]: pending,
       [ROLLOUT.time]: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -113,9 +113,9 @@ describe('another release, with the controller and the webhook', () => {
 
     // Its orchestrator suspends it, and lets it run again once nothing is pending.
     change(first, {}, { suspend: true });
-    await eventually(() => swarm(first).status?.pendingRevision === undefined);
+    await eventually(() => userSwarm(first).status?.pendingRevision === undefined);
     expect([runtime(first)?.spec.replicas, image(first), granted()]).toEqual([0, 'registry.test/runtime:2', [first]]);
-    const { [ROLLOUT.wanted]: _wish, ...annotations } = swarm(first).metadata.annotations ?? {};
+    const { [ROLLOUT.wanted]: _wish, ...annotations } = userSwarm(first).metadata.annotations ?? {};
     change(first, { annotations }, { suspend: false });
     await eventually(() => runtime(first)?.spec.replicas === 1);
     expect(granted()).toEqual([first]);
@@ -153,7 +153,7 @@ describe('another release, with the controller and the webhook', () => {
     await eventually(() => image(first) === 'registry.test/runtime:1');
     settle(first);
     await eventually(() => NAMES.every(isReady));
-    expect(others.map((name) => swarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
+    expect(others.map((name) => userSwarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
   });
 
   it('asks the webhook at once where it forces one, not at the next resync', async () => {
@@ -166,10 +166,10 @@ describe('another release, with the controller and the webhook', () => {
   });
 
   it('lets as many runtimes start as may start at once, in their order', async () => {
-    await start({ startsAtOnce: 1 });
+    await start({ maxConcurrentStarts: 1 });
     const made = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);
     for (const name of NAMES) make(name);
-    const queued = (): string[] => NAMES.filter((name) => swarm(name).status?.conditions?.[0]?.reason === 'Queued');
+    const queued = (): string[] => NAMES.filter((name) => userSwarm(name).status?.conditions?.[0]?.reason === 'Queued');
     await eventually(() => made().length === 1 && queued().length === 2);
     await eventually(async () => (await registry.metrics()).includes('uswarm_controller_start_queue_length 2'));
     for (let begun = 1; begun < NAMES.length; begun += 1) {
@@ -178,6 +178,6 @@ describe('another release, with the controller and the webhook', () => {
     }
     for (const name of made()) settle(name);
     await eventually(() => NAMES.every(isReady));
-    expect(NAMES.some((name) => JSON.stringify(swarm(name)).includes('uswarm.dev/start'))).toBe(false);
+    expect(NAMES.some((name) => JSON.stringify(userSwarm(name)).includes('uswarm.dev/start'))).toBe(false);
   });
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import fc from 'fast-check';
-import { createStartGate, type StartGate } from './start-gate.js';
+import { createStartLimiter, type StartLimiter } from './start-limiter.js';
 
 const MAX = 2;
 const SLOT_MS = 1_000;
 const NAMES = [...'abcdef'];
 
-const swarm = (name: string, ready?: { reason: string; lost: boolean }, suspend = false): KubernetesObject => ({
+const userSwarm = (name: string, ready?: { reason: string; lost: boolean }, suspend = false): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name, uid: name, creationTimestamp: `2030-01-01T00:00:0${NAMES.indexOf(name)}Z` },
@@ -115,7 +115,7 @@ class Model {
 }
 
 interface Real {
-  limiter: StartGate;
+  limiter: StartLimiter;
   woken: string[];
   clock: { now: number };
 }
@@ -142,7 +142,7 @@ const commands = [
   name.map((one) =>
     command(`ask ${one}`, (model, { limiter }) => {
       const before = limiter.starting();
-      assert.equal(limiter.admit(swarm(one)), model.ask(one));
+      assert.equal(limiter.admit(userSwarm(one)), model.ask(one));
       assert(limiter.starting() <= Math.max(MAX, before), 'more start than may');
     }),
   ),
@@ -154,19 +154,19 @@ const commands = [
     })
     .map(({ one, reason, lost }) =>
       command(`${one} shows ${reason}${lost ? ' after it was Ready' : ''}`, (model, { limiter }) => {
-        limiter.changed({ after: swarm(one, { reason, lost }) });
+        limiter.changed({ after: userSwarm(one, { reason, lost }) });
         model.show(one, reason, lost);
       }),
     ),
   name.map((one) =>
     command(`suspend ${one}`, (model, { limiter }) => {
-      limiter.changed({ after: swarm(one, undefined, true) });
+      limiter.changed({ after: userSwarm(one, undefined, true) });
       model.stop(one);
     }),
   ),
   name.map((one) =>
     command(`delete ${one}`, (model, { limiter }) => {
-      limiter.changed({ before: swarm(one) });
+      limiter.changed({ before: userSwarm(one) });
       model.stop(one);
     }),
   ),
@@ -193,7 +193,7 @@ const commands = [
 const createReal = (): Real => {
   const woken: string[] = [];
   const clock = { now: 0 };
-  const limiter = createStartGate({
+  const limiter = createStartLimiter({
     maxConcurrent: MAX,
     wake: (key) => void woken.push(key),
     elapsed: () => clock.now,
@@ -217,8 +217,8 @@ describe('the start limiter, against a model', () => {
         fc.modelRun(() => ({ model: new Model(), real }), script);
         for (let rounds = 0; rounds < NAMES.length; rounds += 1) {
           real.clock.now += SLOT_MS;
-          for (const one of real.woken.splice(0)) real.limiter.admit(swarm(one));
-          real.limiter.changed({ after: swarm('another', { reason: 'Available', lost: false }) });
+          for (const one of real.woken.splice(0)) real.limiter.admit(userSwarm(one));
+          real.limiter.changed({ after: userSwarm('another', { reason: 'Available', lost: false }) });
         }
         expect(real.limiter.queued()).toBe(0);
       }),

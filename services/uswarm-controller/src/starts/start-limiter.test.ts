@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { createStartGate, SLOT_MS, type StartGate } from './start-gate.js';
-import type { Compare } from './waiting-line.js';
+import { createStartLimiter, SLOT_MS, type StartLimiter } from './start-limiter.js';
+import type { Compare } from './start-queue.js';
 
 const time = (second: number): string =>
   new Date(Date.UTC(2030, 0, 1) + second * 1_000).toISOString().replace('.000Z', 'Z');
@@ -15,7 +15,10 @@ interface Look {
   madeAt?: number;
 }
 
-const swarm = (name: string, { reason, unreadySince = 0, runsSince = 0, madeAt = 0 }: Look = {}): KubernetesObject => ({
+const userSwarm = (
+  name: string,
+  { reason, unreadySince = 0, runsSince = 0, madeAt = 0 }: Look = {},
+): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name, uid: name, creationTimestamp: time(madeAt) },
@@ -32,13 +35,13 @@ const swarm = (name: string, { reason, unreadySince = 0, runsSince = 0, madeAt =
 });
 
 describe('the start limiter', () => {
-  let limiter: StartGate;
+  let limiter: StartLimiter;
   let woken: string[];
   let now: number;
   const create = (maxConcurrent: number, compare?: Compare): void => {
     woken = [];
     now = 0;
-    limiter = createStartGate({
+    limiter = createStartLimiter({
       maxConcurrent,
       wake: (key) => void woken.push(key),
       elapsed: () => now,
@@ -46,8 +49,8 @@ describe('the start limiter', () => {
     });
   };
   beforeEach(() => create(2));
-  const shows = (name: string, look: Look): void => limiter.changed({ after: swarm(name, look) });
-  const admit = (...names: string[]): boolean[] => names.map((name) => limiter.admit(swarm(name)));
+  const shows = (name: string, look: Look): void => limiter.changed({ after: userSwarm(name, look) });
+  const admit = (...names: string[]): boolean[] => names.map((name) => limiter.admit(userSwarm(name)));
 
   it.each([
     ['was Ready before', { reason: 'Starting', unreadySince: 60 }],
@@ -73,7 +76,7 @@ describe('the start limiter', () => {
   it('frees the slot of a runtime that becomes Ready and loses it again', () => {
     admit('a', 'b', 'c');
     for (const name of ['a', 'b']) shows(name, { reason: 'Starting' });
-    limiter.changed({ after: swarm('a', { reason: 'Available' }) });
+    limiter.changed({ after: userSwarm('a', { reason: 'Available' }) });
     shows('a', { reason: 'Starting', unreadySince: 60 });
     expect({ woken, starting: limiter.starting() }).toEqual({ woken: ['c'], starting: 2 });
   });
@@ -101,15 +104,15 @@ describe('the start limiter', () => {
   it('passes on the slot of a runtime that was woken and is deleted before it asks', () => {
     admit('a', 'b', 'c', 'd');
     shows('a', { reason: 'Available' });
-    limiter.changed({ before: swarm('c') });
+    limiter.changed({ before: userSwarm('c') });
     expect(woken).toEqual(['c', 'd']);
   });
 
   it('keeps the line in order when a place becomes known later', () => {
     admit('a', 'b');
-    limiter.admit(swarm('resumed', { madeAt: 1 }));
-    limiter.admit(swarm('new', { madeAt: 5 }));
-    limiter.admit(swarm('resumed', { madeAt: 1, reason: 'Queued', runsSince: 9 }));
+    limiter.admit(userSwarm('resumed', { madeAt: 1 }));
+    limiter.admit(userSwarm('new', { madeAt: 5 }));
+    limiter.admit(userSwarm('resumed', { madeAt: 1, reason: 'Queued', runsSince: 9 }));
     for (const name of ['a', 'b']) shows(name, { reason: 'Available' });
     expect(woken).toEqual(['new', 'resumed']);
   });
@@ -128,7 +131,7 @@ describe('the start limiter', () => {
       }, 0);
     const count = 20_000;
     const running = Array.from({ length: 100 }, (_, at) => `running-${at}`);
-    const waiting = Array.from({ length: count }, (_, at) => swarm(`w-${at}`, { madeAt: (at * 7_919) % count }));
+    const waiting = Array.from({ length: count }, (_, at) => userSwarm(`w-${at}`, { madeAt: (at * 7_919) % count }));
     admit(...running);
     const ask = waiting.map((parent) => () => void limiter.admit(parent));
     const costs = {

@@ -12,7 +12,7 @@ const ready = (status: 'True' | 'False', reason: string): Condition => ({
   reason,
   message: 'before',
 });
-const swarm = (status: object | undefined, metadata: object = {}, spec: object = {}): KubernetesObject => ({
+const userSwarm = (status: object | undefined, metadata: object = {}, spec: object = {}): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name: 'workspace-a', generation: 2, ...metadata },
@@ -38,16 +38,16 @@ const dying = { deletionTimestamp: BEFORE };
 
 describe('a UserSwarm while the webhook does not answer', () => {
   it.each<[string, KubernetesObject, Observed, boolean]>([
-    ['that is new', swarm(undefined), none, true],
-    ['that runs as it did', swarm(READY), children(1), false],
-    ['whose pod died', swarm(READY), children(), true],
-    ['whose Service was deleted', swarm(READY), { ...children(1), 'Service.v1': {} }, true],
-    ['whose spec changed', swarm(READY, { generation: 3 }), children(1), true],
-    ['that is being deleted', swarm(READY, dying), children(1), true],
-    ['that sleeps', swarm(SUSPENDED), children(), false],
-    ['that sleeps and is to wake', swarm(SUSPENDED, { generation: 3 }), children(), true],
-    ['that was on its way', swarm({ phase: 'Progressing', observedGeneration: 2 }), children(), true],
-    ['that was refused', swarm({ phase: 'Error', observedGeneration: 2 }), none, false],
+    ['that is new', userSwarm(undefined), none, true],
+    ['that runs as it did', userSwarm(READY), children(1), false],
+    ['whose pod died', userSwarm(READY), children(), true],
+    ['whose Service was deleted', userSwarm(READY), { ...children(1), 'Service.v1': {} }, true],
+    ['whose spec changed', userSwarm(READY, { generation: 3 }), children(1), true],
+    ['that is being deleted', userSwarm(READY, dying), children(1), true],
+    ['that sleeps', userSwarm(SUSPENDED), children(), false],
+    ['that sleeps and is to wake', userSwarm(SUSPENDED, { generation: 3 }), children(), true],
+    ['that was on its way', userSwarm({ phase: 'Progressing', observedGeneration: 2 }), children(), true],
+    ['that was refused', userSwarm({ phase: 'Error', observedGeneration: 2 }), none, false],
   ])('%s: needs the webhook: %4$s', (_what, parent, observed, needs) => {
     expect(needsWebhook(parent, observed)).toBe(needs);
   });
@@ -59,7 +59,7 @@ describe('a UserSwarm while the webhook does not answer', () => {
   };
 
   it('shows a new one as Progressing with the reason in Ready and Synced', () => {
-    const { status, conditions } = told(swarm(undefined), none);
+    const { status, conditions } = told(userSwarm(undefined), none);
     const message = 'The webhook does not answer: nobody listens.';
     const common = { reason: 'WebhookUnavailable', message, observedGeneration: 2 };
     expect(status).toMatchObject({ phase: 'Progressing' });
@@ -71,32 +71,32 @@ describe('a UserSwarm while the webhook does not answer', () => {
   });
 
   it('shows one whose pod died as no longer Ready', () => {
-    const { status, ready: shown } = told(swarm(READY), children());
+    const { status, ready: shown } = told(userSwarm(READY), children());
     expect(status).toMatchObject({ phase: 'Progressing', observedGeneration: 2, address: 'a:1' });
     expect(shown).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:01:00Z' });
   });
 
   it('shows one that is being deleted as Deleting', () => {
-    const { status, ready: shown } = told(swarm(READY, dying), children(1));
+    const { status, ready: shown } = told(userSwarm(READY, dying), children(1));
     expect(status['phase']).toBe('Deleting');
     expect(shown).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
   });
 
   it('leaves one Ready that runs and only has a change waiting', () => {
-    const { status, ready: shown } = told(swarm(READY, { generation: 3 }), children(1));
+    const { status, ready: shown } = told(userSwarm(READY, { generation: 3 }), children(1));
     expect(status).toMatchObject({ phase: 'Ready', observedGeneration: 2 });
     expect(shown).toMatchObject({ status: 'True', reason: 'WebhookUnavailable', lastTransitionTime: BEFORE });
   });
 
   it('leaves one Suspended that is to stay so', () => {
-    const parent = swarm(SUSPENDED, { generation: 3 }, { suspend: true });
+    const parent = userSwarm(SUSPENDED, { generation: 3 }, { suspend: true });
     expect(told(parent, children()).status['phase']).toBe('Suspended');
-    expect(told(swarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
+    expect(told(userSwarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
   });
 
   it('keeps the first cause, so that another one is not another write', () => {
-    const first = told(swarm(undefined), none).status;
-    const again = statusWithoutWebhook(swarm(first), none, { cause: 'a timeout', now: NOW });
+    const first = told(userSwarm(undefined), none).status;
+    const again = statusWithoutWebhook(userSwarm(first), none, { cause: 'a timeout', now: NOW });
     expect(again).toEqual(first);
   });
 });

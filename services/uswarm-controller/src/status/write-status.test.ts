@@ -5,7 +5,7 @@ import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { writeStatus } from './write-status.js';
 
 const never = new AbortController().signal;
-const swarm = (status?: object, resourceVersion = '1'): KubernetesObject => ({
+const userSwarm = (status?: object, resourceVersion = '1'): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name: 'w', uid: 'u', resourceVersion },
@@ -23,7 +23,7 @@ describe('writing the status', () => {
     parents,
     elapsed: () => now,
     client: {
-      get: async () => swarm({ phase: 'Newest' }, '9'),
+      get: async () => userSwarm({ phase: 'Newest' }, '9'),
       replace: async (_resource: unknown, object: KubernetesObject) => {
         sent.push(object);
         return answer();
@@ -34,11 +34,11 @@ describe('writing the status', () => {
     sent = [];
     now = 0;
     parents = createStore();
-    answer = () => swarm({ phase: 'Ready' }, '2');
+    answer = () => userSwarm({ phase: 'Ready' }, '2');
   });
 
   it('replaces it, at the version that was read, and shows what came back', async () => {
-    const done = await writeStatus(deps(), swarm(), { phase: 'Ready' }, undefined, never);
+    const done = await writeStatus(deps(), userSwarm(), { phase: 'Ready' }, undefined, never);
     expect(done?.written).toBe(true);
     expect(sent).toEqual([
       {
@@ -54,33 +54,34 @@ describe('writing the status', () => {
   it('sends labels, annotations and finalizers along: whose are missing would lose them', async () => {
     const marks = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['e'] };
     const managedFields = [{ manager: 'somebody' }];
-    const stored = { ...swarm(), metadata: { ...swarm().metadata, ...marks, managedFields } };
+    const stored = { ...userSwarm(), metadata: { ...userSwarm().metadata, ...marks, managedFields } };
     await writeStatus(deps(), stored, { phase: 'Ready' }, undefined, never);
-    expect(sent[0]?.metadata).toEqual({ ...swarm().metadata, ...marks });
+    expect(sent[0]?.metadata).toEqual({ ...userSwarm().metadata, ...marks });
   });
 
   it('writes nothing when nothing differs, whatever the order of the fields', async () => {
-    const stored = swarm({ phase: 'Ready', image: 'i' });
+    const stored = userSwarm({ phase: 'Ready', image: 'i' });
     expect(await writeStatus(deps(), stored, { image: 'i', phase: 'Ready' }, undefined, never)).toMatchObject({
       written: false,
     });
-    expect(await writeStatus(deps(), swarm(), {}, undefined, never)).toMatchObject({ written: false });
+    expect(await writeStatus(deps(), userSwarm(), {}, undefined, never)).toMatchObject({ written: false });
     expect(sent).toEqual([]);
   });
 
   it('does not write again and again what the schema does not keep', async () => {
     const wanted = { phase: 'Ready', unknown: 1 };
-    const first = await writeStatus(deps(), swarm(), wanted, undefined, never);
-    const second = await writeStatus(deps(), swarm({ phase: 'Ready' }, '2'), wanted, first?.sent, never);
+    const first = await writeStatus(deps(), userSwarm(), wanted, undefined, never);
+    const second = await writeStatus(deps(), userSwarm({ phase: 'Ready' }, '2'), wanted, first?.sent, never);
     expect(second?.written).toBe(false);
     now += 60_000;
-    expect(await writeStatus(deps(), swarm({ phase: 'Odd' }, '3'), wanted, second?.sent, never)).toMatchObject({
+    expect(await writeStatus(deps(), userSwarm({ phase: 'Odd' }, '3'), wanted, second?.sent, never)).toMatchObject({
       written: true,
     });
   });
 
   it('writes ever more seldom what somebody else keeps writing over, and at once again after a while', async () => {
-    const write = (memory?: Written) => writeStatus(deps(), swarm({ phase: 'Odd' }), { phase: 'Ready' }, memory, never);
+    const write = (memory?: Written) =>
+      writeStatus(deps(), userSwarm({ phase: 'Odd' }), { phase: 'Ready' }, memory, never);
     type Written = NonNullable<Awaited<ReturnType<typeof writeStatus>>>['sent'];
     let memory: Written;
     const times: number[] = [];
@@ -102,8 +103,8 @@ describe('writing the status', () => {
   });
 
   it('does not wait with a status of its own making that is another one now', async () => {
-    const first = await writeStatus(deps(), swarm(), { phase: 'Ready' }, undefined, never);
-    const mine = swarm({ phase: 'Ready' }, '2');
+    const first = await writeStatus(deps(), userSwarm(), { phase: 'Ready' }, undefined, never);
+    const mine = userSwarm({ phase: 'Ready' }, '2');
     expect(await writeStatus(deps(), mine, { phase: 'Suspended' }, first?.sent, never)).toMatchObject({
       written: true,
     });
@@ -113,7 +114,7 @@ describe('writing the status', () => {
     answer = () => {
       throw new KubeError(409, { reason: 'Conflict' });
     };
-    expect(await writeStatus(deps(), swarm(), { phase: 'Ready' }, undefined, never)).toBeUndefined();
+    expect(await writeStatus(deps(), userSwarm(), { phase: 'Ready' }, undefined, never)).toBeUndefined();
     expect(parents.get('w')).toMatchObject({ status: { phase: 'Newest' } });
   });
 });

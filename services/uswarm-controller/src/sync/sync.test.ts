@@ -8,7 +8,7 @@ import type { NamespaceScope, ScopeState } from '../caches/namespace-scope.js';
 import { ownerUid } from '../caches/namespace-scope.js';
 import { FINALIZER } from './finalizer.js';
 import { describeController } from './request.js';
-import { account, dying, owned, swarm } from '../../test/sync-objects.js';
+import { account, dying, owned, userSwarm } from '../../test/userswarm-fixtures.js';
 import { emptyMemory, syncUserSwarm, type SyncDeps, type SyncResult } from './sync.js';
 
 const never = new AbortController().signal;
@@ -53,7 +53,7 @@ describe('one sync', () => {
     ...fields,
     metadata: { ...object.metadata, resourceVersion: `${Number(object.metadata.resourceVersion ?? 0) + 1}` },
   });
-  const live = (): KubernetesObject => parents.get('workspace-a') ?? swarm();
+  const live = (): KubernetesObject => parents.get('workspace-a') ?? userSwarm();
   const stored = (): Record<string, unknown> => (live()['status'] ?? {}) as Record<string, unknown>;
   const synced = (): unknown =>
     (stored()['conditions'] as { type: string }[] | undefined)?.find(({ type }) => type === 'Synced');
@@ -131,7 +131,7 @@ describe('one sync', () => {
   };
 
   it('sets the finalizer before it asks, then makes the children, then writes the status', async () => {
-    parents.put(swarm({ finalizers: ['other'] }));
+    parents.put(userSwarm({ finalizers: ['other'] }));
     expect(await sync()).toEqual({ outcome: 'synced', requeue: true });
     expect(calls).toEqual(['patch', 'hook', 'create', 'status']);
     expect(asked[0]?.parent.metadata.finalizers).toEqual(['other', FINALIZER]);
@@ -140,7 +140,7 @@ describe('one sync', () => {
   });
 
   it('shows its own writes to the next one, which writes nothing', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     answer = ({ parent }) => ({ status: { ...parent.status, phase: 'Progressing' }, children: [account()] });
     await sync();
     calls.length = 0;
@@ -150,7 +150,7 @@ describe('one sync', () => {
   });
 
   it('shows exactly the children that this very UserSwarm controls', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     accounts.put(owned('u0'));
     refusals['create'] = new KubeError(409, { reason: 'AlreadyExists' });
     await sync();
@@ -160,7 +160,7 @@ describe('one sync', () => {
   });
 
   it('tells the webhook of a start that has to wait, and gives up the place of one that did not begin', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     mayStart = false;
     await sync();
     expect(asked[0]?.parent.metadata.annotations).toEqual({ 'uswarm.dev/start': 'queued' });
@@ -177,7 +177,7 @@ describe('one sync', () => {
     ['another namespace', { children: [account('other')] }],
     ['a namespace that is allowed to others', { children: [account(), account('kube-system')] }],
   ])('does nothing of an answer with a child in %s', async (_what, given) => {
-    parents.put(swarm({}, { status: { phase: 'Error', observedGeneration: 0 } }));
+    parents.put(userSwarm({}, { status: { phase: 'Error', observedGeneration: 0 } }));
     accounts.put(owned());
     answer = () => ({ status: { phase: 'Ready' }, ...given });
     expect(await sync(1)).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
@@ -189,7 +189,7 @@ describe('one sync', () => {
   });
 
   it('deletes what is not wanted any more', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     accounts.put(owned());
     answer = () => ({ status: {}, children: [] });
     expect(await sync()).toMatchObject({ outcome: 'synced', requeue: true });
@@ -197,7 +197,7 @@ describe('one sync', () => {
   });
 
   it('takes the finalizer off when the webhook says that all is done, and not before', async () => {
-    parents.put(swarm(dying));
+    parents.put(userSwarm(dying));
     accounts.put(owned());
     answer = ({ children }) => ({
       status: { phase: 'Deleting' },
@@ -222,7 +222,7 @@ describe('one sync', () => {
     ['the namespace is not known yet', () => void (state = 'loading')],
     ['a child cannot be deleted', () => void (refusals['delete'] = new KubeError(403, { reason: 'Forbidden' }))],
   ])('never takes the finalizer off when %s', async (_what, breakIt) => {
-    parents.put(swarm(dying));
+    parents.put(userSwarm(dying));
     accounts.put(owned());
     answer = () => ({ status: {}, children: [], finalized: true });
     breakIt();
@@ -238,7 +238,7 @@ describe('one sync', () => {
     ];
     const metadata = { name: 'p', namespace: 'ns', uid: 'p1', labels, ownerReferences: [controlled!] };
     pods.put({ apiVersion: 'v1', kind: 'Pod', metadata });
-    parents.put(swarm(dying));
+    parents.put(userSwarm(dying));
     accounts.put(owned());
     answer = () => ({ status: { phase: 'Deleting' }, children: [], finalized: false });
     refusals['delete'] = new KubeError(403, { reason: 'Forbidden', message: 'no' });
@@ -250,26 +250,26 @@ describe('one sync', () => {
   });
 
   it('leaves alone what is being deleted without our finalizer, or orphans its children', async () => {
-    parents.put(swarm({ ...dying, finalizers: ['other'] }));
+    parents.put(userSwarm({ ...dying, finalizers: ['other'] }));
     expect(await sync()).toEqual({ outcome: 'waiting' });
-    parents.put(swarm({ ...dying, resourceVersion: '9', finalizers: ['orphan', FINALIZER] }));
+    parents.put(userSwarm({ ...dying, resourceVersion: '9', finalizers: ['orphan', FINALIZER] }));
     expect(await sync()).toEqual({ outcome: 'waiting' });
     expect(calls).toEqual([]);
   });
 
   it('makes nothing in a namespace that is not there, and finalizes there', async () => {
     state = 'absent';
-    parents.put(swarm());
+    parents.put(userSwarm());
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'NamespaceMissing', requeue: true });
     expect(calls).toEqual(['hook', 'status']);
-    parents.put(swarm({ ...dying, resourceVersion: '50' }));
+    parents.put(userSwarm({ ...dying, resourceVersion: '50' }));
     answer = () => ({ status: {}, children: [], finalized: true });
     expect(await sync()).toEqual({ outcome: 'finalized' });
   });
 
   it('asks nobody about a namespace that may not be read', async () => {
     state = 'denied';
-    parents.put(swarm());
+    parents.put(userSwarm());
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
     expect(calls).toEqual(['status']);
   });
@@ -284,7 +284,7 @@ describe('one sync', () => {
       ['is refused by now', dying, { status: { ...runs, phase: 'Error' } }],
       ['got no status', dying, {}],
     ])('leaves alone what may have children there: one that %s', async (_what, metadata, fields) => {
-      parents.put(swarm(metadata, { ...elsewhere, ...fields }));
+      parents.put(userSwarm(metadata, { ...elsewhere, ...fields }));
       answer = () => ({ status: {}, children: [], finalized: true });
       expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
       expect(calls).toEqual(['status']);
@@ -294,13 +294,13 @@ describe('one sync', () => {
     });
 
     it('lets go of one that was refused from the start', async () => {
-      parents.put(swarm(dying, { ...elsewhere, status: { phase: 'Error', observedGeneration: 1 } }));
+      parents.put(userSwarm(dying, { ...elsewhere, status: { phase: 'Error', observedGeneration: 1 } }));
       answer = () => ({ status: {}, children: [], finalized: true });
       expect(await sync()).toEqual({ outcome: 'finalized' });
     });
 
     it('does not hold one for which nothing is made', async () => {
-      parents.put(swarm({ finalizers: [] }, elsewhere));
+      parents.put(userSwarm({ finalizers: [] }, elsewhere));
       answer = () => ({ status: { phase: 'Error' }, children: [] });
       expect(await sync()).toMatchObject({ outcome: 'synced' });
       expect(calls).toEqual(['hook', 'status']);
@@ -308,10 +308,10 @@ describe('one sync', () => {
   });
 
   it('waits with a status that somebody else writes over', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     answer = () => ({ status: { phase: 'Ready' }, children: [], resyncAfterSeconds: 60 });
     await sync();
-    parents.put(swarm({ resourceVersion: '50' }, { status: { phase: 'Theirs' } }));
+    parents.put(userSwarm({ resourceVersion: '50' }, { status: { phase: 'Theirs' } }));
     calls.length = 0;
     elapsed += 50;
     expect(await sync()).toEqual({ outcome: 'synced', requeue: false, resyncAfterS: 0.15 });
@@ -321,7 +321,7 @@ describe('one sync', () => {
   });
 
   it.each(['patch', 'status'])('begins anew with the newest when somebody wrote in between (%s)', async (verb) => {
-    parents.put(swarm({ finalizers: [] }));
+    parents.put(userSwarm({ finalizers: [] }));
     refusals[verb] = new KubeError(409, { reason: 'Conflict' });
     expect(await sync()).toMatchObject({ requeue: true, outcome: 'again' });
     expect(calls.at(-1)).toBe('get');
@@ -330,14 +330,14 @@ describe('one sync', () => {
 
   it('is over when the UserSwarm is gone', async () => {
     expect(await sync()).toEqual({ outcome: 'gone' });
-    parents.put(swarm({ finalizers: [] }));
+    parents.put(userSwarm({ finalizers: [] }));
     refusals['patch'] = new KubeError(404, { reason: 'NotFound' });
     expect(await sync()).toEqual({ outcome: 'gone' });
     expect(parents.list()).toEqual([]);
   });
 
   it('passes on when the webhook wants to be asked again', async () => {
-    parents.put(swarm());
+    parents.put(userSwarm());
     answer = () => ({ status: {}, children: [], resyncAfterSeconds: 2.5 });
     expect(await sync()).toMatchObject({ resyncAfterS: 2.5 });
   });

@@ -12,20 +12,20 @@ import {
 } from '../apply/apply-children.js';
 import type { ChildWriter } from '../apply/child-writer.js';
 import { desiredChild, ownerReferenceTo } from '../apply/desired.js';
-import { ApplyError, busyError, ServerBusy, TryAgain } from '../apply/failure.js';
+import { ApplyError, busyError, ServerBusy, RequeueError } from '../apply/failure.js';
 import { removePods } from '../apply/remove-pods.js';
 import type { Hook } from '../hook/hook-client.js';
 import { HookBusy, HookError } from '../hook/hook-error.js';
 import { OUTAGE_SHOWN_MS } from '../hook/outage.js';
 import { type Caches, runtimeNamespaceOf } from '../caches/caches.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
-import { isAboutToStart, type StartGate, toldToWait } from '../starts/start-gate.js';
+import { isAboutToStart, type StartLimiter, withQueuedStatus } from '../starts/start-limiter.js';
 import { nextStatus, type Status, SYNCED, type Synced, syncedChanged } from '../status/merge.js';
 import { needsWebhook, statusWithoutWebhook } from '../status/without-webhook.js';
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
-import { whyUnseen } from './unseen.js';
+import { cannotObserveReason } from './visibility.js';
 
 /** How a sync ended. */
 export interface SyncResult {
@@ -64,7 +64,7 @@ export interface SyncDeps {
   client: Pick<KubeClient, 'delete' | 'get' | 'mergePatch' | 'replace'>;
   writer: ChildWriter;
   hook: Pick<Hook, 'call'>;
-  starts: Pick<StartGate, 'admit' | 'forget'>;
+  starts: Pick<StartLimiter, 'admit' | 'forget'>;
   caches: Pick<Caches, 'parents' | 'namespaces' | 'scope'>;
   resource: Resource;
   controller: KubernetesObject;
@@ -104,7 +104,7 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   const scope = caches.scope(runtimeNamespaceOf(cached));
   if (scope?.state() === 'loading') return { outcome: 'waiting' };
   try {
-    const unseen = whyUnseen(cached, scope);
+    const unseen = cannotObserveReason(cached, scope);
     if (unseen !== undefined) {
       deps.starts.forget(key);
       return await conclude(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
@@ -136,11 +136,11 @@ async function reconcile(
   const related = observeRelated(parent, deps.caches.namespaces, scope);
   const starts = isAboutToStart(parent, observed);
   const queued = starts && !deps.starts.admit(parent);
-  const swarm = toldToWait(parent as unknown as UserSwarm, queued);
+  const userSwarm = withQueuedStatus(parent as unknown as UserSwarm, queued);
   const startedAt = (deps.elapsed ?? monotonic)();
   let answer: SyncResponse;
   try {
-    const request = { controller: deps.controller, parent: swarm, children: observed, related, finalizing };
+    const request = { controller: deps.controller, parent: userSwarm, children: observed, related, finalizing };
     answer = inPlace(await deps.hook.call(request, options.signal), parent, scope);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
@@ -148,12 +148,12 @@ async function reconcile(
     return unanswered(deps, parent, observed, { error, startedAt }, options);
   }
   options.memory.unansweredSince = undefined;
-  let failure: ApplyError | TryAgain | undefined;
+  let failure: ApplyError | RequeueError | undefined;
   let done: Applied = { wrote: false, waitMs: undefined };
   try {
     done = await apply(deps, parent, scope, observed, answer, options);
   } catch (error) {
-    if (!(error instanceof ApplyError || error instanceof TryAgain)) throw error;
+    if (!(error instanceof ApplyError || error instanceof RequeueError)) throw error;
     failure = error;
   }
   // What did not begin, for whatever reason, keeps nobody else from it.
@@ -249,7 +249,7 @@ interface Applied {
   waitMs: number | undefined;
 }
 
-/** @throws ApplyError, TryAgain */
+/** @throws ApplyError, RequeueError */
 async function apply(
   deps: SyncDeps,
   parent: KubernetesObject,
@@ -286,7 +286,7 @@ async function conclude(
   deps: SyncDeps,
   parent: KubernetesObject,
   answered: Status | undefined,
-  failure: ApplyError | TryAgain | undefined,
+  failure: ApplyError | RequeueError | undefined,
   { memory, failures, signal }: SyncOptions,
 ): Promise<SyncResult> {
   const synced = verdict(failure, failures);
@@ -295,7 +295,7 @@ async function conclude(
   if (written.outcome === 'again') return { outcome: 'again', requeue: true };
   const { requeue, ...later } = written;
   if (failure === undefined) return { ...later, outcome: 'synced', requeue };
-  return failure instanceof TryAgain
+  return failure instanceof RequeueError
     ? { ...later, outcome: 'again', error: failure }
     : { ...later, outcome: 'failed', reason: failure.reason, requeue, error: failure };
 }
@@ -317,9 +317,9 @@ async function store(
   return { requeue, ...(done.waitMs === undefined ? {} : { resyncAfterS: done.waitMs / 1_000 }) };
 }
 
-function verdict(failure: ApplyError | TryAgain | undefined, failures: number): Synced | undefined {
+function verdict(failure: ApplyError | RequeueError | undefined, failures: number): Synced | undefined {
   if (failure === undefined) return SYNCED;
-  if (failure instanceof TryAgain) return undefined;
+  if (failure instanceof RequeueError) return undefined;
   if (PASSING.has(failure.reason) && failures === 0) return undefined;
   return { status: 'False', reason: failure.reason, message: failure.message };
 }

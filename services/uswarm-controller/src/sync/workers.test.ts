@@ -6,7 +6,7 @@ import { createWorkQueue, type WorkQueue } from '../queue/work-queue.js';
 import type { Memory, SyncResult } from './sync.js';
 import { createWorkers, type Workers } from './workers.js';
 
-const swarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } };
+const userSwarm: KubernetesObject = { apiVersion: 'a', kind: 'UserSwarm', metadata: { name: 'w', uid: 'u1' } };
 
 describe('the workers', () => {
   let queue: WorkQueue;
@@ -22,7 +22,7 @@ describe('the workers', () => {
   beforeEach(() => {
     queue = createWorkQueue({ backoff: { initialMs: 1_000, maxMs: 1_000 } });
     outcome = 'synced';
-    parent = swarm;
+    parent = userSwarm;
     during = () => {};
     gone = [];
     memories = [];

@@ -7,7 +7,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
-import { type Place, placeOf } from './place.js';
+import { type ChildIdentity, childIdentityOf } from './child-identity.js';
 import { renderResources } from './resources.js';
 import {
   PLATFORM_REVISION,
@@ -46,7 +46,11 @@ export function renderDeployment(input: DeploymentInput): KubernetesObject {
     [SPEC_REVISION]: specRevision(input.spec),
     [TEMPLATE]: JSON.stringify(template),
   };
-  return deploymentOf(placeOf(input.parent, input.spec), { template, annotations, pods: input.spec.suspend ? 0 : 1 });
+  return deploymentOf(childIdentityOf(input.parent, input.spec), {
+    template,
+    annotations,
+    pods: input.spec.suspend ? 0 : 1,
+  });
 }
 
 interface DeploymentContent {
@@ -57,7 +61,7 @@ interface DeploymentContent {
 
 /** The Deployment around a template. */
 export function deploymentOf(
-  { name, namespace, userSwarm }: Place,
+  { name, namespace, userSwarm }: ChildIdentity,
   { template, annotations, pods }: DeploymentContent,
 ): KubernetesObject {
   return {
@@ -78,7 +82,7 @@ export function deploymentOf(
 
 /** The pod, and nothing that depends on whether it runs. */
 export function renderTemplate(input: TemplateInput): object {
-  const { name, userSwarm } = placeOf(input.parent, input.spec);
+  const { name, userSwarm } = childIdentityOf(input.parent, input.spec);
   const { pods } = input.settings;
   const annotations = {
     ...pods.annotations,

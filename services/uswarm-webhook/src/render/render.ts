@@ -8,9 +8,9 @@ import {
 import type { Deployment } from '../status/observed.js';
 import { deriveStatus, type Rendering, type Status } from '../status/status.js';
 import { renderDeployment } from './deployment.js';
-import { NotRenderable } from './invalid.js';
-import { keepChildren } from './kept-children.js';
-import { placeOf } from './place.js';
+import { InvalidSpecError } from './invalid-spec-error.js';
+import { preservedChildren } from './preserved-children.js';
+import { childIdentityOf } from './child-identity.js';
 import { rollOut } from './rollout.js';
 import { renderService } from './service.js';
 import { renderServiceAccount } from './service-account.js';
@@ -73,21 +73,21 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
     checkPolicy(parent, spec, settings.policy);
     const image = allowedImage(spec, settings.image, settings.policy);
     checkProvider(spec, image, settings);
-    const place = placeOf(parent, spec);
+    const identity = childIdentityOf(parent, spec);
     const wanted = renderDeployment({ parent, spec, image, settings });
     const { deployment, keptImage, revisions, queued } = rollOut({ request, spec, wanted, settings });
-    const children = [renderServiceAccount(place), renderService(place, spec.runtime.port)];
+    const children = [renderServiceAccount(identity), renderService(identity, spec.runtime.port)];
     const shown = { image: keptImage ?? image, deployment: (deployment ?? wanted) as Deployment, revisions, queued };
     return { rendering: { spec, ...shown }, children: deployment === undefined ? children : [...children, deployment] };
   } catch (error) {
     // A suspension is obeyed even where the rest is refused.
     const suspend = spec?.suspend ?? (parent.spec as Partial<UserSwarmSpec> | undefined)?.suspend === true;
-    return { rendering: { failure: failureOf(error), suspend }, children: keepChildren(request, suspend) };
+    return { rendering: { failure: failureOf(error), suspend }, children: preservedChildren(request, suspend) };
   }
 }
 
 function failureOf(error: unknown): { reason: FailureReason; message: string } {
-  if (error instanceof NotRenderable) return { reason: error.reason, message: error.message };
+  if (error instanceof InvalidSpecError) return { reason: error.reason, message: error.message };
   // What went wrong inside may quote values.
   return { reason: 'RenderingFailed', message: 'The children cannot be rendered.' };
 }

@@ -94,7 +94,7 @@ describe('a runtime that runs while the platform has another revision', () => {
     );
   });
 
-  const goAhead = (fields: Record<string, string>) => ({
+  const rolloutGrant = (fields: Record<string, string>) => ({
     [ROLLOUT.revision]: NEW.platformRevision,
     [ROLLOUT.time]: '2030-01-01T00:00:05.500Z',
     ...fields,
@@ -111,9 +111,13 @@ describe('a runtime that runs while the platform has another revision', () => {
 
   it.each([
     ['no go-ahead', {}, 1],
-    ['the go-ahead alone: its orchestrator suspends it', goAhead({}), 1],
-    ['one that is forced', goAhead({ [ROLLOUT.forced]: 'true' }), 2],
-    ['one that was forced for another revision', goAhead({ [ROLLOUT.revision]: 'r0', [ROLLOUT.forced]: 'true' }), 1],
+    ['the go-ahead alone: its orchestrator suspends it', rolloutGrant({}), 1],
+    ['one that is forced', rolloutGrant({ [ROLLOUT.forced]: 'true' }), 2],
+    [
+      'one that was forced for another revision',
+      rolloutGrant({ [ROLLOUT.revision]: 'r0', [ROLLOUT.forced]: 'true' }),
+      1,
+    ],
   ])('with %s', async (_what, annotations, release) => {
     const request = annotated(await settledRequest(userSwarm(), { conditions: upToDate('False', 5) }), annotations);
     expect((await answerTo(request)).image).toBe(`registry.test/runtime:${release}`);
@@ -123,7 +127,10 @@ describe('a runtime that runs while the platform has another revision', () => {
     ['begins to wait again', upToDate('True', 2)],
     ['waits again', upToDate('False', 6)],
   ])('is not forced by what was forced before, where it %s for that revision', async (_what, conditions) => {
-    const request = annotated(await settledRequest(userSwarm(), { conditions }), goAhead({ [ROLLOUT.forced]: 'true' }));
+    const request = annotated(
+      await settledRequest(userSwarm(), { conditions }),
+      rolloutGrant({ [ROLLOUT.forced]: 'true' }),
+    );
     expect((await answerTo(request)).image).toBe('registry.test/runtime:1');
   });
 
@@ -176,7 +183,7 @@ describe('a Deployment that does not say what it was', () => {
   it.each([
     ['no JSON', '{'],
     ['another template', '{"spec":{"containers":[{"name":"agent-runtime","image":"elsewhere.test/miner:1"}]}}'],
-  ])('and has %s in its place keeps the template that it has', async (_what, text) => {
+  ])('and has %s in its identity keeps the template that it has', async (_what, text) => {
     expect((await answerTo(await edited({ [TEMPLATE]: text }))).image).toBe('registry.test/runtime:1');
   });
 

@@ -1,5 +1,5 @@
 import {
-  goAheadOf,
+  rolloutGrantOf,
   type KubernetesObject,
   START,
   START_QUEUED,
@@ -9,8 +9,8 @@ import {
 import { type Deployment, isDeleting, observe } from '../status/observed.js';
 import { podProblem } from '../status/progress.js';
 import { deploymentOf, RUNTIME_CONTAINER } from './deployment.js';
-import { keptTemplate, ownAnnotations } from './kept-children.js';
-import { placeOf } from './place.js';
+import { preservedTemplate, ownAnnotations } from './preserved-children.js';
+import { childIdentityOf } from './child-identity.js';
 import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
@@ -93,8 +93,8 @@ function mayChange({ request, spec, wanted, settings }: RolloutInput, deployment
 }
 
 function isForced({ parent }: SyncRequest, platformRevision: string): boolean {
-  const goAhead = goAheadOf(parent.metadata, parent.status);
-  return goAhead?.revision === platformRevision && goAhead.forced;
+  const rolloutGrant = rolloutGrantOf(parent.metadata, parent.status);
+  return rolloutGrant?.revision === platformRevision && rolloutGrant.forced;
 }
 
 /** What does not come up is not held to what it does not come up with. */
@@ -111,12 +111,12 @@ function keep(
   const known = ownAnnotations(deployment);
   const recorded = recordedTemplate(known);
   const { template } = (deployment.spec ?? {}) as { template?: unknown };
-  const kept = recorded ?? keptTemplate(template);
+  const kept = recorded ?? preservedTemplate(template);
   // A release that had no gate did not write down for which specification it rendered.
   const spoken = wanted.metadata.annotations?.[SPEC_REVISION] ?? '';
   const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? spoken };
   return {
-    deployment: deploymentOf(placeOf(request.parent, spec), { template: kept, annotations, pods: 1 }),
+    deployment: deploymentOf(childIdentityOf(request.parent, spec), { template: kept, annotations, pods: 1 }),
     image: imageOf(kept),
   };
 }

@@ -1,9 +1,9 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { childLabels } from './labels.js';
-import type { Place } from './place.js';
+import type { ChildIdentity } from './child-identity.js';
 
 /** An identity with no rights and no token. spec: supporting §2.3 */
-export function renderServiceAccount({ name, namespace, userSwarm }: Place): KubernetesObject {
+export function renderServiceAccount({ name, namespace, userSwarm }: ChildIdentity): KubernetesObject {
   return {
     apiVersion: 'v1',
     kind: 'ServiceAccount',

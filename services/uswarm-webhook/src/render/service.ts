@@ -1,9 +1,9 @@
 import { type KubernetesObject, runtimeSelector } from '@uswarm/contract/userswarm';
 import { childLabels } from './labels.js';
-import type { Place } from './place.js';
+import type { ChildIdentity } from './child-identity.js';
 
 /** The gRPC endpoint inside the cluster. spec: supporting §2.3 */
-export function renderService({ name, namespace, userSwarm }: Place, port: number): KubernetesObject {
+export function renderService({ name, namespace, userSwarm }: ChildIdentity, port: number): KubernetesObject {
   return {
     apiVersion: 'v1',
     kind: 'Service',

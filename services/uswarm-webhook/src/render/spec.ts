@@ -6,19 +6,19 @@ import {
   ownEnvSecret,
 } from '@uswarm/contract/userswarm';
 import type { Policy } from '../config/policy.js';
-import { NotRenderable } from './invalid.js';
+import { InvalidSpecError } from './invalid-spec-error.js';
 import type { RenderSettings } from './settings.js';
 import { exceeds, parseQuantity } from './quantity.js';
 
 /**
  * The checked spec. Admission refuses most of this already; whatever gets past it ends here.
  *
- * @throws NotRenderable
+ * @throws InvalidSpecError
  */
 export function readSpec(parent: UserSwarm): UserSwarmSpec {
   const { name } = parent.metadata;
   if (!USERSWARM_NAME.test(name) || name.length > USERSWARM_NAME_LENGTH) {
-    throw new NotRenderable(
+    throw new InvalidSpecError(
       'InvalidSpec',
       `The name needs the form workspace-<id>, at most ${USERSWARM_NAME_LENGTH} characters.`,
     );
@@ -26,7 +26,7 @@ export function readSpec(parent: UserSwarm): UserSwarmSpec {
   const parsed = UserSwarmSpec.safeParse(parent.spec);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`);
-    throw new NotRenderable('InvalidSpec', faults.join('; '));
+    throw new InvalidSpecError('InvalidSpec', faults.join('; '));
   }
   checkResources(parsed.data);
   return parsed.data;
@@ -37,7 +37,7 @@ function checkResources({ runtime: { resources } }: UserSwarmSpec): void {
     for (const resource of ['cpu', 'memory'] as const) {
       const text = resources?.[kind]?.[resource];
       if (text !== undefined && parseQuantity(text) === undefined) {
-        throw new NotRenderable('InvalidSpec', `spec.runtime.resources.${kind}.${resource}: is not a quantity`);
+        throw new InvalidSpecError('InvalidSpec', `spec.runtime.resources.${kind}.${resource}: is not a quantity`);
       }
     }
   }
@@ -46,22 +46,22 @@ function checkResources({ runtime: { resources } }: UserSwarmSpec): void {
     const limit = resources?.limits?.[resource];
     if (request === undefined || limit === undefined) continue;
     if ((parseQuantity(request)?.milli ?? 0n) > (parseQuantity(limit)?.milli ?? 0n)) {
-      throw new NotRenderable('InvalidSpec', `spec.runtime.resources.requests.${resource}: is more than its limit`);
+      throw new InvalidSpecError('InvalidSpec', `spec.runtime.resources.requests.${resource}: is more than its limit`);
     }
   }
 }
 
-/** The image of this runtime. @throws NotRenderable where it is not an allowed one. */
+/** The image of this runtime. @throws InvalidSpecError where it is not an allowed one. */
 export function allowedImage(spec: UserSwarmSpec, configured: string, { imagePrefixes }: Policy): string {
   const image = spec.runtime.image;
   if (image === undefined || image === '' || image === configured) return configured;
   if (imagePrefixes.some((prefix) => isUnder(image, prefix))) return image;
-  throw new NotRenderable('PolicyDenied', `The image ${image} is not an allowed one.`);
+  throw new InvalidSpecError('PolicyDenied', `The image ${image} is not an allowed one.`);
 }
 
 /**
  * @param image the one that the runtime is rendered with; other images than the configured one may offer other providers
- * @throws NotRenderable if the runtime would stop because it does not know its provider
+ * @throws InvalidSpecError if the runtime would stop because it does not know its provider
  */
 export function checkProvider(
   { config: { defaultProvider } }: UserSwarmSpec,
@@ -70,7 +70,7 @@ export function checkProvider(
 ): void {
   if (defaultProvider === undefined || image !== settings.image || settings.providers.has(defaultProvider)) return;
   const known = [...settings.providers].join(', ');
-  throw new NotRenderable(
+  throw new InvalidSpecError(
     'InvalidSpec',
     `spec.config.defaultProvider: ${defaultProvider} is not a provider of the runtime, which has ${known}`,
   );
@@ -82,15 +82,15 @@ function isUnder(image: string, prefix: string): boolean {
   return /[/:@]$/.test(prefix) || image.length === prefix.length || /^[/:@]/.test(image.slice(prefix.length));
 }
 
-/** @throws NotRenderable */
+/** @throws InvalidSpecError */
 export function checkPolicy(parent: UserSwarm, spec: UserSwarmSpec, policy: Policy): void {
   const { runtimeNamespace } = spec.placement;
   if (!policy.runtimeNamespaces.has(runtimeNamespace)) {
-    throw new NotRenderable('PolicyDenied', `The namespace ${runtimeNamespace} is not one for runtimes.`);
+    throw new InvalidSpecError('PolicyDenied', `The namespace ${runtimeNamespace} is not one for runtimes.`);
   }
   const secret = spec.config.envSecretRef?.name;
   if (secret !== undefined && secret !== ownEnvSecret(parent.metadata.name) && !policy.sharedEnvSecrets.has(secret)) {
-    throw new NotRenderable('PolicyDenied', `The Secret ${secret} is neither the workspace's own nor a shared one.`);
+    throw new InvalidSpecError('PolicyDenied', `The Secret ${secret} is neither the workspace's own nor a shared one.`);
   }
   checkMaximum(spec, policy);
 }
@@ -102,7 +102,7 @@ function checkMaximum({ runtime: { resources } }: UserSwarmSpec, { maxResources 
       const maximum = maxResources[resource];
       if (text === undefined || maximum === undefined || !exceeds(text, maximum)) continue;
       const field = `spec.runtime.resources.${kind}.${resource}`;
-      throw new NotRenderable('PolicyDenied', `${field}: ${text} is more than the maximum of ${maximum}.`);
+      throw new InvalidSpecError('PolicyDenied', `${field}: ${text} is more than the maximum of ${maximum}.`);
     }
   }
 }

@@ -6,7 +6,7 @@ export interface Finding {
   message: string;
 }
 
-export interface Stamp {
+export interface RevisionStamp {
   /** What is stored now. */
   previous: readonly Condition[];
   generation: number | undefined;
@@ -21,7 +21,7 @@ export const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z
 /** All conditions in their fixed order; the time of one changes only when its status does. */
 export function stampConditions(
   findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding>>,
-  { previous, generation, now }: Stamp,
+  { previous, generation, now }: RevisionStamp,
 ): Condition[] {
   const time = timeOf(now);
   return CONDITIONS.map((type) => {

@@ -1,6 +1,6 @@
 import {
   DEFAULT_RUNTIME_PORT,
-  goAheadOf,
+  rolloutGrantOf,
   LABEL,
   ORCHESTRATOR_MANAGER,
   ROLLOUT,
@@ -34,7 +34,7 @@ function rolloutOf({ metadata, status }: StoredUserSwarm): RuntimeObservation['r
   const pending = status?.pendingRevision;
   if (pending === undefined) return undefined;
   const wanted = metadata.annotations?.[ROLLOUT.wanted] === pending;
-  return { wanted, granted: wanted && goAheadOf(metadata, status)?.revision === pending };
+  return { wanted, granted: wanted && rolloutGrantOf(metadata, status)?.revision === pending };
 }
 
 function observeRuntime(swarm: StoredUserSwarm): RuntimeObservation {

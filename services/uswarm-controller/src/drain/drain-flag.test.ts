@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { drainFlagExpiry } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, type Credentials } from '@uswarm/kube-client';
 import { type ScriptedApi, startScriptedApi } from '../../../../packages/kube-client/test/scripted-api.js';
-import { createDrainFlag, type DrainFlag } from './flag.js';
+import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 
 const FLAGS = '/api/v1/namespaces/backend/configmaps';
 const place = { namespace: 'backend', name: 'uswarm-drain' };

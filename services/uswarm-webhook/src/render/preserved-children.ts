@@ -37,7 +37,7 @@ const POD_FIELDS = [
 ];
 
 /** The UserSwarm's own children as they are; with `stopped`, without a pod. */
-export function keepChildren({ parent, children }: SyncRequest, stopped: boolean): KubernetesObject[] {
+export function preservedChildren({ parent, children }: SyncRequest, stopped: boolean): KubernetesObject[] {
   const name = childName(parent.metadata.name);
   return CHILD_GROUPS.flatMap((group) =>
     Object.values(children[group])
@@ -64,7 +64,7 @@ function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): K
   const spec = pick(child['spec'], DEPLOYMENT_FIELDS);
   return {
     ...reduced,
-    spec: { ...spec, ...(stopped ? { replicas: 0 } : {}), template: keptTemplate(spec['template']) },
+    spec: { ...spec, ...(stopped ? { replicas: 0 } : {}), template: preservedTemplate(spec['template']) },
   };
 }
 
@@ -73,7 +73,7 @@ export const ownAnnotations = ({ metadata }: KubernetesObject): Record<string, s
   pick(metadata.annotations, OWN_ANNOTATIONS) as Record<string, string>;
 
 /** The template of a Deployment as it is, without what rendering never sets. */
-export function keptTemplate(template: unknown): Fields {
+export function preservedTemplate(template: unknown): Fields {
   const { metadata, spec } = (template ?? {}) as Fields;
   return { metadata: pick(metadata, ['labels', 'annotations']), spec: pick(spec, POD_FIELDS) };
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type KubernetesObject, START, type UserSwarm } from '@uswarm/contract/userswarm';
 import type { Observed } from '../sync/request.js';
-import { createStartGate, isAboutToStart, type StartGate, toldToWait } from './start-gate.js';
+import { createStartLimiter, isAboutToStart, type StartLimiter, withQueuedStatus } from './start-limiter.js';
 
 interface Look {
   reason?: string;
@@ -10,7 +10,7 @@ interface Look {
   made?: string;
 }
 
-const swarm = (name: string, { reason, suspend = false, resumed, made = '2030-01-01T00:00:00Z' }: Look = {}) =>
+const userSwarm = (name: string, { reason, suspend = false, resumed, made = '2030-01-01T00:00:00Z' }: Look = {}) =>
   ({
     apiVersion: 'uswarm.dev/v1alpha1',
     kind: 'UserSwarm',
@@ -25,14 +25,14 @@ const swarm = (name: string, { reason, suspend = false, resumed, made = '2030-01
   }) as KubernetesObject;
 
 describe('starts at once', () => {
-  let gate: StartGate;
+  let gate: StartLimiter;
   let woken: string[];
   beforeEach(() => {
     woken = [];
-    gate = createStartGate({ maxConcurrent: 2, wake: (key) => void woken.push(key) });
+    gate = createStartLimiter({ maxConcurrent: 2, wake: (key) => void woken.push(key) });
   });
-  const shows = (name: string, look: Look): void => gate.changed({ after: swarm(name, look) });
-  const admitted = (...names: string[]): boolean[] => names.map((name) => gate.admit(swarm(name)));
+  const shows = (name: string, look: Look): void => gate.changed({ after: userSwarm(name, look) });
+  const admitted = (...names: string[]): boolean[] => names.map((name) => gate.admit(userSwarm(name)));
 
   it('are as many as may, and the next begins when one has begun', () => {
     expect(admitted('a', 'b', 'c')).toEqual([true, true, false]);
@@ -50,7 +50,7 @@ describe('starts at once', () => {
     const ends: Record<string, () => void> = {
       fails: () => shows('a', { reason: 'ImagePullBackOff' }),
       suspended: () => shows('a', { reason: 'Starting', suspend: true }),
-      gone: () => gate.changed({ before: swarm('a') }),
+      gone: () => gate.changed({ before: userSwarm('a') }),
       refused: () => gate.forget('a'),
     };
     for (const [how, end] of Object.entries(ends)) {
@@ -58,23 +58,23 @@ describe('starts at once', () => {
       woken = [];
       end();
       expect([how, woken]).toEqual([how, ['c']]);
-      for (const name of ['a', 'b', 'c']) gate.changed({ before: swarm(name) });
+      for (const name of ['a', 'b', 'c']) gate.changed({ before: userSwarm(name) });
     }
   });
 
   it('come in the order in which they were made, or resumed', () => {
     admitted('x', 'y');
     const at = (second: number): string => `2030-01-01T00:00:0${second}Z`;
-    gate.admit(swarm('late', { made: at(5) }));
-    gate.admit(swarm('resumed', { made: at(0), resumed: at(4) }));
-    gate.admit(swarm('early', { made: at(3) }));
+    gate.admit(userSwarm('late', { made: at(5) }));
+    gate.admit(userSwarm('resumed', { made: at(0), resumed: at(4) }));
+    gate.admit(userSwarm('early', { made: at(3) }));
     shows('x', { reason: 'Available' });
     shows('y', { reason: 'Available' });
     expect(woken).toEqual(['early', 'resumed']);
-    expect(gate.admit(swarm('late', { made: at(5) }))).toBe(false);
-    expect(gate.admit(swarm('early', { made: at(3) }))).toBe(true);
-    expect(gate.admit(swarm('late', { made: at(5) }))).toBe(false);
-    expect(gate.admit(swarm('resumed', { made: at(0), resumed: at(4) }))).toBe(true);
+    expect(gate.admit(userSwarm('late', { made: at(5) }))).toBe(false);
+    expect(gate.admit(userSwarm('early', { made: at(3) }))).toBe(true);
+    expect(gate.admit(userSwarm('late', { made: at(5) }))).toBe(false);
+    expect(gate.admit(userSwarm('resumed', { made: at(0), resumed: at(4) }))).toBe(true);
   });
 
   it('pass by one that waits and cannot ask any more', () => {
@@ -92,7 +92,7 @@ describe('starts at once', () => {
   });
 
   it('are not counted without a limit', () => {
-    gate = createStartGate({ maxConcurrent: 0, wake: () => {} });
+    gate = createStartLimiter({ maxConcurrent: 0, wake: () => {} });
     expect(admitted(...'abcdefgh')).toEqual(Array.from({ length: 8 }, () => true));
   });
 });
@@ -112,15 +112,15 @@ describe('what is about to start', () => {
     ['one that runs', { metadata: {}, spec: { replicas: 1 } }, {}, false],
     ['one that is suspended', undefined, { suspend: true }, false],
   ])('%s', (_what, deployment, look, starts) => {
-    expect(isAboutToStart(swarm('a', look), observed(deployment))).toBe(starts);
+    expect(isAboutToStart(userSwarm('a', look), observed(deployment))).toBe(starts);
   });
 
   it('is told to wait by our word alone, and nothing of it is stored', () => {
-    const parent = swarm('a') as unknown as UserSwarm;
-    expect(toldToWait(parent, false)).toBe(parent);
-    expect(toldToWait(parent, true).metadata.annotations).toEqual({ [START]: 'queued' });
+    const parent = userSwarm('a') as unknown as UserSwarm;
+    expect(withQueuedStatus(parent, false)).toBe(parent);
+    expect(withQueuedStatus(parent, true).metadata.annotations).toEqual({ [START]: 'queued' });
     expect(parent.metadata.annotations).toBeUndefined();
     const theirs = { ...parent, metadata: { ...parent.metadata, annotations: { [START]: 'queued', note: 'x' } } };
-    expect(toldToWait(theirs, false).metadata.annotations).toEqual({ note: 'x' });
+    expect(withQueuedStatus(theirs, false).metadata.annotations).toEqual({ note: 'x' });
   });
 });

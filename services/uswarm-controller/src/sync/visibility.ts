@@ -4,7 +4,7 @@ import type { NamespaceScope } from '../caches/namespace-scope.js';
 import { FINALIZER, hasFinalizer } from './finalizer.js';
 
 /** Why it is not known what children there are; undefined where it is, or where there can be none. */
-export function whyUnseen(
+export function cannotObserveReason(
   parent: KubernetesObject,
   scope: Pick<NamespaceScope, 'name' | 'state'> | undefined,
 ): string | undefined {

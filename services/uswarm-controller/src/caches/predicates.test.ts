@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
-import { concernsChild, concernsPod } from './concern.js';
+import { childChanged, podChanged } from './predicates.js';
 
 type Concerns = (change: { before?: KubernetesObject; after?: KubernetesObject }) => boolean;
 type State = KubernetesObject | undefined;
@@ -47,7 +47,7 @@ const available = {
 const withPod =
   (isReady: boolean): Concerns =>
   (change) =>
-    concernsChild(change, () => isReady);
+    childChanged(change, () => isReady);
 
 describe('a child that changes', () => {
   it.each([
@@ -137,7 +137,7 @@ describe('a pod that changes', () => {
       pod(container({ state: { terminated: { exitCode: 0 } } }), { deletionTimestamp: 'now' }),
       undefined,
     ];
-    expect(steps(concernsPod, ...life)).toEqual([false, false, false, false, true, false, true, true]);
+    expect(steps(podChanged, ...life)).toEqual([false, false, false, false, true, false, true, true]);
   });
 
   it.each([
@@ -173,10 +173,10 @@ describe('a pod that changes', () => {
     ],
   ])('is worth one when %s, when that becomes another cause, and when it is over', (_what, trouble, other) => {
     const well = pod(container({ ...running, ready: true }));
-    expect(steps(concernsPod, well, pod(trouble), pod(trouble), pod(other), well)).toEqual([true, false, true, true]);
+    expect(steps(podChanged, well, pod(trouble), pod(trouble), pod(other), well)).toEqual([true, false, true, true]);
   });
 
   it('is worth one when it goes with its cause', () => {
-    expect(steps(concernsPod, pod(waiting('ErrImagePull')), undefined)).toEqual([true]);
+    expect(steps(podChanged, pod(waiting('ErrImagePull')), undefined)).toEqual([true]);
   });
 });

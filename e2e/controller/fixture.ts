@@ -29,7 +29,7 @@ export interface Where {
  * A kind of resource of its own, which only the controllers of this arena look after, with namespaces
  * of its own, the real webhook, and a way to the API server on which faults can be made.
  */
-export interface Arena {
+export interface ControllerFixture {
   settings: Settings;
   api: KubeApi;
   proxy: FaultProxy;
@@ -60,10 +60,10 @@ export interface RunningController extends Controller {
 
 const TOKEN = 'arena-'.repeat(6);
 /** Seconds; short, so that a test sees several periods. */
-export const ARENA_RESYNC_S = 5;
+export const FIXTURE_RESYNC_S = 5;
 
 /** @param runtimePods settings of the pods, as the webhook takes them in `RUNTIME_PODS` */
-export async function openArena(spares = 0, runtimePods: object = {}): Promise<Arena> {
+export async function openFixture(spares = 0, runtimePods: object = {}): Promise<ControllerFixture> {
   const settings = loadSettings();
   const original = loadKubeConfig(settings);
   const api = createKubeApi(original);
@@ -102,10 +102,10 @@ export async function openArena(spares = 0, runtimePods: object = {}): Promise<A
         hook: { url: hook.url, token: TOKEN, timeoutMs: 2_000 },
         runtimeNamespaces: [namespace, ...spareNamespaces],
         resource: { group, version: 'v1alpha1', plural: 'userswarms', kind: 'UserSwarm' },
-        resyncS: ARENA_RESYNC_S,
+        resyncS: FIXTURE_RESYNC_S,
         identity: `arena-${id}-${running.length}`,
         registry,
-        logger: process.env['ARENA_LOG'] === undefined ? silentLogger : createLogger({ service: 'arena' }),
+        logger: process.env['CONTROLLER_FIXTURE_LOG'] === undefined ? silentLogger : createLogger({ service: 'arena' }),
         ...overrides,
       });
       running.push(controller);
@@ -114,7 +114,7 @@ export async function openArena(spares = 0, runtimePods: object = {}): Promise<A
     async close() {
       await proxy.mend();
       await hook.setMode('none');
-      await removeSwarms(objects);
+      await removeUserSwarms(objects);
       for (const controller of running) await controller.stop();
       for (const name of [namespace, ...spareNamespaces]) await objects.delete({ kind: 'Namespace', name });
       const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/userswarms.${group}`;
@@ -137,7 +137,7 @@ const PATHS: Readonly<Record<string, readonly [prefix: string, plural: string]>>
   ServiceAccount: [CORE, 'serviceaccounts'],
 };
 
-type Objects = Pick<Arena, 'get' | 'list' | 'apply' | 'patch' | 'delete'>;
+type Objects = Pick<ControllerFixture, 'get' | 'list' | 'apply' | 'patch' | 'delete'>;
 
 function createObjects(api: KubeApi, group: string): Objects {
   const path = (kind: string, namespace?: string, name?: string): string => {
@@ -191,7 +191,7 @@ async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
 }
 
 /** What a failed test left: deleted as usual, and after a while without its finalizer. */
-async function removeSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
+async function removeUserSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
   for (const { metadata } of await list('UserSwarm')) await remove({ kind: 'UserSwarm', name: metadata.name });
   const none = async (): Promise<true | undefined> => ((await list('UserSwarm')).length === 0 ? true : undefined);
   await eventually('no UserSwarm is left', { withinMs: 30_000 }, none).catch(async () => {

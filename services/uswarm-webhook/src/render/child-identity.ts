@@ -1,13 +1,13 @@
 import { childName, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 
 /** Where the children of one UserSwarm lie and what they are called. */
-export interface Place {
+export interface ChildIdentity {
   userSwarm: string;
   name: string;
   namespace: string;
 }
 
-export const placeOf = (parent: UserSwarm, spec: UserSwarmSpec): Place => ({
+export const childIdentityOf = (parent: UserSwarm, spec: UserSwarmSpec): ChildIdentity => ({
   userSwarm: parent.metadata.name,
   name: childName(parent.metadata.name),
   namespace: spec.placement.runtimeNamespace,

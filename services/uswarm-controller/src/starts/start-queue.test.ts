@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Compare, createWaitingLine } from './waiting-line.js';
+import { type Compare, createStartQueue } from './start-queue.js';
 
 const key = fc.constantFrom(...'abcdefgh');
 const step = fc.oneof(
@@ -13,7 +13,7 @@ describe('a waiting line', () => {
   it('hands out its keys as a sorted list would, whatever is added, moved and removed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (script) => {
-        const line = createWaitingLine();
+        const line = createStartQueue();
         const model = new Map<string, string>();
         const firstOf = (): string | undefined =>
           [...model].toSorted(([, left], [, right]) => (left < right ? -1 : 1)).at(0)?.[0];
@@ -59,7 +59,7 @@ describe('a waiting line', () => {
         act();
         return Math.max(most, compared);
       }, 0);
-    const line = createWaitingLine(counting);
+    const line = createStartQueue(counting);
     const count = 20_000;
     // In an order that is neither sorted nor random: 7,919 has no factor in common with the count.
     const places = Array.from({ length: count }, (_, at) => String((at * 7_919) % count).padStart(5, '0'));

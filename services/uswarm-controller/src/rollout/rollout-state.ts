@@ -1,7 +1,7 @@
 import {
   type Condition,
-  type GoAhead,
-  goAheadOf,
+  type RolloutGrant,
+  rolloutGrantOf,
   type KubernetesObject,
   ROLLOUT,
   type UserSwarmStatus,
@@ -12,18 +12,18 @@ import {
  * `waiting`: its pod is of an older revision. `inFlight`: it has the go-ahead, and is not Ready with the
  * new one yet. `unused`: it has a go-ahead that it no longer needs, or that its orchestrator no longer wants.
  */
-export type Standing = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
+export type MemberState = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
 
 export interface Member {
   parent: KubernetesObject;
-  standing: Standing;
+  state: MemberState;
   /** The revision that it waits for. */
   pending: string | undefined;
   /** What it last had the go-ahead for, and when. */
   granted: string | undefined;
   grantedAt: string;
   /** The one that it has while it waits. */
-  goAhead: GoAhead | undefined;
+  rolloutGrant: RolloutGrant | undefined;
   /** Its orchestrator finds it idle. */
   wanted: boolean;
   /** Since when it waits, in milliseconds of the epoch; NaN where that is not known. */
@@ -53,24 +53,24 @@ export function memberOf(parent: KubernetesObject): Member {
     pending,
     granted: annotations[ROLLOUT.revision],
     grantedAt: annotations[ROLLOUT.time] ?? '',
-    goAhead: goAheadOf(parent.metadata, status),
+    rolloutGrant: rolloutGrantOf(parent.metadata, status),
     wanted: wants !== undefined && wants === pending,
     since: Date.parse(upToDate?.lastTransitionTime ?? ''),
   };
-  return { ...member, standing: standingOf(member, status, wants !== undefined) };
+  return { ...member, state: stateOf(member, status, wants !== undefined) };
 }
 
-function standingOf(member: Omit<Member, 'standing'>, status: UserSwarmStatus, asked: boolean): Standing {
+function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
   const { parent, pending, granted } = member;
   if (parent.metadata.deletionTimestamp !== undefined) return 'none';
   const { suspend } = (parent['spec'] ?? {}) as { suspend?: boolean };
-  if (suspend === true) return granted === undefined ? 'none' : standingOfStopped(member, status, asked);
-  if (pending !== undefined) return standingOfOld(member, status);
-  return granted === undefined ? 'none' : standingOfNew(member, status);
+  if (suspend === true) return granted === undefined ? 'none' : stateOfStopped(member, status, asked);
+  if (pending !== undefined) return stateOfOld(member, status);
+  return granted === undefined ? 'none' : stateOfNew(member, status);
 }
 
 /** It had a go-ahead, and is suspended. */
-function standingOfStopped({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus, asked: boolean): Standing {
+function stateOfStopped({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
   // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
   if (asked) return 'inFlight';
   // It resumes with another one, which is nobody's roll-out.
@@ -82,27 +82,28 @@ function standingOfStopped({ granted }: Omit<Member, 'standing'>, status: UserSw
 }
 
 /** Its pod is of an older revision. */
-function standingOfOld(
-  { pending, granted, goAhead, wanted }: Omit<Member, 'standing'>,
+function stateOfOld(
+  { pending, granted, rolloutGrant, wanted }: Omit<Member, 'state'>,
   status: UserSwarmStatus,
-): Standing {
-  if (goAhead !== undefined && goAhead.revision === pending && (goAhead.forced || wanted)) return 'inFlight';
+): MemberState {
+  if (rolloutGrant !== undefined && rolloutGrant.revision === pending && (rolloutGrant.forced || wanted))
+    return 'inFlight';
   // The go-ahead before this one is not over yet.
   const ready = conditionOf(status, 'Ready');
   const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
   if (granted !== undefined && onItsWay) return 'inFlight';
   // One that is not wanted any more; also one for a revision that the platform left, and may come back to.
-  return goAhead === undefined ? 'waiting' : 'unused';
+  return rolloutGrant === undefined ? 'waiting' : 'unused';
 }
 
 /** Its pod is of the present revision, and it had a go-ahead some time ago. */
-function standingOfNew({ granted }: Omit<Member, 'standing'>, status: UserSwarmStatus): Standing {
-  const standing = wasReady(status) ? 'succeeded' : standingOfUnready(status);
+function stateOfNew({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus): MemberState {
+  const state = wasReady(status) ? 'succeeded' : stateOfUnready(status);
   // What becomes of another revision says nothing about the one that the go-ahead was for.
-  return granted === status.revision || standing === 'inFlight' ? standing : 'none';
+  return granted === status.revision || state === 'inFlight' ? state : 'none';
 }
 
-function standingOfUnready(status: UserSwarmStatus): Standing {
+function stateOfUnready(status: UserSwarmStatus): MemberState {
   // Its author broke the specification, and the time of the replacement is no longer known.
   if (status.phase === 'Error') return 'none';
   return ON_ITS_WAY.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';

@@ -1,7 +1,7 @@
 import {
   type Condition,
-  type GoAhead,
-  goAheadOf,
+  type RolloutGrant,
+  rolloutGrantOf,
   type KubernetesObject,
   ROLLOUT,
   type UserSwarmStatus,
@@ -32,7 +32,7 @@ interface Runtime {
 }
 
 /** UserSwarms with a webhook, orchestrators, and pods, all as far as a roll-out sees them; time in milliseconds. */
-export class RolloutWorld {
+export class RolloutSimulation {
   now = START_MS;
   /** Of the platform. */
   revision = 'r1';
@@ -99,7 +99,7 @@ export class RolloutWorld {
       return;
     }
     if (pending === undefined || runtime.busy || !runtime.ready) delete annotations[ROLLOUT.wanted];
-    else if (annotations[ROLLOUT.wanted] === pending && this.#goAhead(runtime)?.revision === pending)
+    else if (annotations[ROLLOUT.wanted] === pending && this.#rolloutGrant(runtime)?.revision === pending)
       runtime.suspend = true;
     else annotations[ROLLOUT.wanted] = pending;
   }
@@ -110,10 +110,10 @@ export class RolloutWorld {
     if (runtime.suspend !== runtime.suspended)
       Object.assign(runtime, { suspended: runtime.suspend, suspendedSince: this.now });
     if (runtime.revision !== this.revision) {
-      const goAhead = this.#goAhead(runtime);
+      const rolloutGrant = this.#rolloutGrant(runtime);
       runtime.pending = this.revision;
       runtime.pendingSince ??= this.now;
-      const forced = goAhead?.forced === true && goAhead.revision === this.revision;
+      const forced = rolloutGrant?.forced === true && rolloutGrant.revision === this.revision;
       // Also one that has no pod yet.
       if (runtime.suspend || runtime.reason === 'Suspended' || forced || this.#fails(runtime)) {
         if (runtime.busy && !forced) this.cut.push(name);
@@ -203,7 +203,7 @@ export class RolloutWorld {
     return runtime;
   }
 
-  #goAhead = (runtime: Runtime): GoAhead | undefined => goAheadOf(runtime, this.#status(runtime));
+  #rolloutGrant = (runtime: Runtime): RolloutGrant | undefined => rolloutGrantOf(runtime, this.#status(runtime));
 
   #unready(runtime: Runtime, reason: string): void {
     if (runtime.ready) runtime.readySince = this.now;

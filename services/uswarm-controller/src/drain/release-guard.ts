@@ -3,7 +3,7 @@ import { CHILD_RESOURCES } from '../resources.js';
 import { DrainError } from './drain-error.js';
 import type { DrainGuard } from './drain.js';
 
-export interface ReleaseGoneDeps {
+export interface ReleaseGuardDeps {
   client: Pick<KubeClient, 'get'>;
   namespace: string;
   /** Names of Deployments and Services of the release. */
@@ -21,7 +21,7 @@ const KINDS = [CHILD_RESOURCES['Deployment.apps/v1'], CHILD_RESOURCES['Service.v
  * Lets UserSwarms be deleted only while none of the release's Deployments and Services exists. So a Job that is
  * applied with the rest of the chart does nothing.
  */
-export function createReleaseGone({ client, namespace, components }: ReleaseGoneDeps): DrainGuard {
+export function createReleaseGuard({ client, namespace, components }: ReleaseGuardDeps): DrainGuard {
   async function check(signal: AbortSignal): Promise<void> {
     for (const name of components) {
       for (const kind of KINDS) {

@@ -11,7 +11,7 @@ export const GARBAGE_COLLECTOR_FINALIZER = 'foregroundDeletion';
 
 const PAGE = 500;
 /** Requests under way at once. */
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 
 export type DrainClient = Pick<KubeClient, 'get' | 'list' | 'delete' | 'mergePatch'>;
 
@@ -38,7 +38,7 @@ export async function listAll(
   return items;
 }
 
-export const listSwarms = (client: Pick<KubeClient, 'list'>, signal: AbortSignal): Promise<KubernetesObject[]> =>
+export const listUserSwarms = (client: Pick<KubeClient, 'list'>, signal: AbortSignal): Promise<KubernetesObject[]> =>
   listAll(client, USERSWARMS, signal);
 
 /** Somebody wants it to outlive uswarm. */
@@ -69,7 +69,7 @@ export async function deleteSeen(
 }
 
 /** Takes our finalizers and `also` off, of the object as it is now: the one that was seen may have changed. */
-export async function releaseSwarm(
+export async function releaseUserSwarm(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
   { metadata }: KubernetesObject,
   signal: AbortSignal,
@@ -99,6 +99,6 @@ export async function forEach<Item>(items: readonly Item[], work: (item: Item) =
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
   if (failures.length > 0) throw failures[0];
 }

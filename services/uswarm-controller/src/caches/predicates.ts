@@ -7,7 +7,7 @@ import { canonical } from '../canonical.js';
 // or resync all the same.
 
 /** Whether a child changed in more than how far its own controller has come. */
-export function concernsChild({ before, after }: Change, hasReadyPod: (child: KubernetesObject) => boolean): boolean {
+export function childChanged({ before, after }: Change, hasReadyPod: (child: KubernetesObject) => boolean): boolean {
   const wasAvailable = before !== undefined && isAvailable(before);
   const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
   // Of a Deployment whose spec never changed, its pod has told that already: see `isAvailable` of the webhook.
@@ -16,7 +16,7 @@ export function concernsChild({ before, after }: Change, hasReadyPod: (child: Ku
 }
 
 /** Whether a pod is gone, which a deletion waits for, becomes Ready, or shows another cause than before for not being Ready. */
-export const concernsPod = ({ before, after }: Change): boolean =>
+export const podChanged = ({ before, after }: Change): boolean =>
   after === undefined || podConcern(before) !== podConcern(after);
 
 /** Written by the Deployment's own controller. */

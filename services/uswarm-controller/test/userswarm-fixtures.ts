@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { FINALIZER } from '../src/sync/finalizer.js';
 
-export const swarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({
+export const userSwarm = (metadata: object = {}, fields: object = {}): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: {

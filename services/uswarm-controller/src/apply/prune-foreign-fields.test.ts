@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ManagedFields } from '@uswarm/contract/userswarm';
-import { evictions } from './strangers.js';
+import { pruneForeignFields } from './prune-foreign-fields.js';
 
 const US = 'uswarm-controller';
 const DESIRED: KubernetesObject = {
@@ -25,7 +25,7 @@ const by = (manager: string, spec: object, fields: Partial<ManagedFields> = {}):
   fieldsV1: { 'f:metadata': { 'f:labels': { 'f:theirs': {} } }, 'f:spec': spec },
   ...fields,
 });
-const patch = (entries: ManagedFields[], spec?: object) => evictions(stored(entries, spec), DESIRED, US);
+const patch = (entries: ManagedFields[], spec?: object) => pruneForeignFields(stored(entries, spec), DESIRED, US);
 
 describe('what is taken out of the spec', () => {
   it('a field that others own and we do not set', () => {

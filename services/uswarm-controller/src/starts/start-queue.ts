@@ -1,5 +1,5 @@
 /** Keys in the order of their places. Every operation but `clear` costs O(log n) comparisons. */
-export interface WaitingLine {
+export interface StartQueue {
   readonly size: number;
   /** Adds a key, or moves it to another place. Costs no comparison if the place is the same. */
   put(key: string, place: string): void;
@@ -22,7 +22,7 @@ export type Compare = (left: string, right: string) => number;
 const byText: Compare = (left, right) => (left < right ? -1 : Number(left > right));
 
 /** A binary heap that knows where each key is. */
-export function createWaitingLine(compare: Compare = byText): WaitingLine {
+export function createStartQueue(compare: Compare = byText): StartQueue {
   const heap: Entry[] = [];
   const entries = new Map<string, Entry>();
 

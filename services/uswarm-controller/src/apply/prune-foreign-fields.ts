@@ -9,7 +9,11 @@ const FREE = ['spec', 'template', 'metadata', 'annotations'];
  * JSON patch operations that take out of the spec what others put there, which an apply leaves alone:
  * a field that we do not set goes, and a list that we set is set anew as a whole.
  */
-export function evictions(stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): PatchOperation[] {
+export function pruneForeignFields(
+  stored: KubernetesObject,
+  desired: KubernetesObject,
+  fieldManager: string,
+): PatchOperation[] {
   const strangers = (stored.metadata.managedFields ?? []).filter(
     ({ manager, subresource = '' }) => manager !== fieldManager && subresource === '',
   );

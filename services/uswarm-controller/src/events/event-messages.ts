@@ -29,7 +29,7 @@ export function childEvent(step: ChildStep): RecordedEvent {
  */
 const isContested = ({ rounds = 0 }: ChildStep): boolean => rounds >= CONTESTED_ROUNDS;
 
-export const isNews = ({ verb }: ChildStep, status: Status | undefined): boolean =>
+export const worthRecording = ({ verb }: ChildStep, status: Status | undefined): boolean =>
   verb !== 'create' || status !== undefined;
 
 /** What is told of a new status: another phase, another cause in the same phase, and syncs that begin to fail, fail otherwise, or go well again. */

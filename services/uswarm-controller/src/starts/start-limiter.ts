@@ -12,14 +12,14 @@ import { type Change, keyOf } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { Observed } from '../sync/request.js';
 import { StartSlots } from './start-slots.js';
-import { type Compare, createWaitingLine } from './waiting-line.js';
+import { type Compare, createStartQueue } from './start-queue.js';
 
 /**
  * The start limiter: bounds how many runtimes start at the same time, because a node that pulls and starts hundreds
  * of pods at once starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for
  * a named reason, is suspended or deleted, or its slot expires. One that lost Ready holds none.
  */
-export interface StartGate {
+export interface StartLimiter {
   /**
    * Whether a runtime that is about to start may. One that may not waits in line, and gets the next free slot in
    * its turn: first come, first served.
@@ -35,7 +35,7 @@ export interface StartGate {
   queued(): number;
 }
 
-export interface StartGateOptions {
+export interface StartLimiterOptions {
   /** 0 for no limit. */
   maxConcurrent: number;
   /** Has the UserSwarm synced, because it got a slot. */
@@ -52,10 +52,10 @@ export interface StartGateOptions {
 export const SLOT_MS = (START_DEADLINE_S + 30) * 1_000;
 
 /** Each operation costs O(log n) in the number of those that wait. Free slots are handed over, so if one is free, none waits. */
-export function createStartGate(options: StartGateOptions): StartGate {
+export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
   const { maxConcurrent, wake, elapsed = () => performance.now(), slotMs = SLOT_MS, compare } = options;
   const slots = new StartSlots({ slotMs, elapsed });
-  const waiting = createWaitingLine(compare);
+  const waiting = createStartQueue(compare);
 
   const handOver = (): void => {
     while (slots.size < maxConcurrent) {
@@ -136,7 +136,7 @@ export function isAboutToStart(parent: KubernetesObject, observed: Observed): bo
 }
 
 /** What the webhook is shown: whether it may start, by our word alone. */
-export function toldToWait(parent: UserSwarm, queued: boolean): UserSwarm {
+export function withQueuedStatus(parent: UserSwarm, queued: boolean): UserSwarm {
   const { [START]: theirs, ...annotations } = parent.metadata.annotations ?? {};
   if (!queued && theirs === undefined) return parent;
   const told = queued ? { ...annotations, [START]: START_QUEUED } : annotations;

@@ -8,7 +8,7 @@ import { describeController } from './request.js';
 import { emptyMemory, type SyncDeps, type SyncResult, syncUserSwarm } from './sync.js';
 
 const never = new AbortController().signal;
-const swarm = (status: object, version = '5'): KubernetesObject => ({
+const userSwarm = (status: object, version = '5'): KubernetesObject => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
   metadata: { name: 'workspace-a', uid: 'u1', generation: 1, resourceVersion: version, finalizers: [FINALIZER] },
@@ -75,7 +75,7 @@ describe('a sync that the webhook does not answer', () => {
         replace: async (_resource, object) => {
           written.push(object['status'] as Record<string, unknown>);
           const version = `${Number(object.metadata.resourceVersion) + 1}`;
-          return { ...swarm({}), ...object, metadata: { ...object.metadata, resourceVersion: version } };
+          return { ...userSwarm({}), ...object, metadata: { ...object.metadata, resourceVersion: version } };
         },
       },
       writer: { create: refuse, update: refuse, remove: refuse },
@@ -93,14 +93,14 @@ describe('a sync that the webhook does not answer', () => {
   };
 
   it('writes nothing for a short outage, and comes back when it would be a long one', async () => {
-    parents.put(swarm({}));
+    parents.put(userSwarm({}));
     answer = away(4_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable', resyncAfterS: 6 });
     expect(written).toEqual([]);
   });
 
   it('says so once on a UserSwarm that needs the webhook', async () => {
-    parents.put(swarm({}));
+    parents.put(userSwarm({}));
     answer = away(10_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
     elapsed = 60_000;
@@ -112,7 +112,7 @@ describe('a sync that the webhook does not answer', () => {
   it.each(['Suspended', 'Error'])(
     'writes nothing to one that is %s and unchanged, however long it lasts',
     async (phase) => {
-      parents.put(swarm({ phase, observedGeneration: 1, conditions: [] }));
+      parents.put(userSwarm({ phase, observedGeneration: 1, conditions: [] }));
       answer = away(600_000);
       expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
       expect(written).toEqual([]);
@@ -120,7 +120,7 @@ describe('a sync that the webhook does not answer', () => {
   );
 
   it('says so of one whose calls alone fail for long, while others are answered', async () => {
-    parents.put(swarm({}));
+    parents.put(userSwarm({}));
     answer = away(0);
     await sync();
     elapsed += 9_999;
@@ -132,7 +132,7 @@ describe('a sync that the webhook does not answer', () => {
   });
 
   it('comes back after the time that a busy webhook asks for, and tells nobody', async () => {
-    parents.put(swarm({}));
+    parents.put(userSwarm({}));
     answer = () => {
       throw new HookBusy(7);
     };

@@ -6,26 +6,26 @@ import type { SyncClient } from './apply/write-pause.js';
 import type { Caches } from './caches/caches.js';
 import { type ControllerOptions, RESYNC_S, ROLLOUT_LIMITS, WORKERS } from './options.js';
 import { createEventRecorder, type RecordedEvent } from './events/event-recorder.js';
-import { childEvent, isNews, statusEvents } from './events/occasions.js';
+import { childEvent, worthRecording, statusEvents } from './events/event-messages.js';
 import type { Hook } from './hook/hook-client.js';
 import type { ControllerMetrics } from './metrics.js';
 import type { WorkQueue } from './queue/work-queue.js';
 import { createRolloutCoordinator, type RolloutCoordinator } from './rollout/coordinator.js';
-import type { StartGate } from './starts/start-gate.js';
+import type { StartLimiter } from './starts/start-limiter.js';
 import type { Status } from './status/merge.js';
 import { createTimeToReady } from './status/time-to-ready.js';
 import { describeController } from './sync/request.js';
 import { type SyncDeps, syncUserSwarm } from './sync/sync.js';
 import { createWorkers, type Workers } from './sync/workers.js';
 
-export interface WorkParts {
+export interface ReconcilersDeps {
   client: KubeClient;
   /** For syncs: its writes pause while the API server is busy. */
   syncClient: SyncClient;
   hook: Hook;
   caches: Caches;
   queue: WorkQueue;
-  starts: StartGate;
+  starts: StartLimiter;
   metrics: ControllerMetrics;
 }
 
@@ -37,7 +37,7 @@ export interface Work extends Pick<Workers, 'oldestReconcileAgeS'> {
 }
 
 /** What a leader does: the syncs, the go-aheads, and the Events that tell of both. */
-export function createWork(options: ControllerOptions, resource: Resource, parts: WorkParts): Work {
+export function createReconcilers(options: ControllerOptions, resource: Resource, parts: ReconcilersDeps): Work {
   const { client, caches, queue, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const events = createEventRecorder({
@@ -54,7 +54,7 @@ export function createWork(options: ControllerOptions, resource: Resource, parts
     resource,
     parents: caches.parents,
     limits: options.rollout ?? ROLLOUT_LIMITS,
-    calmMs: options.rolloutCalmMs ?? 0,
+    initialDelayMs: options.rolloutInitialDelayMs ?? 0,
     periodMs: resyncS * 1_000,
     record: events.record,
     onGrant: (parent, forced) => {
@@ -79,7 +79,7 @@ interface Told {
   rollout: Pick<RolloutCoordinator, 'changed'>;
 }
 
-function createSyncs(options: ControllerOptions, resource: Resource, parts: WorkParts, told: Told): Workers {
+function createSyncs(options: ControllerOptions, resource: Resource, parts: ReconcilersDeps, told: Told): Workers {
   const { syncClient: client, hook, caches, queue, starts, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);
@@ -97,7 +97,8 @@ function createSyncs(options: ControllerOptions, resource: Resource, parts: Work
     writer: createChildWriter(client, CONTROLLER_MANAGER),
     controller: describeController(resource, resyncS),
     ...(options.hook.outageMs === undefined ? {} : { outageShownMs: options.hook.outageMs }),
-    onChild: (parent, step) => tell(parent, childEvent(step), isNews(step, parent['status'] as Status | undefined)),
+    onChild: (parent, step) =>
+      tell(parent, childEvent(step), worthRecording(step, parent['status'] as Status | undefined)),
     onStatus: (parent, before, after) => {
       timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));
       // What we write ourselves no watch tells us of.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Capability, World } from '@uswarm/testkit';
 import { eventually } from '../src/eventually.js';
 import { imageOf } from '../src/settings.js';
-import { type Arena, ARENA_RESYNC_S } from './arena.js';
+import { type ControllerFixture, FIXTURE_RESYNC_S } from './fixture.js';
 
 /** The hook stays the same here, and the controller alone says who may start: neither can be played. */
 export const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespaces', 'hook faults', 'counting'];
@@ -10,14 +10,14 @@ export const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespac
 const WITHIN_S = 120;
 
 /** A real cluster as the scenarios of the conformance kit see it; writes are those that name `swarm`. */
-export function arenaWorld(arena: Arena, swarm: string, spareNamespace: string): World {
-  const { images } = arena.settings;
+export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, spareNamespace: string): World {
+  const { images } = fixture.settings;
   const good = imageOf(images, 'agent-runtime');
   return {
     capabilities: new Set(CAPABILITIES),
-    namespace: arena.namespace,
+    namespace: fixture.namespace,
     spareNamespace,
-    resyncSeconds: ARENA_RESYNC_S,
+    resyncSeconds: FIXTURE_RESYNC_S,
     images: {
       good,
       other: imageOf(images, 'agent-runtime-other'),
@@ -28,18 +28,18 @@ export function arenaWorld(arena: Arena, swarm: string, spareNamespace: string):
       forbidden: 'registry.invalid/somebody/else:1',
     },
     async apply(object) {
-      await arena.apply(object);
+      await fixture.apply(object);
     },
     async patch(ref, patch) {
-      await arena.patch(ref, patch);
+      await fixture.patch(ref, patch);
     },
-    delete: (ref) => arena.delete(ref),
-    get: (ref) => arena.get(ref),
-    list: (kind, namespace) => arena.list(kind, namespace),
+    delete: (ref) => fixture.delete(ref),
+    get: (ref) => fixture.get(ref),
+    list: (kind, namespace) => fixture.list(kind, namespace),
     async waitFor(ref, what, holds, seconds = WITHIN_S) {
       let last: unknown;
       const look = async (): Promise<true | undefined> => {
-        const object = await arena.get(ref);
+        const object = await fixture.get(ref);
         last = object?.['status'];
         return holds(object) ? true : undefined;
       };
@@ -50,8 +50,8 @@ export function arenaWorld(arena: Arena, swarm: string, spareNamespace: string):
       );
     },
     pass: async (seconds) => void (await sleep(seconds * 1_000)),
-    setHook: (mode) => arena.hook.setMode(mode),
+    setHook: (mode) => fixture.hook.setMode(mode),
     writes: async () =>
-      arena.proxy.passed.filter((passed) => arena.proxy.isWrite(passed) && passed.path.includes(swarm)).length,
+      fixture.proxy.passed.filter((passed) => fixture.proxy.isWrite(passed) && passed.path.includes(userSwarm)).length,
   };
 }

@@ -10,7 +10,7 @@ const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
  * Metacontroller does: unknown keys are ignored, and `null` or no value is the zero value. One thing is stricter: an
  * object with none of the keys is no answer, since acting on it would delete every child.
  */
-export function validateAnswer(value: unknown): { answer: SyncResponse } | { problem: string } {
+export function validateResponse(value: unknown): { answer: SyncResponse } | { problem: string } {
   const fields = knownFields(value);
   if (fields === undefined) return { problem: 'it is not an object with status or children' };
   const parsed = SyncResponse.safeParse(fields);

@@ -3,7 +3,7 @@ import { isConflict, isRefusal } from '@uswarm/kube-client';
 import { type Logger, retry } from '@uswarm/service-kit';
 import type { Lease } from './lease.js';
 
-export interface CampaignTiming {
+export interface LeaderElectionTiming {
   /** Milliseconds between two attempts to get the lease or to renew it. */
   everyMs: number;
   /** Milliseconds without a renewal after which leading ends; less than the lease lasts. */
@@ -15,11 +15,11 @@ export interface CampaignTiming {
 export const LEASE_DURATION_S = 15;
 /** A shutdown may take 15 s, and a renewal under way up to 4 s of them. */
 const RELEASE_MS = 8_000;
-const DEFAULT_CAMPAIGN: CampaignTiming = { everyMs: 2_000, deadlineMs: 10_000 };
+const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = { everyMs: 2_000, deadlineMs: 10_000 };
 
-export interface CampaignDeps {
+export interface LeaderElectionDeps {
   lease: Lease;
-  timing?: CampaignTiming;
+  timing?: LeaderElectionTiming;
   /** Leads until aborted; the lease is given back only after it has ended. */
   lead: (signal: AbortSignal) => Promise<void>;
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -28,11 +28,11 @@ export interface CampaignDeps {
 type Hold = 'held' | 'lost' | 'unknown';
 
 /** Stands by for the lease, leads while it holds it, and stands by again if it is lost, until aborted. */
-export async function campaign(deps: CampaignDeps, signal: AbortSignal): Promise<void> {
-  const { lease, timing = DEFAULT_CAMPAIGN, lead, logger } = deps;
+export async function runLeaderElection(deps: LeaderElectionDeps, signal: AbortSignal): Promise<void> {
+  const { lease, timing = DEFAULT_LEADER_ELECTION_TIMING, lead, logger } = deps;
   const hold = async (timeoutMs: number): Promise<Hold> => {
     try {
-      return (await lease.tryHold(AbortSignal.timeout(timeoutMs))) ? 'held' : 'lost';
+      return (await lease.tryAcquireOrRenew(AbortSignal.timeout(timeoutMs))) ? 'held' : 'lost';
     } catch (error) {
       logger.warn({ err: error }, 'the lease can be neither read nor renewed');
       return 'unknown';
@@ -67,7 +67,7 @@ function release(lease: Lease, deadlineMs: number): Promise<void> {
 /** Ends when another holds it, or when for the whole deadline nobody could say. */
 async function renewUntilLost(
   hold: (timeoutMs: number) => Promise<Hold>,
-  { everyMs, deadlineMs }: CampaignTiming,
+  { everyMs, deadlineMs }: LeaderElectionTiming,
   acquiredAt: number,
   signal: AbortSignal,
 ): Promise<void> {

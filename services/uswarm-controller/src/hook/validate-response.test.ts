@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { validateAnswer } from './validate-answer.js';
+import { validateResponse } from './validate-response.js';
 
 const child = (fields: object = {}): object => ({
   apiVersion: 'v1',
@@ -7,7 +7,7 @@ const child = (fields: object = {}): object => ({
   metadata: { name: 'a', namespace: 'ns' },
   ...fields,
 });
-const problem = (...children: object[]): unknown => validateAnswer({ status: {}, children });
+const problem = (...children: object[]): unknown => validateResponse({ status: {}, children });
 
 describe('what an answer has to be', () => {
   it('takes the three kinds, each name once', () => {
@@ -22,7 +22,7 @@ describe('what an answer has to be', () => {
         child({ metadata: { name: 'a', namespace: 'other' } }),
       ],
     };
-    expect(validateAnswer(answer)).toEqual({ answer });
+    expect(validateResponse(answer)).toEqual({ answer });
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe('what an answer has to be', () => {
   it.each([{ resyncAfterSeconds: 'soon' }, { finalized: 'yes' }, { status: 'fine' }, { children: {} }])(
     'does not take %j',
     (fields) => {
-      expect(validateAnswer({ status: {}, children: [], ...fields })).toEqual({ problem: expect.any(String) });
+      expect(validateResponse({ status: {}, children: [], ...fields })).toEqual({ problem: expect.any(String) });
     },
   );
 
@@ -52,13 +52,13 @@ describe('what an answer has to be', () => {
     ['a negative time', { status: {}, children: [], resyncAfterSeconds: -1 }, {}],
     ['no time to wait', { status: {}, children: [], resyncAfterSeconds: 0 }, { resyncAfterSeconds: 0 }],
   ])('decodes as Metacontroller does: %s', (_what, value, decoded) => {
-    expect(validateAnswer(value)).toEqual({ answer: { status: {}, children: [], ...decoded } });
+    expect(validateResponse(value)).toEqual({ answer: { status: {}, children: [], ...decoded } });
   });
 
   it.each([[{}], [{ error: 'internal error' }], [[]], [null], ['text']])(
     'does not take something else for an empty answer, which would delete every child: %j',
     (value) => {
-      expect(validateAnswer(value)).toEqual({ problem: expect.any(String) });
+      expect(validateResponse(value)).toEqual({ problem: expect.any(String) });
     },
   );
 });
