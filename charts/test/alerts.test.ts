@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allDocumentedMetrics, askPrometheus, describeWith, type RuleVerdict } from '@uswarm/testkit';
 import { stringify } from 'yaml';
-import { everyday, faults } from './monitoring/faults.js';
+import { faults, harmless } from './monitoring/faults.js';
 import { healthy, ORCHESTRATOR } from './monitoring/healthy.js';
 import { misused } from './monitoring/promql.js';
 import { always, scenario } from './monitoring/series.js';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('every alert', () => {
-  it('says what is wrong, how bad it is, and where to read on', () => {
+  it('has a severity, a summary, a description and a runbook', () => {
     expect(rules.length).toBeGreaterThan(35);
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Uswarm[A-Z]\w+$/);
@@ -38,23 +38,22 @@ describe('every alert', () => {
     }
   });
 
-  it('waits before it calls somebody, where its figures are of the moment', () => {
-    const atOnce = rules.filter((rule) => rule.for === undefined);
-    for (const { expr } of atOnce) expect(expr).toMatch(/(increase|changes)\(.*\[(15|30)m\]/);
-    expect(atOnce.length).toBeLessThan(5);
+  it('has a `for` duration unless its expression covers at least 15 minutes', () => {
+    const immediate = rules.filter((rule) => rule.for === undefined);
+    for (const { expr } of immediate) expect(expr).toMatch(/(increase|changes)\(.*\[(15|30)m\]/);
+    expect(immediate.length).toBeLessThan(5);
   });
 });
 
-describeWith('prometheus', 'the alerts, as Prometheus evaluates them', () => {
+describeWith('prometheus', 'alerts evaluated by Prometheus', () => {
   let verdict: RuleVerdict;
   beforeAll(async () => {
     const scenarios = [
       ...faults.map(([, , figures]) => scenario(healthy, figures)),
-      ...everyday.map(([, figures]) => scenario(healthy, figures)),
+      ...harmless.map(([, figures]) => scenario(healthy, figures)),
       slowBurn(),
     ];
     verdict = await askPrometheus({ rules: stringify(spec), expressions: rules.map(({ expr }) => expr), scenarios });
-    // The engine is built here the first time.
   });
   const fired = (index: number) => verdict.scenarios[index] ?? [];
   const names = (index: number): string[] => [...new Set(fired(index).map(({ alert }) => alert))];
@@ -63,7 +62,7 @@ describeWith('prometheus', 'the alerts, as Prometheus evaluates them', () => {
     expect(verdict.ruleErrors).toEqual([]);
   });
 
-  it('ask for metrics and labels that docs/metrics.md has, and take rates of counters only', () => {
+  it('use only documented metrics and labels, and rates only of counters', () => {
     const documented = allDocumentedMetrics();
     const wrong = rules.flatMap(({ alert }, index) =>
       misused(verdict.expressions[index]!, documented).map((problem) => `${alert}: ${problem}`),
@@ -72,38 +71,40 @@ describeWith('prometheus', 'the alerts, as Prometheus evaluates them', () => {
   });
 
   it.each(faults.map(([what, alerts], index) => ({ what, alerts, index })))(
-    'fire when $what: $alerts, and nothing else',
+    'fire only $alerts when $what',
     ({ alerts, index }) => {
       expect(names(index)).toEqual(alerts);
     },
   );
 
-  it.each(everyday.map(([what], index) => ({ what, index: faults.length + index })))(
-    'are quiet when $what',
+  it.each(harmless.map(([what], index) => ({ what, index: faults.length + index })))(
+    'do not fire when $what',
     ({ index }) => {
       expect(names(index)).toEqual([]);
     },
   );
 
-  it('fire, as a warning, when few requests fail for hours', () => {
-    const found = fired(faults.length + everyday.length);
-    expect(found.map(({ alert, labels }) => [alert, labels['severity']])).toEqual([['UswarmApiErrors', 'warning']]);
+  it('fire with severity warning when a few requests fail for hours', () => {
+    const found = fired(faults.length + harmless.length);
+    expect(found.map(({ alert, labels }) => ({ alert, severity: labels['severity'] }))).toEqual([
+      { alert: 'UswarmApiErrors', severity: 'warning' },
+    ]);
   });
 
-  it('can all fire, in each severity that they have', () => {
+  it('can all fire with each of their severities', () => {
     const seen = new Set(verdict.scenarios.flat().map(({ alert, labels }) => `${alert} ${labels['severity']}`));
     const wanted = rules.map(({ alert, labels }) => `${alert} ${labels['severity']}`);
     expect([...seen].toSorted()).toEqual([...new Set(wanted)].toSorted());
   });
 
-  it('say sentences in which no value is missing', () => {
+  it('have descriptions without missing values', () => {
     for (const { annotations } of verdict.scenarios.flat()) {
       for (const text of Object.values(annotations)) expect(text).not.toMatch(/no value|\{\{|NaN|\(\)| {2}/);
     }
   });
 });
 
-/** Less than what calls somebody at once, and more than the month allows. */
+/** An error rate below the critical alert and above the monthly error budget. */
 function slowBurn() {
   const minutes = 400;
   const counter = (perMinute: number): number[] => always(0, minutes).map((_, minute) => minute * perMinute);
@@ -111,7 +112,7 @@ function slowBurn() {
     `uswarm_http_request_duration_seconds_count{${ORCHESTRATOR},route="listWorkspaces",method="GET",status="${status}"}`;
   return scenario({}, { ...longer(), [series('2xx')]: counter(1_000), [series('5xx')]: counter(9) }, minutes);
 
-  /** All services are there for that long. */
+  /** All services are up during the scenario. */
   function longer() {
     const alive = Object.keys(healthy).filter((name) => name.startsWith('uswarm_build_info'));
     return Object.fromEntries(alive.map((name) => [name, always(1, minutes)]));

@@ -5,21 +5,21 @@ const HTTP = 'uswarm_http_request_duration_seconds';
 const failed = (perMinute: number): Figures => ({
   [`${HTTP}_count{${ORCHESTRATOR},route="getProfile",method="GET",status="5xx"}`]: rises(0, perMinute),
 });
-/** All of one component gone at the fault. */
+/** All replicas of a component disappear at the fault. */
 const gone = (component: string): Figures => ({
   [`uswarm_build_info{${pod(component)},version="1"}`]: becomes(1, 1).slice(0, 50),
 });
 
-/** What goes wrong, and the alerts that say so, with none beside them. */
+/** Faults with the alerts that must fire; no other alert may fire. */
 export const faults: [what: string, alerts: string[], figures: Figures][] = [
   ['every tenth request fails', ['UswarmApiErrors'], failed(60)],
   [
-    'half of the requests take seconds',
+    'half of the requests are slow',
     ['UswarmApiSlow'],
     histogram(HTTP, `${ORCHESTRATOR},route="listWorkspaces",method="GET",status="2xx"`, '0.5', 600, [10, 5]),
   ],
   [
-    'an identity provider is away, and its keys are known',
+    'an identity provider is unreachable and its keys are cached',
     ['UswarmIdentityProviderUnreachable'],
     {
       [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1, 0),
@@ -27,12 +27,12 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'tokens cannot be checked',
+    'tokens cannot be verified',
     ['UswarmIdentityProviderUnreachable'],
     { [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="failed"}`]: rises(0, 20) },
   ],
   [
-    'the object store is away',
+    'the object store is unavailable',
     ['UswarmUploadsFailing'],
     {
       [`uswarm_uploads_total{${ORCHESTRATOR},outcome="stored"}`]: rises(10, 0),
@@ -40,13 +40,13 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'another app does not know us any more',
+    'a provider rejects the OAuth client',
     ['UswarmIntegrationRefreshFailing'],
     { [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="refused"}`]: rises(0, 0.05) },
   ],
   [
-    'Redis refuses to count',
-    ['UswarmRateLimitsNotShared'],
+    'Redis rejects rate limit commands',
+    ['UswarmRateLimiterDegraded'],
     { [`uswarm_rate_limits_shared{${ORCHESTRATOR}}`]: becomes(1, 0) },
   ],
   [
@@ -60,29 +60,33 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     histogram('uswarm_gateway_send_seconds', `${GATEWAY},outcome="ok"`, '0.25', 120, [10, 8]),
   ],
   [
-    'sockets cannot be let in',
+    'handshakes fail',
     ['UswarmHandshakesFailing'],
     { [`uswarm_gateway_handshakes_total{${GATEWAY},outcome="failed"}`]: rises(0, 20) },
   ],
   [
-    'no relay publishes',
+    'the relay does not publish',
     ['UswarmRelayLag'],
     { [`uswarm_relay_oldest_unpublished_seconds{${ORCHESTRATOR}}`]: becomes(0.1, 600) },
   ],
-  ['a gateway has lost Redis', ['UswarmEventBusDown'], { [`uswarm_event_bus_up{${GATEWAY}}`]: becomes(1, 0) }],
-  ['events go missing', ['UswarmEventsLost'], { [`uswarm_gateway_gaps_total{${GATEWAY}}`]: rises(0, 3) }],
+  [
+    'a gateway loses its connection to Redis',
+    ['UswarmEventBusDown'],
+    { [`uswarm_event_bus_up{${GATEWAY}}`]: becomes(1, 0) },
+  ],
+  ['events are missing', ['UswarmEventsLost'], { [`uswarm_gateway_gaps_total{${GATEWAY}}`]: rises(0, 3) }],
   [
     'events are dropped',
     ['UswarmEventsLost'],
     { [`uswarm_gateway_events_dropped_total{${GATEWAY},kind="durable"}`]: rises(0, 3) },
   ],
   [
-    'nobody takes questions up',
+    'turns do not start',
     ['UswarmTurnsWaiting'],
     { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="queued"}`]: becomes(3, 900) },
   ],
   [
-    'runtimes die in the middle of replies',
+    'runtimes die during turns',
     ['UswarmTurnsFailing'],
     {
       [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 15),
@@ -90,7 +94,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'the model provider does not answer',
+    'the model provider does not respond',
     ['UswarmModelFailing'],
     {
       [`uswarm_turns_total{${ORCHESTRATOR},status="failed"}`]: rises(5, 35),
@@ -111,13 +115,13 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="wake"`, '30', 4, [10, 5]),
   ],
   [
-    'nobody looks after runtimes',
-    ['UswarmWorkBacklog'],
+    'runtime jobs are overdue',
+    ['UswarmJobBacklog'],
     { [`uswarm_work_oldest_due_seconds{${ORCHESTRATOR},kind="runtime"}`]: becomes(0.2, 900) },
   ],
   [
-    'work ends in errors',
-    ['UswarmWorkFailing'],
+    'jobs fail',
+    ['UswarmJobsFailing'],
     {
       [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="done"}`]: rises(10, 0),
       [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="failed"}`]: rises(0, 5),
@@ -129,24 +133,24 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: rises(0, 2) },
   ],
   [
-    'one runtime of twenty does not start',
+    'one of twenty runtimes does not start',
     ['UswarmRuntimesStuckProgressing'],
     { [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(0, 1) },
   ],
   [
-    'an image is gone',
+    'an image does not exist',
     ['UswarmRuntimeStartsFailing'],
     { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 12) },
   ],
-  ['three of ten runtimes are refused by Pod Security', ['UswarmRuntimeStartsFailing'], refused(10, 3)],
-  ['60 of 5,000 runtimes are refused by Pod Security', ['UswarmRuntimeStartsFailing'], refused(5_000, 60)],
+  ['Pod Security rejects three of ten runtimes', ['UswarmRuntimeStartsFailing'], refused(10, 3)],
+  ['Pod Security rejects 60 of 5,000 runtimes', ['UswarmRuntimeStartsFailing'], refused(5_000, 60)],
   [
-    'one runtime of ten does not start',
+    'one of ten runtimes does not start',
     ['UswarmRuntimesStuckProgressing'],
     { ...fleet(10), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(0, 1) },
   ],
   [
-    '51 of 5,000 runtimes do not start, beside one that never did',
+    '51 more of 5,000 runtimes do not start',
     ['UswarmRuntimesStuckProgressing'],
     { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: becomes(1, 52) },
   ],
@@ -156,13 +160,13 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_userswarms{${CONTROLLER},phase="Error"}`]: becomes(0, 1) },
   ],
   [
-    'a UserSwarm does not go',
+    'the deletion of a UserSwarm is stuck',
     ['UswarmRuntimesStuckDeleting'],
     { [`uswarm_userswarms_stuck{${CONTROLLER},phase="Deleting"}`]: becomes(0, 1) },
   ],
-  ['nobody leads', ['UswarmControllerNoLeader'], { [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0) }],
+  ['there is no leader', ['UswarmControllerNoLeader'], { [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0) }],
   [
-    'nobody leads in one of two releases that one Prometheus serves',
+    'one of two releases in the same Prometheus has no leader',
     ['UswarmControllerNoLeader'],
     {
       [`uswarm_controller_leader{${elsewhere(0)}}`]: becomes(1, 0),
@@ -170,22 +174,22 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'two lead',
+    'there are two leaders',
     ['UswarmControllerNoLeader'],
     { [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1) },
   ],
   [
-    'a watch of the controller is refused for five minutes',
+    'a watch of the controller is rejected for five minutes',
     ['UswarmControllerNotSynced'],
     { [`uswarm_controller_caches_synced{${CONTROLLER}}`]: becomes(1, 0, 5) },
   ],
   [
-    'a watch fails again and again',
+    'a watch fails repeatedly',
     ['UswarmControllerWatchFailing'],
     { [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="denied"}`]: rises(0, 6) },
   ],
   [
-    'more Events wait than are kept',
+    'the queue of Events overflows',
     ['UswarmControllerEventsDropped'],
     { [`uswarm_controller_events_dropped_total{${CONTROLLER}}`]: rises(0, 20) },
   ],
@@ -200,12 +204,12 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     { [`uswarm_controller_rollout_halted{${CONTROLLER}}`]: becomes(0, 1) },
   ],
   [
-    'starts do not end',
+    'starts do not finish',
     ['UswarmStartsQueued'],
     { [`uswarm_controller_start_queue_length{${CONTROLLER}}`]: becomes(0, 12) },
   ],
   [
-    'the webhook is away',
+    'the webhook is unavailable',
     ['UswarmWebhookUnavailable'],
     { [`uswarm_controller_hook_duration_seconds_count{${CONTROLLER},outcome="unreachable"}`]: rises(0, 60) },
   ],
@@ -218,7 +222,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'the API server refuses writes',
+    'the API server rejects writes',
     ['UswarmControllerSyncsFailing'],
     { [`uswarm_controller_sync_duration_seconds_count{${CONTROLLER},outcome="failed"}`]: rises(0, 30) },
   ],
@@ -231,7 +235,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'SearXNG does not answer',
+    'SearXNG does not respond',
     ['UswarmSearchFailing'],
     {
       [`uswarm_searches_total{${SEARCH},status="ok"}`]: rises(20, 0),
@@ -239,23 +243,23 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     },
   ],
   [
-    'an engine refuses our address',
+    'an engine blocks the address of the cluster',
     ['UswarmSearchEngineFailing'],
     {
       [`uswarm_searches_total{${SEARCH},status="rate_limited"}`]: always(0),
       [`uswarm_search_engine_failures_total{${SEARCH},engine="bing"}`]: rises(20),
     },
   ],
-  ['all gateways are gone', ['UswarmServiceDown'], gone('realtime-gateway')],
-  ['all controllers are gone', ['UswarmServiceDown'], gone('uswarm-controller')],
+  ['no gateway is running', ['UswarmServiceDown'], gone('realtime-gateway')],
+  ['no controller is running', ['UswarmServiceDown'], gone('uswarm-controller')],
   [
     'the webhook crashes',
     ['UswarmServiceRestarting'],
     { [`process_start_time_seconds{${WEBHOOK}}`]: always(0).map((_, minute) => 1_000 + Math.floor(minute / 5)) },
   ],
-  ['Postgres is away', ['UswarmDatabaseDown'], { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0) }],
+  ['Postgres is unavailable', ['UswarmDatabaseDown'], { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0) }],
   [
-    'the pool is used up',
+    'the connection pool is exhausted',
     ['UswarmDatabasePoolExhausted'],
     { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40) },
   ],
@@ -267,9 +271,9 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   ],
 ];
 
-/** What nobody is to be woken for. */
-export const everyday: [what: string, figures: Figures][] = [
-  ['nothing', {}],
+/** Situations in which no alert may fire. */
+export const harmless: [what: string, figures: Figures][] = [
+  ['all services are healthy', {}],
   [
     'the API server restarts',
     {
@@ -277,8 +281,8 @@ export const everyday: [what: string, figures: Figures][] = [
       [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="connection"}`]: becomes(0, 40),
     },
   ],
-  ['one of ten runtimes is refused by Pod Security', refused(10, 1)],
-  ['three of 5,000 runtimes are refused by Pod Security', refused(5_000, 3)],
+  ['Pod Security rejects one of ten runtimes', refused(10, 1)],
+  ['Pod Security rejects three of 5,000 runtimes', refused(5_000, 3)],
   [
     'some of 5,000 runtimes have not started for days',
     { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: always(5) },
@@ -293,9 +297,9 @@ export const everyday: [what: string, figures: Figures][] = [
   ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
   ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
   ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
-  ['a burst fills the pool', { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
+  ['a burst fills the connection pool', { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
   [
-    'the lease changes hands',
+    'the lease changes its holder',
     {
       [`uswarm_controller_leader{${CONTROLLER}}`]: becomes(1, 0),
       [`uswarm_controller_leader{${pod('uswarm-controller', 1)}}`]: becomes(0, 1).map((leads, minute) =>
@@ -304,30 +308,30 @@ export const everyday: [what: string, figures: Figures][] = [
     },
   ],
   ['a service is rolled out', { [`process_start_time_seconds{${WEBHOOK}}`]: becomes(1_000, 4_000) }],
-  ['one image is wrong', { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 1) }],
+  ['one image is invalid', { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 1) }],
   [
     'a runtime takes five minutes',
     { [`uswarm_userswarms_oldest_seconds{${CONTROLLER},phase="Progressing"}`]: becomes(5, 300) },
   ],
   [
-    'an operator holds a runtime',
+    'an operator has suspended a runtime',
     { [`uswarm_turns_oldest_age_seconds{${ORCHESTRATOR},state="held"}`]: becomes(0, 500_000) },
   ],
-  ['many users have used up their tokens', usedUp()],
+  ['many users have reached their token limit', usedUp()],
   ['a replica dies', { [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: becomes(0, 8) }],
-  ['nobody searches', { [`uswarm_searches_total{${SEARCH},status="ok"}`]: absent }],
+  ['there are no searches', { [`uswarm_searches_total{${SEARCH},status="ok"}`]: absent }],
   [
-    'another program on the cluster uses all of its memory',
+    'another program uses all of its memory',
     { 'process_resident_memory_bytes{job="other",instance="10.9.9.9:80"}': always(1e12) },
   ],
 ];
 
-/** As many UserSwarms that are not suspended. */
+/** UserSwarms that are not suspended. */
 function fleet(size: number): Figures {
   return { [`uswarm_userswarms{${CONTROLLER},phase="Ready"}`]: always(size) };
 }
 
-/** So many of a fleet whose pods are refused, from the fault on. */
+/** A fleet in which `count` pods are rejected after the fault. */
 function refused(size: number, count: number): Figures {
   return { ...fleet(size), [`uswarm_userswarms_failing{${CONTROLLER},reason="Forbidden"}`]: becomes(0, count) };
 }
