@@ -4,9 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LABEL } from '@uswarm/contract/userswarm';
 import { type Kinds, NAMESPACE, openSession, type Session, shows, watchObjects } from '../src/index.js';
-import { timingTable, type Timings } from '../test/timing-table.js';
+import { timingTable, togetherTable, type Timings } from '../test/timing-table.js';
 
 const ROUNDS = 10;
+/** Created and deleted together, in pairs of rounds. */
+const TOGETHER = 20;
+const PAIRS = 5;
+const TOGETHER_LIMIT_MS = 180_000;
 
 let session: Session;
 beforeAll(async () => {
@@ -79,4 +83,96 @@ it('writes down how long a UserSwarm takes beside a bare Deployment of the same 
     `$ kubectl get uswarm -o wide\n${stdout}`,
   );
   expect(timings.userSwarm).toHaveLength(ROUNDS);
+});
+
+type Pods = Awaited<ReturnType<typeof watchPods>>;
+const watchPods = () => watchObjects(session.api, 'Pod', { namespace: NAMESPACE.runtime });
+
+/** Resolves with the time at which the last pod of these was gone. */
+function untilPodsAreGone(pods: Pods, names: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      const owners = pods
+        .all()
+        .flatMap(({ metadata }) => [metadata?.labels?.[LABEL.instance], metadata?.labels?.[LABEL.name]]);
+      if (!names.some((name) => owners.includes(name))) resolve(Date.now());
+    };
+    pods.onChange(check);
+    check();
+  });
+}
+
+/** Milliseconds until the last UserSwarm was Ready, and until the last of their pods was gone. */
+async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; gone: number }> {
+  const names = Array.from({ length: TOGETHER }, () => session.newName());
+  const { swarms } = session;
+  const created = Date.now();
+  await Promise.all(names.map((name) => session.create({}, name)));
+  const ready = await Promise.all(names.map((name) => swarms.until(name, 'Ready', shows('Ready'), TOGETHER_LIMIT_MS)));
+  await pause();
+  const deleted = Date.now();
+  await Promise.all(names.map((name) => session.api.delete('UserSwarm', { name })));
+  const gone = await untilPodsAreGone(pods, names);
+  await Promise.all(names.map((name) => session.gone(name, TOGETHER_LIMIT_MS)));
+  return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
+}
+
+/** The same for Deployments with the very pods that UserSwarms have. */
+async function liveTogetherAsDeployments(
+  pods: Pods,
+  model: Kinds['Deployment'],
+): Promise<{ ready: number; gone: number }> {
+  const names = Array.from({ length: TOGETHER }, () => session.newName().replace('workspace-', 'bare-'));
+  const watch = await watchObjects(session.api, 'Deployment', { namespace: NAMESPACE.runtime });
+  try {
+    const places = names.map((name) => ({ name, namespace: NAMESPACE.runtime }));
+    const created = Date.now();
+    await Promise.all(
+      places.map((metadata) => {
+        const labels = { [LABEL.name]: metadata.name };
+        const template = { ...model.spec!.template, metadata: { labels } };
+        session.onClose(() => session.api.delete('Deployment', metadata));
+        const spec = { ...model.spec!, selector: { matchLabels: labels }, template };
+        return session.api.create('Deployment', { metadata, spec });
+      }),
+    );
+    const ready = await Promise.all(
+      names.map((name) =>
+        watch.until(
+          `${NAMESPACE.runtime}/${name}`,
+          'ready',
+          (object) => (object?.status?.readyReplicas ?? 0) >= 1,
+          TOGETHER_LIMIT_MS,
+        ),
+      ),
+    );
+    await pause();
+    const deleted = Date.now();
+    await Promise.all(places.map((place) => session.api.delete('Deployment', place, 'Foreground')));
+    const gone = await untilPodsAreGone(pods, names);
+    return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
+  } finally {
+    watch.stop();
+  }
+}
+
+it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bare Deployments of the same pod`, async () => {
+  const sample = await session.create();
+  await session.ready(sample);
+  const { deployment } = await session.children(sample);
+  const pods = await watchPods();
+  const timings: Timings = { userSwarm: [], deployment: [] };
+  try {
+    for (let pair = 0; pair < PAIRS; pair += 1) {
+      timings.userSwarm.push(await liveTogetherAsUserSwarms(pods));
+      timings.deployment.push(await liveTogetherAsDeployments(pods, deployment!));
+    }
+  } finally {
+    pods.stop();
+  }
+  const table = togetherTable(TOGETHER, timings);
+  console.log(table);
+  await mkdir(session.settings.artifacts, { recursive: true });
+  await writeFile(path.join(session.settings.artifacts, 'timing-together.txt'), `${table}\n`);
+  expect(timings.userSwarm).toHaveLength(PAIRS);
 });

@@ -9,25 +9,39 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
+
 /** p50 and p95 of both, and how they compare. */
 export function timingTable({ deployment, userSwarm }: Timings): string {
   const rows = (['ready', 'gone'] as const).flatMap((what) => {
     const title = what === 'ready' ? 'create → Ready' : 'delete → gone';
+    const at = (entries: Timings['userSwarm'], share: number): number => {
+      const values = entries.map((entry) => entry[what]);
+      return quantile(values, share);
+    };
     return ([0.5, 0.95] as const).map((share) => {
-      const ours = quantile(
-        userSwarm.map((entry) => entry[what]),
-        share,
-      );
-      const bare = quantile(
-        deployment.map((entry) => entry[what]),
-        share,
-      );
-      const seconds = (value: number): string => `${(value / 1000).toFixed(2)} s`;
+      const [ours, bare] = [at(userSwarm, share), at(deployment, share)];
       return `| ${title} | p${share * 100} | ${seconds(ours)} | ${seconds(bare)} | ${(ours / bare).toFixed(2)} |`;
     });
   });
   return [
     `| ${userSwarm.length} of each, in turn | | UserSwarm | bare Deployment | ratio |`,
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+/** Rounds of objects that are created together and deleted together, until the last is Ready and gone. */
+export function togetherTable(count: number, { deployment, userSwarm }: Timings): string {
+  const rows = (['ready', 'gone'] as const).map((what) => {
+    const [ours, bare] = [userSwarm.map((round) => round[what]), deployment.map((round) => round[what])];
+    const ratios = ours.map((value, round) => value / (bare[round] ?? Number.NaN));
+    const title = what === 'ready' ? 'create → all Ready' : 'delete → last pod gone';
+    const medians = `${seconds(quantile(ours, 0.5))} | ${seconds(quantile(bare, 0.5))} | ${quantile(ratios, 0.5).toFixed(2)}`;
+    return `| ${title} | ${medians} | ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} |`;
+  });
+  return [
+    `| ${count} together, medians of ${userSwarm.length} pairs | UserSwarms | bare Deployments | ratio | of each pair |`,
     '| --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n');
