@@ -9,19 +9,20 @@ import { buildImages, prepareImages, readImagesFile, removeOtherImages, writeIma
 import { artifactsRoot, withClusterLock } from './e2e/places.mjs';
 import { buildPreviousImages, unpackPreviousRelease } from './e2e/previous-release.mjs';
 import { readSettings } from './e2e/settings.mjs';
-import { PROJECTS, runProject, testVariables } from './e2e/tests.mjs';
+import { resultsFile, runProject, selectProjects, testVariables } from './e2e/tests.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 import { tail } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
-import { runSteps, summary } from './steps.mjs';
+import { allPassed, runSteps, summary } from './steps.mjs';
+import { fileTimes, timeReport } from './timings.mjs';
 
 const BUILD = 'build';
 const CLUSTER = 'cluster';
 const IMAGES = 'images';
 const LEDGER = 'requirement ledger';
 
-/** `npm run e2e`: the tests on a real cluster, see the usage in e2e/settings.mjs. @returns exit code */
+/** `npm run e2e`: the tests on a real cluster; e2e/settings.mjs has the usage. @returns the exit code */
 export async function runE2e(args) {
   const settings = readSettings(args);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interruption.abort());
@@ -30,13 +31,15 @@ export async function runE2e(args) {
 
 async function runOnCluster(settings) {
   const artifacts = artifactsFolder(artifactsRoot);
-  /** What one step leaves for the next. */
+  /** Results of steps for later steps. */
   const state = { settings, artifacts, ledger: join(artifacts, 'ledger.jsonl'), ran: 0, skipped: 0 };
   try {
     const results = await runSteps(steps(state).map(interruptible));
-    const ok = verdict(state, [...results.values()]);
+    const ok = verdict(state, results);
     if (!ok && state.provided) await explain(state);
     await release(state);
+    const files = selectProjects(settings).map(({ project }) => resultsFile(artifacts, project));
+    for (const line of timeReport(results, fileTimes(files))) console.log(line);
     console.log(summary(results, state.skipped));
     return ok ? 0 : 1;
   } catch (error) {
@@ -47,22 +50,23 @@ async function runOnCluster(settings) {
 
 function steps(state) {
   const { settings } = state;
-  const projects = PROJECTS.map((project) => projectStep(project, state));
-  const partial = settings.patterns.length > 0;
+  const projects = selectProjects(settings).map((project) => projectStep(project, state));
+  const complete = settings.all && settings.patterns.length === 0;
   const ledger = { name: LEDGER, needs: [IMAGES, ...projects.map(({ name }) => name)], run: () => judgeLedger(state) };
   return [
     { name: BUILD, run: buildAll },
     { name: CLUSTER, needs: [BUILD], run: () => startCluster(state) },
     { name: IMAGES, needs: [CLUSTER], run: () => makeImages(state) },
     ...projects,
-    ...(partial ? [] : [ledger]),
+    // The other tests prove nothing about rows whose tests did not run.
+    ...(complete ? [ledger] : []),
   ];
 }
 
-/** A message in place of a stack, and nothing new once somebody has ended the run. */
+/** Reports a RunError without its stack, and does not start the step after the run was interrupted. */
 function interruptible(step) {
   const run = async () => {
-    if (interruption.signal.aborted) return { ok: false, output: 'The run was ended.' };
+    if (interruption.signal.aborted) return { ok: false, output: 'The run was interrupted.' };
     try {
       return await step.run();
     } catch (error) {
@@ -78,7 +82,7 @@ async function buildAll() {
 }
 
 async function startCluster(state) {
-  // Built only now; not there yet when this file is loaded.
+  // A step before builds it, so it cannot be imported at the top.
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   if (!process.env.E2E_IMAGES_FILE) await prepareImages();
   state.tools = await kubeTools();
@@ -100,7 +104,9 @@ async function makeImages(state) {
   }
   const file = process.env.E2E_IMAGES_FILE;
   if (!file)
-    throw new RunError('Images cannot be loaded into this cluster: name those it can pull by E2E_IMAGES_FILE.');
+    throw new RunError(
+      'Images cannot be loaded into this cluster: set E2E_IMAGES_FILE to a file with images that it can pull.',
+    );
   state.imagesFile = writeImagesFile(readImagesFile(file), artifacts);
   return { ok: true };
 }
@@ -109,7 +115,7 @@ function projectStep(project, state) {
   const { settings, artifacts, ledger } = state;
   const name = `${project.project} tests`;
   const run = async () => {
-    if (project.disturbs && !settings.disruptive) {
+    if (project.disruptive && !settings.disruptive) {
       state.skipped += 1;
       return { ok: true, output: '' };
     }
@@ -119,7 +125,7 @@ function projectStep(project, state) {
       disruptive: settings.disruptive,
       ledger,
     });
-    const { ok, ran, skipped } = await runProject(project, { patterns: settings.patterns, variables, artifacts });
+    const { ok, ran, skipped } = await runProject(project, { variables, artifacts });
     state.ran += ran;
     state.skipped += skipped;
     return { ok };
@@ -128,7 +134,7 @@ function projectStep(project, state) {
 }
 
 async function judgeLedger({ ledger }) {
-  if (!existsSync(ledger)) return { ok: false, output: 'No test file ran.' };
+  if (!existsSync(ledger)) return { ok: false, output: 'No tests ran.' };
   const report = join(repositoryRoot, 'packages/testkit/dist/ledger/report.js');
   const code = await runForeground(nodeBinary, [report, '--suite', 'e2e'], {
     cwd: repositoryRoot,
@@ -139,17 +145,17 @@ async function judgeLedger({ ledger }) {
 }
 
 function verdict({ settings, ran, skipped }, results) {
-  if (results.some((result) => result !== 'passed')) return false;
-  if (ran === 0) console.log('No test ran: no file has such a name.');
-  if (settings.ci && skipped > 0) console.log('Skipped tests count as failures here (CI=true).');
+  if (!allPassed(results)) return false;
+  if (ran === 0) console.log('No tests ran: no test file matches.');
+  if (settings.ci && skipped > 0) console.log('Skipped tests count as failures (CI=true).');
   return ran > 0 && !(settings.ci && skipped > 0);
 }
 
 async function explain({ provided, tools, artifacts }) {
-  console.log('Collecting what the cluster knows…');
+  console.log('Collecting diagnostics from the cluster…');
   const folder = join(artifacts, 'cluster');
   await collectDiagnostics({ cluster: provided.cluster, tools, folder });
-  console.log(`It is in ${relative(process.cwd(), folder)}.`);
+  console.log(`Diagnostics are in ${relative(process.cwd(), folder)}.`);
 }
 
 async function release({ provided, settings, tools }) {
@@ -158,7 +164,7 @@ async function release({ provided, settings, tools }) {
   if (!settings.keep || settings.given) return;
   const { kubeconfig } = provided.cluster;
   const { DOCKER_HOST } = process.env;
-  console.log(`The cluster goes on running. To use it:
+  console.log(`The cluster keeps running. To use it:
   export KUBECONFIG=${kubeconfig} PATH=${join(tools.kubectl, '..')}:$PATH${DOCKER_HOST ? ` DOCKER_HOST=${DOCKER_HOST}` : ''}
-\`npm run e2e -- --keep\` uses it again; without --keep it is deleted at the end.`);
+\`npm run e2e -- --keep\` reuses it; without --keep the run deletes it at the end.`);
 }

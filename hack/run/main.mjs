@@ -12,7 +12,7 @@ import { RunError } from './run-error.mjs';
 import { runScale } from './scale.mjs';
 import { runTests } from './test.mjs';
 
-// `interactive`: reads the terminal, so it has to stay in the terminal's own group of processes.
+// An `interactive` program reads the terminal, so it stays in the terminal's process group.
 const programs = {
   start: { script: 'services/local/dist/main.js', interactive: false },
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
@@ -34,14 +34,20 @@ const tasks = {
   build: () => 0,
 };
 
-// These see to the build themselves (a failing type check is a result of theirs), or need none.
+// `test` and `e2e` build as one of their steps; `format` needs no build.
 const withoutBuild = new Set(['test', 'e2e', 'format']);
+
+function usage() {
+  return `Usage: node hack/run.mjs <command> [argument…]
+Commands: ${[...Object.keys(programs), ...Object.keys(tasks)].join(', ')}.`;
+}
 
 /** @returns the exit code of the command. */
 export async function main([command, ...args]) {
   try {
     if (!(command in programs) && !(command in tasks)) {
-      throw new RunError(`Say what to run: ${[...Object.keys(programs), ...Object.keys(tasks)].join(', ')}.`);
+      const problem = command === undefined ? 'Missing command.' : `Unknown command "${command}".`;
+      throw new RunError(`${problem}\n\n${usage()}`);
     }
     checkCheckout();
     await withLock(async () => {

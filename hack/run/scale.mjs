@@ -9,16 +9,17 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `npm run scale -- [--swarms N] [--lift-limits] [--keep]
-  --swarms N      how many UserSwarms are made on simulated nodes; 1000 by default
-  --lift-limits   the controllers of the cluster itself and its scheduler may ask the API server as often as they
-                  like: by default they, with 20 requests a second each, are what most of the time is spent on
-  --keep          leaves the cluster there, and uses the one that is there
+const USAGE = `Usage: npm run scale -- [--swarms N] [--lift-limits] [--keep]
+Measures the cost of many UserSwarms on simulated nodes.
+  --swarms N      the number of UserSwarms; 1000 by default
+  --lift-limits   do not limit the requests of the cluster's own controllers and scheduler to the API server; by
+                  default each may send 20 requests a second, which most of the time is spent on
+  --keep          keep the cluster, and reuse the one that an earlier run kept
 ${CLUSTER_USAGE}`;
 
 const MOST = 20_000;
 
-/** `npm run scale`: what so many UserSwarms cost, see the usage above. @returns exit code */
+/** `npm run scale`: measures the cost of many UserSwarms; see the usage above. @returns the exit code */
 export async function runScale(args) {
   const settings = readScaleSettings(args);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => interruption.abort());
@@ -28,7 +29,7 @@ export async function runScale(args) {
 async function runOnCluster(settings) {
   const { swarms, limitsLifted } = settings;
   const artifacts = artifactsFolder(artifactsRoot);
-  // Built only now; not there yet when this file is loaded.
+  // Built after this file is loaded, so it cannot be imported at the top.
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const provided = await provideCluster({ settings, tools: await kubeTools(), folder: artifactsRoot });
   try {
@@ -48,10 +49,10 @@ export function readScaleSettings(args, env = process.env) {
   const { swarms, keep, 'lift-limits': limitsLifted } = readArguments(args);
   const settings = { ...readClusterSettings(env, USAGE), keep, limitsLifted, swarms: Number(swarms) };
   if (!Number.isInteger(settings.swarms) || settings.swarms < 1 || settings.swarms > MOST) {
-    throw new RunError(`--swarms is a number from 1 to ${MOST}.\n\n${USAGE}`);
+    throw new RunError(`--swarms must be an integer from 1 to ${MOST}.\n\n${USAGE}`);
   }
   if (limitsLifted && settings.given) {
-    throw new RunError(`--lift-limits is for a cluster that is made here, not for one that is given.\n\n${USAGE}`);
+    throw new RunError(`--lift-limits cannot be used with an existing cluster.\n\n${USAGE}`);
   }
   return settings;
 }

@@ -2,38 +2,45 @@ import { performance } from 'node:perf_hooks';
 import { seconds } from './environment.mjs';
 
 /**
- * One thing that `npm test` checks. `run` returns whether it passed and what to show if not;
- * `needs` names steps without which it makes no sense.
+ * One step of `npm test` or `npm run e2e`. `run` returns whether it passed, and the output to print when it failed.
+ * The step is skipped unless the steps that `needs` names have passed.
  *
  * @typedef {{ name: string, needs?: string[], run: () => Promise<{ ok: boolean, output?: string }> }} Step
+ * @typedef {{ name: string, status: 'passed' | 'failed' | 'skipped', ms: number }} StepResult
  */
 
-/** Runs every step, also after a failure, with a line for each. @returns name → passed | failed | skipped. */
-export async function runSteps(steps, say = console.log) {
-  const results = new Map();
+/** Runs every step, also after a failure, and prints a line for each. @returns {Promise<StepResult[]>} */
+export async function runSteps(steps, print = console.log) {
+  const results = [];
   for (const { name, needs = [], run } of steps) {
-    const broken = needs.find((need) => results.get(need) !== 'passed');
-    if (broken !== undefined) {
-      results.set(name, 'skipped');
-      say(`skipped  ${name}: "${broken}" did not pass`);
+    const blocker = needs.find((need) => results.find((result) => result.name === need)?.status !== 'passed');
+    if (blocker !== undefined) {
+      results.push({ name, status: 'skipped', ms: 0 });
+      print(`skipped  ${name}: "${blocker}" did not pass`);
       continue;
     }
     const started = performance.now();
     const { ok, output = '' } = await run();
-    results.set(name, ok ? 'passed' : 'failed');
-    if (!ok && output.trim() !== '') say(output.trimEnd());
-    say(`${ok ? 'ok     ' : 'FAILED '}  ${name} (${seconds(performance.now() - started)})`);
+    const ms = performance.now() - started;
+    results.push({ name, status: ok ? 'passed' : 'failed', ms });
+    if (!ok && output.trim() !== '') print(output.trimEnd());
+    print(`${ok ? 'ok     ' : 'FAILED '}  ${name} (${seconds(ms)})`);
   }
   return results;
 }
 
-/** The last line of `npm test`; parts that the machine lacks count as skipped. */
-export function summary(results, partsLacking) {
-  const count = (wanted) => [...results.values()].filter((result) => result === wanted).length;
-  return `${count('passed')} passed, ${count('failed')} failed, ${count('skipped') + partsLacking} skipped`;
+/** Whether every step passed. */
+export function allPassed(results) {
+  return results.every(({ status }) => status === 'passed');
 }
 
-/** One line for each part whose tests were skipped, from the JSON lines that the tests left. */
+/** The last line of a run; parts that the machine does not have count as skipped. */
+export function summary(results, missingParts) {
+  const count = (wanted) => results.filter(({ status }) => status === wanted).length;
+  return `${count('passed')} passed, ${count('failed')} failed, ${count('skipped') + missingParts} skipped`;
+}
+
+/** One line for each part whose tests were skipped, from the JSON lines that the tests wrote. */
 export function skippedParts(jsonLines) {
   const parts = new Map();
   for (const line of jsonLines.split('\n').filter((text) => text !== '')) {

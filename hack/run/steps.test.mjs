@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { runSteps, skippedParts, summary } from './steps.mjs';
+import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
 
 const passing = (name, needs) => ({ name, needs, run: async () => ({ ok: true, output: 'not shown' }) });
 const failing = (name) => ({ name, run: async () => ({ ok: false, output: 'the reason\n' }) });
 
-describe('npm test', () => {
-  it('runs every step, shows the reason of a failure, and skips what stands on it', async () => {
+describe('the steps of a run', () => {
+  it('run after a failure too, print its reason, and skip the steps that need the failed one', async () => {
     const lines = [];
     const steps = [failing('types'), passing('lint'), passing('tests', ['types']), passing('ledger', ['tests'])];
     const results = await runSteps(steps, (line) => lines.push(line.replace(/\d+\.\d s/, '0.0 s')));
-    expect([...results]).toEqual([
-      ['types', 'failed'],
-      ['lint', 'passed'],
-      ['tests', 'skipped'],
-      ['ledger', 'skipped'],
+    expect(results).toEqual([
+      { name: 'types', status: 'failed', ms: expect.any(Number) },
+      { name: 'lint', status: 'passed', ms: expect.any(Number) },
+      { name: 'tests', status: 'skipped', ms: 0 },
+      { name: 'ledger', status: 'skipped', ms: 0 },
     ]);
     expect(lines).toEqual([
       'the reason',
@@ -23,9 +23,10 @@ describe('npm test', () => {
       'skipped  ledger: "tests" did not pass',
     ]);
     expect(summary(results, 2)).toBe('1 passed, 1 failed, 4 skipped');
+    expect(allPassed(results)).toBe(false);
   });
 
-  it('says once for each part that the machine lacks what to install', () => {
+  it('print one line per part that the machine does not have', () => {
     const line = (part, suite) => JSON.stringify({ part, suite, reason: `No ${part}.`, install: 'Install it.' });
     const lines = [line('valkey', 'bus'), line('searxng', 'search'), line('valkey', 'gateway'), ''].join('\n');
     expect(skippedParts(lines)).toEqual([

@@ -7,29 +7,42 @@ import { commitsStep } from './commits.mjs';
 import { runForeground } from './foreground.mjs';
 import { proseStep } from './prose.mjs';
 import { runQuietly } from './quiet.mjs';
-import { runSteps, skippedParts, summary } from './steps.mjs';
+import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
+import { fileTimes, timeReport } from './timings.mjs';
 
 const TYPES = 'types';
 const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
-/** Everything; with arguments, which are jest's, only the types and those tests. */
+/**
+ * `npm test`: every check; with `--all` also the mutation check of routes, which takes minutes. Other arguments are
+ * jest's and select tests: only these and the types are checked. @returns the exit code
+ */
 export async function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
   try {
-    const files = { skips: join(folder, 'skips.jsonl'), ledger: join(folder, 'ledger.jsonl') };
-    const steps = args.length === 0 ? allSteps(files) : [typeCheck(), tests(args, { USWARM_SKIPS_FILE: files.skips })];
-    const results = await runSteps(steps);
+    const files = {
+      skips: join(folder, 'skips.jsonl'),
+      ledger: join(folder, 'ledger.jsonl'),
+      results: join(folder, 'jest.json'),
+    };
+    const results = await runSteps(selectSteps(args, files));
     const skipped = skippedParts(existsSync(files.skips) ? readFileSync(files.skips, 'utf8') : '');
-    for (const line of skipped) console.log(line);
+    for (const line of [...timeReport(results, fileTimes([files.results])), ...skipped]) console.log(line);
     console.log(summary(results, skipped.length));
-    return [...results.values()].every((result) => result === 'passed') ? 0 : 1;
+    return allPassed(results) ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function allSteps({ skips, ledger }) {
+/** @returns the steps that these arguments of `npm test` select */
+export function selectSteps(args, files) {
+  if (args.some((arg) => arg !== '--all')) return [typeCheck(), tests(args, { USWARM_SKIPS_FILE: files.skips })];
+  return [...standardSteps(files), ...(args.length > 0 ? [mutationCheck(files.ledger)] : [])];
+}
+
+function standardSteps({ skips, ledger, results }) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
@@ -46,8 +59,8 @@ function allSteps({ skips, ledger }) {
       'e2e',
       'bench',
     ]),
-    tests([], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
-    ...ledgerSteps(ledger),
+    tests(['--json', `--outputFile=${results}`], { USWARM_SKIPS_FILE: skips, USWARM_LEDGER_FILE: ledger }),
+    ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
   ];
 }
 
@@ -97,19 +110,22 @@ function tests(args, variables) {
   };
 }
 
-/** What the tests have proven of the requirements, and whether they would notice a missing route. */
-function ledgerSteps(results) {
-  const program = (name, needs, script) => ({
+/** Whether the tests notice a route that is not implemented. */
+function mutationCheck(ledger) {
+  return ledgerProgram({ name: 'mutation check', needs: [LEDGER], script: 'mutation.js', ledger });
+}
+
+function ledgerProgram({ name, needs, script, ledger }) {
+  return {
     name,
     needs,
     run: async () => {
       const code = await runForeground(nodeBinary, [join(repositoryRoot, 'packages/testkit/dist/ledger', script)], {
         cwd: repositoryRoot,
-        env: environment({ USWARM_LEDGER_FILE: results }),
+        env: environment({ USWARM_LEDGER_FILE: ledger }),
         interactive: false,
       });
       return { ok: code === 0 };
     },
-  });
-  return [program(LEDGER, [TESTS], 'report.js'), program('mutation check', [LEDGER], 'mutation.js')];
+  };
 }

@@ -5,52 +5,56 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RunError } from '../run-error.mjs';
 
-export const CLUSTER_USAGE = `The cluster is, as the variables say:
-  KUBECONFIG and E2E_CONTEXT  a cluster that you have, by the name of its context; where its images cannot be loaded
-                              from Docker, E2E_IMAGES_FILE names them (a file {"<name>": "<image>"}). Tests that take
-                              parts of the release down, kill the API server, add nodes and give a node the address
-                              of cloud metadata run on it only with E2E_DISRUPTIVE=1
-  E2E_CLUSTER=kind            one made by kind from its public node image
-  E2E_CLUSTER=built           one made by kind from a node image built from sources (Linux on x64, root)
-  nothing                     the public one where it can be had, else the built one`;
+export const CLUSTER_USAGE = `Environment variables that select the cluster:
+  KUBECONFIG and E2E_CONTEXT  an existing cluster, by the name of its context. If images cannot be loaded into it from
+                              Docker, E2E_IMAGES_FILE names them (a file {"<name>": "<image>"}). Tests that take parts
+                              of the release down, kill the API server, add nodes or give a node the address of cloud
+                              metadata run on it only with E2E_DISRUPTIVE=1
+  E2E_CLUSTER=kind            a new kind cluster with the public node image
+  E2E_CLUSTER=built           a new kind cluster with a node image built from sources (Linux on x64, root)
+  none of these               E2E_CLUSTER=kind if the public node image is available, else E2E_CLUSTER=built`;
 
-const USAGE = `npm run e2e -- [--keep] [pattern of test files…]
-  --keep   leaves the cluster there, and uses the one that is there
+const USAGE = `Usage: npm run e2e -- [--all] [--keep] [pattern…]
+Runs the core tests; with patterns, the test files that match one of them.
+  --all    run all tests, including the disruptive ones and the scale test
+  --keep   keep the cluster, and reuse the one that an earlier run kept
 ${CLUSTER_USAGE}`;
 
 const CHOICES = ['auto', 'kind', 'built'];
 
 /**
- * What a run is told by its arguments and environment.
+ * The settings of a run, from its arguments and environment.
  *
  * @typedef {object} Settings
+ * @property {boolean} all run all tests rather than the core
  * @property {boolean} keep
- * @property {string[]} patterns of test files; none means all
- * @property {{ kubeconfig: string, context: string } | undefined} given a cluster that is not ours
- * @property {'auto' | 'kind' | 'built'} choice of a cluster of our own
+ * @property {string[]} patterns of test files; none selects the core or all tests
+ * @property {{ kubeconfig: string, context: string } | undefined} given an existing cluster
+ * @property {'auto' | 'kind' | 'built'} choice how to create a cluster when none is given
  * @property {boolean} disruptive tests that take parts of the release down may run
- * @property {boolean} ci what is skipped is a failure
+ * @property {boolean} ci skipped tests are failures
  */
 
 /** @returns {Settings} @throws RunError with the usage */
 export function readSettings(args, env = process.env) {
-  const { keep, patterns } = readArguments(args);
+  const { all, keep, patterns } = readArguments(args);
   const { given, choice } = readClusterSettings(env, USAGE);
   return {
+    all,
     keep,
     patterns,
     given,
     choice,
-    // A cluster of our own is there to be disturbed.
+    // A cluster that the run creates has no other users.
     disruptive: env.E2E_DISRUPTIVE ? env.E2E_DISRUPTIVE === '1' : given === undefined,
     ci: env.CI === 'true',
   };
 }
 
-/** Which cluster the environment means. @throws RunError with the usage */
+/** The cluster that the environment selects. @throws RunError with the usage */
 export function readClusterSettings(env, usage) {
   const choice = env.E2E_CLUSTER || 'auto';
-  if (!CHOICES.includes(choice)) throw new RunError(`E2E_CLUSTER is one of ${CHOICES.join(', ')}.\n\n${usage}`);
+  if (!CHOICES.includes(choice)) throw new RunError(`E2E_CLUSTER must be one of ${CHOICES.join(', ')}.\n\n${usage}`);
   return { given: givenCluster(env), choice };
 }
 
@@ -58,29 +62,29 @@ function readArguments(args) {
   try {
     const { values, positionals } = parseArgs({
       args,
-      options: { keep: { type: 'boolean', default: false } },
+      options: { all: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
       allowPositionals: true,
     });
-    return { keep: values.keep, patterns: positionals };
+    return { ...values, patterns: positionals };
   } catch (error) {
     throw new RunError(`${error.message}\n\n${USAGE}`);
   }
 }
 
 function givenCluster({ KUBECONFIG, E2E_CONTEXT }) {
-  // A KUBECONFIG alone is no leave to run tests on whatever it points to.
+  // A KUBECONFIG alone does not permit tests on the cluster that it happens to point to.
   if (!E2E_CONTEXT) return undefined;
   const kubeconfig = resolve(KUBECONFIG || join(homedir(), '.kube/config'));
-  if (!existsSync(kubeconfig)) throw new RunError(`E2E_CONTEXT is set, but there is no ${kubeconfig}.`);
+  if (!existsSync(kubeconfig)) throw new RunError(`E2E_CONTEXT is set, but ${kubeconfig} does not exist.`);
   return { kubeconfig, context: E2E_CONTEXT };
 }
 
-/** The cluster of a checkout, so that two of them do not take each other's. */
+/** The name of the cluster of a checkout: each checkout has its own. */
 export function clusterName(root) {
   return `uswarm-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`;
 }
 
-/** Folder outside of the checkout for what takes long to make. */
+/** The folder outside of the checkout for files that take long to build. */
 export function cacheFolder(env = process.env) {
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'uswarm');
 }

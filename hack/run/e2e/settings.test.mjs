@@ -14,8 +14,9 @@ describe('npm run e2e', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('makes a cluster of its own, which it may disturb, when nothing is said', () => {
+  it('creates a cluster, may disrupt it and runs the core tests by default', () => {
     expect(readSettings([], {})).toEqual({
+      all: false,
       keep: false,
       patterns: [],
       given: undefined,
@@ -25,11 +26,11 @@ describe('npm run e2e', () => {
     });
   });
 
-  it('uses no cluster that only a KUBECONFIG leads to', () => {
+  it('does not use a cluster that only KUBECONFIG names', () => {
     expect(readSettings([], { KUBECONFIG: kubeconfig }).given).toBeUndefined();
   });
 
-  it('uses a cluster whose context is named, and disturbs it only when told', () => {
+  it('uses the cluster of E2E_CONTEXT, and disrupts it only with E2E_DISRUPTIVE=1', () => {
     const env = { KUBECONFIG: kubeconfig, E2E_CONTEXT: 'mine' };
     expect(readSettings([], env)).toMatchObject({ given: { kubeconfig, context: 'mine' }, disruptive: false });
     expect(readSettings([], { ...env, E2E_DISRUPTIVE: '0' }).disruptive).toBe(false);
@@ -37,14 +38,15 @@ describe('npm run e2e', () => {
     expect(readSettings([], { E2E_DISRUPTIVE: '0' }).disruptive).toBe(false);
   });
 
-  it('takes patterns and --keep, and refuses what it does not know', () => {
+  it('accepts patterns, --keep and --all, and rejects unknown options and values', () => {
     expect(readSettings(['--keep', 'crd', 'phases'], {})).toMatchObject({ keep: true, patterns: ['crd', 'phases'] });
-    expect(() => readSettings(['--nothing'], {})).toThrow(/--nothing[^]*npm run e2e -- /);
-    expect(() => readSettings([], { E2E_CLUSTER: 'docker' })).toThrow('E2E_CLUSTER is one of auto, kind, built.');
+    expect(readSettings(['--all'], {})).toMatchObject({ all: true, keep: false, patterns: [] });
+    expect(() => readSettings(['--nothing'], {})).toThrow(/--nothing[^]*Usage: npm run e2e -- /);
+    expect(() => readSettings([], { E2E_CLUSTER: 'docker' })).toThrow('E2E_CLUSTER must be one of auto, kind, built.');
     expect(() => readSettings([], { KUBECONFIG: '/nowhere/config', E2E_CONTEXT: 'x' })).toThrow('/nowhere/config');
   });
 
-  it('names the cluster after the checkout and caches where the user wants', () => {
+  it('names the cluster after the checkout and puts the cache in XDG_CACHE_HOME', () => {
     expect(clusterName('/a')).toMatch(/^uswarm-[0-9a-f]{8}$/);
     expect(clusterName('/a')).not.toBe(clusterName('/b'));
     expect(cacheFolder({ XDG_CACHE_HOME: '/cache' })).toBe('/cache/uswarm');

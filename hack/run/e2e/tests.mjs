@@ -3,38 +3,77 @@ import { join } from 'node:path';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from '../environment.mjs';
 import { runForeground } from '../foreground.mjs';
 
-/** No project takes longer than this, so that a test that hangs still leaves its diagnostics. */
+/** The limit of one project, so that the run still collects diagnostics when a test hangs. */
 const LIMIT_MS = 60 * 60_000;
 
 /**
- * jest's projects in their order. Files of one mostly wait, so that more of them than cores run side by side.
- * What `disturbs` others runs only where that is allowed.
+ * The projects of e2e/jest.config.js in their order, with the files that belong to the core. Test files mostly wait,
+ * so a project has more workers than the machine has cores. A project that is `disruptive` runs only if that is allowed.
  */
 export const PROJECTS = [
-  { project: 'cluster', workers: '--maxWorkers=4' },
-  { project: 'scale', workers: '--runInBand', disturbs: true },
-  { project: 'platform', workers: '--maxWorkers=8' },
-  { project: 'disruptive', workers: '--runInBand', disturbs: true },
-  { project: 'uninstall', workers: '--runInBand', disturbs: true },
+  { project: 'cluster', workers: '--maxWorkers=4', core: [] },
+  { project: 'scale', workers: '--runInBand', disruptive: true, core: [] },
+  {
+    project: 'platform',
+    workers: '--maxWorkers=8',
+    core: [
+      'e2e/platform/install.e2e.test.ts',
+      'e2e/platform/main-job.e2e.test.ts',
+      'e2e/platform/pod-security.e2e.test.ts',
+      'e2e/platform/attacks-admission.e2e.test.ts',
+      'e2e/platform/attacks-network.e2e.test.ts',
+      'e2e/platform/reasons-place.e2e.test.ts',
+      'e2e/platform/reasons-pod.e2e.test.ts',
+      'e2e/platform/reasons-spec.e2e.test.ts',
+      'e2e/platform/drift.e2e.test.ts',
+    ],
+  },
+  {
+    project: 'disruptive',
+    workers: '--runInBand',
+    disruptive: true,
+    core: ['e2e/platform/at-rest.serial.e2e.test.ts', 'e2e/platform/rollout.serial.e2e.test.ts'],
+  },
+  {
+    project: 'uninstall',
+    workers: '--runInBand',
+    disruptive: true,
+    core: ['e2e/uninstall/uninstall.e2e.test.ts'],
+  },
 ];
+
+/**
+ * The projects to run, each with the patterns of its test files. Patterns apply to all projects and take precedence
+ * over `all`; without both only the core runs.
+ */
+export function selectProjects({ patterns, all }) {
+  if (patterns.length > 0 || all) return PROJECTS.map((project) => ({ ...project, patterns }));
+  return PROJECTS.filter(({ core }) => core.length > 0).map((project) => ({
+    ...project,
+    patterns: project.core.map((file) => `/${file.replaceAll('.', String.raw`\.`)}$`),
+  }));
+}
+
+/** The file with jest's results of a project. */
+export const resultsFile = (artifacts, project) => join(artifacts, `jest-${project}.json`);
 
 /**
  * Runs the test files of one project.
  *
  * @returns {Promise<{ ok: boolean, ran: number, skipped: number }>} numbers of tests
  */
-export async function runProject({ project, workers }, { patterns, variables, artifacts }) {
-  const outputFile = join(artifacts, `jest-${project}.json`);
+export async function runProject({ project, workers, patterns }, { variables, artifacts }) {
+  const outputFile = resultsFile(artifacts, project);
   const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = ['--config', 'e2e/jest.config.js', '--selectProjects', project, workers, '--passWithNoTests'];
   const code = await runForeground(
     nodeBinary,
-    // Patterns first: --selectProjects would take them for projects.
+    // Patterns come first: --selectProjects would read them as projects.
     [...jest, ...patterns, ...options, '--json', `--outputFile=${outputFile}`],
     {
       cwd: repositoryRoot,
       env: { ...serviceEnvironment(), ...variables },
-      // What jest prints for people is on its standard error, the JSON only in the file.
+      // jest reports on its standard error; the JSON goes to the file only.
       stdio: ['inherit', 'ignore', 'inherit'],
       interactive: true,
       timeout: LIMIT_MS,
@@ -45,13 +84,13 @@ export async function runProject({ project, workers }, { patterns, variables, ar
 
 const NONE = { ran: 0, skipped: 0 };
 
-/** Of jest's own results. */
+/** Numbers of tests from jest's results. */
 export function counts({ numTotalTests, numPendingTests, numTodoTests }) {
   const skipped = numPendingTests + numTodoTests;
   return { ran: numTotalTests - skipped, skipped };
 }
 
-/** What tests are told of the cluster. */
+/** The variables that describe the cluster to tests. */
 export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, ledger }) {
   return {
     E2E_KUBECONFIG: cluster.kubeconfig,

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { selectSteps } from './test.mjs';
+
+const files = { skips: 'skips.jsonl', ledger: 'ledger.jsonl', results: 'jest.json' };
+const names = (args) => selectSteps(args, files).map(({ name }) => name);
+
+describe('npm test', () => {
+  it('runs every step but the mutation check', () => {
+    expect(names([])).toEqual([
+      'format',
+      'lint',
+      'commit subjects',
+      'types',
+      'prose',
+      'dead code',
+      'dependency direction',
+      'tests',
+      'requirement ledger',
+    ]);
+  });
+
+  it('runs the mutation check with --all', () => {
+    expect(names(['--all'])).toEqual([...names([]), 'mutation check']);
+  });
+
+  it('runs only the types and the selected tests when it has arguments for jest', () => {
+    expect(names(['services/orchestrator', '--selectProjects', 'unit'])).toEqual(['types', 'tests']);
+  });
+});
