@@ -60,13 +60,13 @@ it('what is kept is all that helm says and the guide lists', async () => {
     'ValidatingAdmissionPolicyBinding uswarm-policy-lists',
   ]);
   const guide = await readFile(repositoryFile('docs/operations.md'), 'utf8');
-  const removing = guide.split('\n## Removing\n')[1]!.split('\n## ')[0]!;
+  const uninstalling = guide.split('\n## Uninstalling\n')[1]!.split('\n## ')[0]!;
   const notes = (await helm(['install', '--dry-run=client'], evaluation))
     .split('\nUninstalling\n')[1]!
     .split('\n\n')[0]!;
   for (const { kind, metadata } of kept) {
     const name = kind === 'CustomResourceDefinition' ? 'UserSwarm' : metadata.name;
-    expect(removing).toContain(name);
+    expect(uninstalling).toContain(name);
     expect(notes).toContain(name);
   }
 });
