@@ -55,7 +55,7 @@ async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<str
 
 const TOOL_AUDIENCE = 'mcp';
 
-/** Seconds that a tool token is valid. Short, because nothing revokes it: see docs/adr/0018-tool-tokens-expire.md. */
+/** Seconds that a tool token is valid. Short, because nothing revokes it: see docs/adr/0018-issue-a-short-lived-tool-token-per-turn.md. */
 export const TOOL_TOKEN_TTL_S = 240;
 
 /** The turn that a tool token is for. */

@@ -3,7 +3,7 @@ import type { ObjectMeta, UserSwarmStatus } from './resource.js';
 
 /**
  * Annotations by which orchestrator, controller and webhook agree on when a running runtime gets a new
- * pod template. docs/adr/0014-runtimes-change-when-idle.md
+ * pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
  */
 export const ROLLOUT = {
   /** By the orchestrator: the runtime is idle, and may be stopped for this revision. */

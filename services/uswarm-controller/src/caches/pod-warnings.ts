@@ -4,7 +4,7 @@ import { EVENTS } from '../resources.js';
 
 /**
  * Warning Events of pods that have a node and get no sandbox there. Why that is stands in no status, and all Events are
- * too many to watch. docs/adr/0017-events-of-stuck-pods.md
+ * too many to watch. docs/adr/0017-list-events-of-stuck-pods-only.md
  */
 export interface PodWarnings {
   /** What was last said of this pod, the newest first; empty unless it is stuck. */

@@ -33,7 +33,7 @@ export interface RolloutPlan {
 
 /**
  * Who gets the go-ahead now. All that it depends on is stored in the UserSwarms, so that any leader
- * goes on where another one stopped. docs/adr/0014-runtimes-change-when-idle.md
+ * goes on where another one stopped. docs/adr/0014-roll-out-to-idle-runtimes.md
  *
  * @param refused by uid, those that could not be written: they come last
  */

@@ -14,7 +14,7 @@ import { childIdentityOf } from './child-identity.js';
 import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
-// When a runtime that runs gets another pod template. docs/adr/0014-runtimes-change-when-idle.md
+// When a runtime that runs gets another pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
 
 /** Of the platform: what the pod was made with, and what it waits for. */
 export interface Revisions {
