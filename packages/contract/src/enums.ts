@@ -10,12 +10,12 @@ export type RuntimePhase = z.output<typeof RuntimePhase>;
 
 export const AgentStatus = z
   .enum(['online', 'reading', 'thinking', 'writing', 'pending', 'error', 'offline'])
-  .meta({ id: 'AgentStatus', description: 'The live status, as `agent.status` events carry it.' });
+  .meta({ id: 'AgentStatus', description: 'The live status, as in `agent.status` events.' });
 export type AgentStatus = z.output<typeof AgentStatus>;
 
 export const AgentRouteStatus = z.enum(['online', 'busy', 'pending', 'error', 'offline']).meta({
   id: 'AgentRouteStatus',
-  description: 'The coarser status that agent routes show: reading, thinking and writing are `busy`.',
+  description: 'The reduced status of agent routes: reading, thinking and writing are `busy`.',
 });
 export type AgentRouteStatus = z.output<typeof AgentRouteStatus>;
 
@@ -41,7 +41,7 @@ export type MessageStatus = z.output<typeof MessageStatus>;
 
 export const ListedMessageStatus = z.enum(['pending', 'delivered', 'failed']).meta({
   id: 'ListedMessageStatus',
-  description: 'The three statuses that message lists show; `extended_status` has the exact one.',
+  description: 'The reduced status of message lists; `extended_status` has the exact status.',
 });
 export type ListedMessageStatus = z.output<typeof ListedMessageStatus>;
 

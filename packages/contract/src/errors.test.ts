@@ -6,7 +6,7 @@ import { commonErrors, ROUTES, type RouteDefinition } from './routes/index.js';
 const codes = Object.keys(ERRORS) as ErrorCode[];
 
 describe('the error catalogue', () => {
-  it.each(codes)('gives %s a snake_case name, an HTTP error status and a sentence', (code) => {
+  it.each(codes)('has a snake_case code, an HTTP error status and a message for %s', (code) => {
     const { status, message } = ERRORS[code];
     expect(code).toMatch(/^[a-z]+(_[a-z0-9]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);
@@ -14,11 +14,14 @@ describe('the error catalogue', () => {
     expect(message).toMatch(/^[A-Zr].*\.$/);
   });
 
-  it.each(codes.filter((code) => ERRORS[code].retryable))('lets %s be retried only where waiting can help', (code) => {
-    expect([408, 429, 500, 503]).toContain(ERRORS[code].status);
-  });
+  it.each(codes.filter((code) => ERRORS[code].retryable))(
+    'marks %s as retryable only with a status that can pass',
+    (code) => {
+      expect([408, 429, 500, 503]).toContain(ERRORS[code].status);
+    },
+  );
 
-  it('names no code twice on one route', () => {
+  it('lists each code once per route', () => {
     const routes: readonly RouteDefinition[] = ROUTES;
     for (const route of routes) {
       const own = route.errors ?? [];
@@ -26,7 +29,7 @@ describe('the error catalogue', () => {
     }
   });
 
-  it('documents every code on a route, or for paths and events that are none', () => {
+  it('documents every code on a route, except codes of unknown paths, operators and events', () => {
     const routes: readonly RouteDefinition[] = ROUTES;
     const documented = new Set(routes.flatMap((route) => [...commonErrors(route), ...(route.errors ?? [])]));
     const elsewhere: ErrorCode[] = [
@@ -39,14 +42,14 @@ describe('the error catalogue', () => {
   });
 });
 
-describe('an error body', () => {
-  it('is message, code and extra, where extra may be null', () => {
+describe('ErrorBody', () => {
+  it('has message, code and extra, and extra may be null', () => {
     expect(ErrorBody.safeParse({ message: 'No.', code: 'token_missing', extra: null }).success).toBe(true);
     expect(ErrorBody.safeParse({ message: 'No.', code: 'token_missing' }).success).toBe(false);
     expect(ErrorBody.safeParse({ message: 'No.', code: 'no_such_code', extra: null }).success).toBe(false);
   });
 
-  it('may say more in extra, but always names the request', () => {
+  it('allows more fields in extra, but requires request_id', () => {
     const body = (extra: object) => ErrorBody.safeParse({ message: 'No.', code: 'rate_limited', extra });
     expect(body({ request_id: 'r', retry_after_ms: 10, limit: 'sends' }).success).toBe(true);
     expect(body({ retry_after_ms: 10 }).success).toBe(false);
@@ -54,18 +57,18 @@ describe('an error body', () => {
 });
 
 describe('ApiError', () => {
-  it('takes status, retryability and sentence from the catalogue', () => {
+  it('takes status, retryability and message from the catalogue', () => {
     const error = new ApiError('rate_limited');
-    expect([error.status, error.retryable, error.message]).toEqual([429, true, ERRORS.rate_limited.message]);
+    expect(error).toMatchObject({ status: 429, retryable: true, message: ERRORS.rate_limited.message });
   });
 
-  it('keeps the cause and a sentence of its own', () => {
+  it('keeps its cause and a custom message', () => {
     const cause = new Error('socket hang up');
     const error = new ApiError('service_unavailable', { message: 'No database.', cause });
-    expect([error.message, error.cause]).toEqual(['No database.', cause]);
+    expect(error).toMatchObject({ message: 'No database.', cause });
   });
 
-  it('is made from a failed parse with one dotted path a field', () => {
+  it('lists a failed parse as one dotted path per field', () => {
     const parsed = z.object({ content: z.object({ type: z.string() }) }).safeParse({ content: {} });
     expect(validationError(parsed.error!).extra).toEqual({
       fields: [{ path: 'content.type', message: expect.any(String) }],

@@ -1,112 +1,108 @@
 import { z } from 'zod';
 
 interface ErrorEntry {
-  /** HTTP status; sockets carry the code alone. */
+  /** HTTP status; socket events carry only the code. */
   status: number;
-  /** Whether the same request may succeed later without being changed. */
+  /** Whether the same request may succeed later. */
   retryable: boolean;
-  /** The default `message`, a sentence for developers. */
+  /** The default `message`, for developers. */
   message: string;
 }
 
 const entry = (status: number, message: string, retryable = false): ErrorEntry => ({ status, retryable, message });
 
-/** Every error code of the API. spec: orchestrator §7, which leaves the catalogue open. */
+/** Every error code of the API. */
 export const ERRORS = {
-  validation_failed: entry(400, 'The request does not have the documented form; see extra.fields.'),
+  validation_failed: entry(400, 'The request is not valid; see extra.fields.'),
   malformed_json: entry(400, 'The body is not valid JSON.'),
-  payload_too_large: entry(413, 'The body is larger than allowed.'),
+  payload_too_large: entry(413, 'The body exceeds the size limit.'),
   unsupported_media_type: entry(415, 'The body must be application/json.'),
-  route_not_found: entry(404, 'There is no such route.'),
+  route_not_found: entry(404, 'Route not found.'),
   method_not_allowed: entry(405, 'The route does not support this method; see the Allow header.'),
 
-  token_missing: entry(401, 'No credential was sent.'),
+  token_missing: entry(401, 'Credentials are missing.'),
   token_invalid: entry(401, 'The identity provider token is not valid.'),
   token_expired: entry(401, 'The identity provider token has expired.'),
-  token_revoked: entry(401, 'The identity provider token was logged out.'),
+  token_revoked: entry(401, 'The token has been revoked.'),
   reauthentication_required: entry(
     401,
-    'The sign-in at the identity provider is too old for this; sign in there again.',
+    'The last sign-in is too old for this operation; sign in again at the identity provider.',
   ),
-  token_header_required: entry(401, 'This route takes the identity provider token in X-Token only.'),
+  token_header_required: entry(401, 'This route accepts the identity provider token only in X-Token.'),
   signature_missing: entry(401, 'X-Signature and X-Timestamp are required.'),
   signature_invalid: entry(401, 'X-Signature does not match.'),
-  timestamp_invalid: entry(401, 'X-Timestamp is none of Unix seconds, milliseconds, ISO 8601.'),
-  timestamp_out_of_window: entry(401, 'X-Timestamp is too far from the time of the server.'),
+  timestamp_invalid: entry(401, 'X-Timestamp must be Unix seconds, Unix milliseconds or ISO 8601.'),
+  timestamp_out_of_window: entry(401, 'X-Timestamp is outside the allowed clock skew.'),
 
   sign_up_required: entry(403, 'The identity is valid but has not signed up.'),
-  operator_not_allowed: entry(403, 'The operator has no right to do this.'),
+  operator_not_allowed: entry(403, 'The operator is not permitted to perform this action.'),
   user_banned: entry(403, 'The user is banned.'),
   user_deleted: entry(403, 'The account was deleted.'),
-  user_not_found: entry(404, 'There is no such user.'),
+  user_not_found: entry(404, 'User not found.'),
 
-  workspace_not_found: entry(404, 'There is no such workspace.'),
-  agent_not_found: entry(404, 'There is no such agent.'),
-  conversation_not_found: entry(404, 'There is no such conversation.'),
-  message_not_found: entry(404, 'There is no such message.'),
-  memory_not_found: entry(404, 'There is no such memory.'),
-  tool_not_found: entry(404, 'There is no such tool.'),
+  workspace_not_found: entry(404, 'Workspace not found.'),
+  agent_not_found: entry(404, 'Agent not found.'),
+  conversation_not_found: entry(404, 'Conversation not found.'),
+  message_not_found: entry(404, 'Message not found.'),
+  memory_not_found: entry(404, 'Memory not found.'),
+  tool_not_found: entry(404, 'Tool not found.'),
   asset_not_found: entry(404, 'Image not found.'),
-  upload_not_found: entry(404, 'There is no such upload.'),
+  upload_not_found: entry(404, 'Upload not found.'),
   export_not_found: entry(404, 'Export not found, or its archive has expired.'),
-  integration_not_found: entry(404, 'There is no such integration.'),
+  integration_not_found: entry(404, 'Integration not found.'),
 
-  agent_id_required: entry(400, 'A conversation of type agent needs agent_id.'),
-  agent_id_not_allowed: entry(400, 'A conversation of type swarm takes no agent_id.'),
-  content_type_not_allowed: entry(400, 'A client may not send content of this type.'),
-  mention_invalid: entry(400, 'A mention names an unknown agent or a range outside the text.'),
-  attachment_invalid: entry(400, 'An attachment is not an upload of the caller.'),
+  agent_id_required: entry(400, 'A conversation of type agent requires agent_id.'),
+  agent_id_not_allowed: entry(400, 'A conversation of type swarm does not allow agent_id.'),
+  content_type_not_allowed: entry(400, 'Clients must not send content of this type.'),
+  mention_invalid: entry(400, 'A mention refers to an unknown agent or to a range outside the text.'),
+  attachment_invalid: entry(400, 'Attachment not found among your uploads.'),
   cursor_invalid: entry(400, 'The cursor is not valid for this list.'),
-  local_id_reused: entry(409, 'This local_id was used for another message.'),
-  action_not_found: entry(404, 'The card has no such action.'),
-  action_already_chosen: entry(409, 'Another action of this card was chosen already.'),
-  legal_version_unknown: entry(400, 'This is not the current version of the document.'),
-  turn_not_running: entry(409, 'The reply is neither being written nor waiting.'),
-  turn_running: entry(409, 'The reply is not finished; stop it first.'),
-  message_not_an_answer: entry(409, 'The message is not an answer to a message of the user.'),
-  message_not_editable: entry(409, 'Only messages of the user can be edited.'),
-  message_not_latest: entry(409, 'A newer message was sent to the conversation.'),
-  resync_required: entry(410, 'What was missed is too old to be replayed: load the workspace anew.'),
+  local_id_reused: entry(409, 'The local_id was already used for another message.'),
+  action_not_found: entry(404, 'Action not found on this card.'),
+  action_already_chosen: entry(409, 'Another action of this card has already been chosen.'),
+  legal_version_unknown: entry(400, 'The version is not the current version of the document.'),
+  turn_not_running: entry(409, 'The reply is neither queued nor running.'),
+  turn_running: entry(409, 'The reply is still in progress; stop it first.'),
+  message_not_an_answer: entry(409, 'The message is not a reply to a user message.'),
+  message_not_editable: entry(409, 'Only user messages can be edited.'),
+  message_not_latest: entry(409, 'The conversation has a newer message.'),
+  resync_required: entry(410, 'The requested events are no longer available; reload the workspace.'),
 
-  idempotency_key_reused: entry(422, 'This Idempotency-Key was used for another request.'),
-  conversation_limit_reached: entry(409, 'The workspace has as many conversations as allowed.'),
-  workspace_limit_reached: entry(409, 'The user has as many workspaces as allowed.'),
-  memory_limit_reached: entry(409, 'The agent has as many memories as allowed.'),
-  memory_too_large: entry(413, 'The content of the memory is larger than allowed.'),
-  upload_too_large: entry(413, 'The file is larger than allowed.'),
-  upload_quota_exceeded: entry(409, 'The user has stored as much as allowed.'),
-  export_limit_reached: entry(429, 'The last export of the user is too recent.', true),
-  upload_limit_reached: entry(409, 'The user has as many files as allowed.'),
-  upload_stalled: entry(408, 'No byte of the file arrived in time.', true),
-  malformed_form: entry(400, 'The body is no valid multipart/form-data, or has two parts named file.'),
+  idempotency_key_reused: entry(422, 'The Idempotency-Key was already used for another request.'),
+  conversation_limit_reached: entry(409, 'Conversation limit reached.'),
+  workspace_limit_reached: entry(409, 'Workspace limit reached.'),
+  memory_limit_reached: entry(409, 'Memory limit reached.'),
+  memory_too_large: entry(413, 'The memory content exceeds the size limit.'),
+  upload_too_large: entry(413, 'The file exceeds the size limit.'),
+  upload_quota_exceeded: entry(409, 'Storage quota exceeded.'),
+  export_limit_reached: entry(429, 'The last export is too recent; try again later.', true),
+  upload_limit_reached: entry(409, 'File limit reached.'),
+  upload_stalled: entry(408, 'The upload timed out: no data was received.', true),
+  malformed_form: entry(400, 'The body is not valid multipart/form-data, or it has two parts named file.'),
   upload_file_missing: entry(400, 'The form has no part named file.'),
   upload_link_invalid: entry(403, 'The link is not valid or has expired.'),
-  range_not_satisfiable: entry(416, 'The file has no such part.'),
+  range_not_satisfiable: entry(416, 'Range not satisfiable.'),
   integration_not_configured: entry(409, 'This provider is not configured.'),
-  integration_code_invalid: entry(
-    400,
-    'The provider does not take the authorization code; start the connection again.',
-  ),
-  integration_exchange_failed: entry(502, 'The provider refuses this installation; its operator has to look at it.'),
-  integration_unavailable: entry(503, 'The provider cannot be reached right now.', true),
-  redirect_url_not_allowed: entry(400, 'redirect_url is not one of the configured ones.'),
+  integration_code_invalid: entry(400, 'The provider rejected the authorization code; restart the authorization.'),
+  integration_exchange_failed: entry(502, 'The provider rejected the client credentials; contact the administrator.'),
+  integration_unavailable: entry(503, 'The provider is unavailable; try again later.', true),
+  redirect_url_not_allowed: entry(400, 'redirect_url is not allowed.'),
 
-  turn_queue_full: entry(429, 'Too many replies of this conversation are waiting.', true),
-  subscription_limit_reached: entry(429, 'The socket is subscribed to as many workspaces as allowed.'),
-  search_timeout: entry(429, 'The search took too long; search for fewer or rarer words.', true),
+  turn_queue_full: entry(429, 'Too many turns are queued in this conversation.', true),
+  subscription_limit_reached: entry(429, 'Subscription limit of this socket reached.'),
+  search_timeout: entry(429, 'The search timed out; use fewer or less common words.', true),
   rate_limited: entry(429, 'Too many requests.', true),
-  sign_up_limit_reached: entry(429, 'The account was deleted and created too often.', true),
-  token_limit_reached: entry(429, 'The token limit of the period is reached.'),
+  sign_up_limit_reached: entry(429, 'The account was deleted and recreated too often.', true),
+  token_limit_reached: entry(429, 'The token limit of this month is reached.'),
 
-  service_unavailable: entry(503, 'A part of the service cannot be reached.', true),
-  internal_error: entry(500, 'Something went wrong on our side.', true),
+  service_unavailable: entry(503, 'A dependency is unavailable.', true),
+  internal_error: entry(500, 'Internal server error.', true),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
 export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({ id: 'ErrorCode' });
 
-/** spec: orchestrator §7 */
 export const ErrorBody = z
   .strictObject({
     message: z.string(),
@@ -124,14 +120,14 @@ export const ErrorBody = z
 export type ErrorBody = z.output<typeof ErrorBody>;
 
 export interface ApiErrorOptions {
-  /** Replaces the catalogue's sentence. */
+  /** Replaces the default message of the code. */
   message?: string;
-  /** What the caller can act on; `request_id` is added by the handler. */
+  /** Details for the client; the error handler adds `request_id`. */
   extra?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** An error that a client is meant to see. Its status and whether to retry come from the catalogue. */
+/** An error that clients see. `ERRORS` defines its status and whether it is retryable. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;
@@ -152,7 +148,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Turns zod issues into `extra.fields`: a dotted path and what is wrong there. */
+/** Converts zod issues to `extra.fields`: a dotted path and a message per field, up to 20. */
 export function validationError(error: z.ZodError): ApiError {
   const fields = error.issues.slice(0, 20).map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
   return new ApiError('validation_failed', { extra: { fields } });

@@ -90,7 +90,7 @@ describe('npm run ctl beside local mode', () => {
     const { stdout } = await ctl(['workspace', 'show', id]);
     expect(stdout).toMatch(/^ {2}turns {7}0 queued, 0 running, 0 failed$/m);
     const none = await ctl(['workspace', 'show', crypto.randomUUID()]);
-    expect([none.code, none.stderr]).toEqual([1, 'There is no such workspace.\n']);
+    expect([none.code, none.stderr]).toEqual([1, 'Workspace not found.\n']);
   });
 
   it('lists turns, and says why it does not requeue one', async () => {

@@ -28,21 +28,23 @@ const ENDINGS = Object.entries(SESSION_ENDINGS)
   .join(',\n');
 
 const DESCRIPTION = `The realtime interface of uswarm: socket.io (protocol 5), path \`/socket.io/\`, namespace \`/v1\`.
-Every message is one socket.io event whose name is the name of the message and whose only argument is the payload.
+Each message is one socket.io event: the event name is the message name, and the only argument is the payload.
 
-- Credentials travel as headers of the handshake or as entries of \`auth\` under the lower-case header names
-  (in clients: a function, so that each attempt sends a fresh timestamp).
-- A \`connect_error\` with \`data\` is final for these credentials; \`data\` is the documented error object. When the
-  service cannot tell for the moment, it closes the transport instead, and a client reconnects with back-off.
-- Events with \`x-durable\` carry \`seq\`, the gapless order of their workspace, and are kept for 7 days; the others
-  are sent to whoever is connected. An event shows its object as it is when sent; fold by \`updated_at\`.
-- \`local_id\` is permanent: the same id and body gives the first result again.
-- Limits: ${LIMITS.socketsPerUser} sockets of a user, the oldest is closed for one more; ${LIMITS.eventsPerSocket.perSecond} events of a socket per second,
-  ${LIMITS.eventsPerSocket.burst} at once. An event above that is answered \`rate_limited\` with \`retry_after_ms\`; who goes on is closed.
-- Before it closes a connection, the server sends \`session.ending\`, except to a client that does not read. Codes:
+- Send credentials as handshake headers or as entries of \`auth\` under the lower-case header names. Clients should
+  pass a function, so that each attempt sends a fresh timestamp.
+- A \`connect_error\` with \`data\` is final for these credentials; \`data\` is the documented error object. If the
+  service is temporarily unable to authenticate, it closes the transport instead, and the client reconnects with back-off.
+- Events with \`x-durable\` carry \`seq\`, the gapless sequence of their workspace, and are kept for 7 days. Other events
+  are broadcast to connected clients only. An event contains the state of the resource at the time of sending; merge
+  by \`updated_at\` (last write wins).
+- \`local_id\` is a permanent idempotency key: the same id and body return the first result.
+- Limits: ${LIMITS.socketsPerUser} sockets per user (a further one closes the oldest); ${LIMITS.eventsPerSocket.perSecond} events per second and socket,
+  with bursts of ${LIMITS.eventsPerSocket.burst}. Events above the limit fail with \`rate_limited\` and \`retry_after_ms\`; a socket that keeps exceeding
+  the limit is closed.
+- Before the server closes a connection, it sends \`session.ending\`, unless the client does not read. Codes:
 ${ENDINGS}.
-- Payloads may gain fields, and events may be added: ignore those that you do not know.
-- Messages with \`x-extension\` go beyond the specification of the interface.`;
+- Fields and events may be added: ignore unknown ones.
+- Messages with \`x-extension\` extend the specification of the interface.`;
 
 /** The answers to events of clients. */
 const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
@@ -107,7 +109,7 @@ function channel(messageNames: string[]): JsonObject {
   return {
     address: '/v1',
     title: 'Namespace /v1',
-    description: 'The one socket.io namespace; events of a workspace come after a subscribe.',
+    description: 'The only socket.io namespace. Events of a workspace are sent after `workspace.subscribe`.',
     messages: Object.fromEntries(messageNames.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
     bindings: {
       ws: {

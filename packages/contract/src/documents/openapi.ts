@@ -10,34 +10,34 @@ import { sortedByKey } from './stable.js';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-const DESCRIPTION = `The REST interface of uswarm. The realtime interface is described by
-\`GET /v1/asyncapi.json\`.
+const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes the realtime interface.
 
 - JSON names are snake_case; timestamps are ISO 8601.
-- Answers may gain fields: ignore those that you do not know. Unknown fields of a body are ignored.
-- Most answers are wrapped as \`{data}\`; a mutation with nothing to answer is 204.
-- An error is \`{message, code, extra}\`; every code stands in \`x-error-catalogue\`. \`retryable\` says whether
-  the same request may succeed later. A path that is none of these answers 404 \`route_not_found\`, another method
-  of a path 405 \`method_not_allowed\` with \`Allow\`.
-- JSON is compressed with gzip or brotli for clients that send \`Accept-Encoding\`. It may be nested ${LIMITS.jsonDepth} levels deep.
-- Another user's things answer 404, like things that do not exist.
-- Requests are limited by address, by user, by messages sent and by searches; health checks have a limit of their
-  own. \`RateLimit-Policy\` names the limits with their quota (\`q\`) and window in seconds (\`w\`), \`RateLimit\` says
-  what remains (\`r\`) and in how many seconds all of it is there again (\`t\`); both as in draft-ietf-httpapi-ratelimit-headers. A refusal is 429 \`rate_limited\` with
-  \`Retry-After\`, \`extra.retry_after_ms\` and the name of the limit in \`extra.limit\`.
-- Where the API is reached by https, every answer has \`Strict-Transport-Security\`.
-- Every answer has \`X-Request-Id\`: the client's own where it sends one of 8 to 128 letters, digits or \`._-\`.
-- Operations with \`x-extension\` go beyond the specification of the interface.`;
+- Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored.
+- Most responses are wrapped as \`{data}\`; a mutation without a result returns 204.
+- Errors are \`{message, code, extra}\`; all codes are listed in \`x-error-catalogue\`. \`retryable\` states whether
+  the same request may succeed later. An unknown path returns 404 \`route_not_found\`; an unsupported method returns
+  405 \`method_not_allowed\` with \`Allow\`.
+- JSON is compressed with gzip or brotli for clients that send \`Accept-Encoding\`. It may be nested up to ${LIMITS.jsonDepth} levels.
+- Resources of other users return 404, like resources that do not exist.
+- Rate limits apply per address, per user, to messages sent and to searches; health checks have a separate limit.
+  \`RateLimit-Policy\` lists the limits with quota (\`q\`) and window in seconds (\`w\`). \`RateLimit\` states the remaining
+  quota (\`r\`) and the seconds until it is fully restored (\`t\`). Both follow draft-ietf-httpapi-ratelimit-headers. A
+  rejected request returns 429 \`rate_limited\` with \`Retry-After\`, \`extra.retry_after_ms\` and the name of the limit in
+  \`extra.limit\`.
+- If the API is served over HTTPS, every response has \`Strict-Transport-Security\`.
+- Every response has \`X-Request-Id\`. A client may send its own: 8 to 128 letters, digits or \`._-\`.
+- Operations with \`x-extension\` extend the specification of the interface.`;
 
 const TAGS = {
   core: 'Health, models, legal documents, push token',
-  uploads: 'Files that messages carry',
-  account: 'Signing in and out, profile, legal acceptance, usage',
+  uploads: 'Files attached to messages',
+  account: 'Sign-in and logout, profile, legal acceptance, usage',
   workspaces: 'Workspaces and the state of their runtime',
   agents: 'The agents of a workspace: settings, tools, memories',
   conversations: 'Conversations with the swarm or with one agent',
-  messages: 'Messages and what can be done with them',
-  integrations: 'Apps connected by OAuth',
+  messages: 'Messages and their actions',
+  integrations: 'Apps connected through OAuth',
 };
 
 /** The REST interface as OpenAPI 3.1; what `openapi.json` holds. */
@@ -61,16 +61,16 @@ export function buildOpenApi(): OpenApiDocument {
         responses: sharedErrorResponses(),
         headers: {
           RateLimit: {
-            description: 'What is left of each limit that applies; see the description of the interface.',
+            description: 'The remaining quota of each applicable limit; see the description of the API.',
             schema: { type: 'string' },
             example: '"ip";r=299;t=3, "user";r=0;t=2',
           },
           RateLimitPolicy: {
-            description: 'The limits: quota and window in seconds.',
+            description: 'The applicable limits with quota and window in seconds.',
             schema: { type: 'string' },
             example: '"ip";q=300;w=3, "user";q=60;w=3, "sends";q=20;w=4, "search";q=20;w=10',
           },
-          RetryAfter: { description: 'Seconds to wait before the request is repeated.', schema: { type: 'integer' } },
+          RetryAfter: { description: 'Seconds to wait before retrying.', schema: { type: 'integer' } },
         },
       },
       'x-error-catalogue': sortedByKey(ERRORS),

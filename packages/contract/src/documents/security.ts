@@ -11,14 +11,14 @@ const header = (name: string, description: string): oas31.SecuritySchemeObject =
 });
 
 export const securitySchemes: Record<string, oas31.SecuritySchemeObject> = {
-  idToken: header('X-Token', 'An ID token of the identity provider; what the mobile app sends.'),
+  idToken: header('X-Token', 'An ID token of the identity provider. The mobile app uses this header.'),
   bearerIdToken: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The same ID token, for development tooling. Sign-in, sign-up, logout and account deletion refuse it.',
+    description: 'The same ID token, for development tools. Sign-in, sign-up, logout and account deletion reject it.',
   },
-  e2eToken: header('X-E2E-Token', 'The end-to-end bypass; exists outside production only.'),
+  e2eToken: header('X-E2E-Token', 'The end-to-end bypass; available in non-production systems only.'),
   e2eUid: header('X-E2E-UID', 'The user id of the end-to-end bypass.'),
   e2eEmail: header('X-E2E-Email', 'The e-mail address of the end-to-end bypass.'),
   e2eName: header('X-E2E-Name', 'The name of the end-to-end bypass.'),
@@ -49,17 +49,17 @@ export const headerParameters: Record<string, oas31.ParameterObject> = {
   Signature: clientHeader(
     'X-Signature',
     'Hex HMAC-SHA256 of `<token>:<timestamp>` under the shared secret; `<token>` is the credential that ' +
-      'authenticates, `<timestamp>` is X-Timestamp as sent. Required where the server is set to require it. ' +
-      'It shows that the app sent the request; it does not authenticate the user.',
+      'authenticates, `<timestamp>` is X-Timestamp as sent. Required if the server is configured to require it. ' +
+      'It proves that the app sent the request; it does not authenticate the user.',
   ),
   Timestamp: clientHeader(
     'X-Timestamp',
-    'Unix seconds, milliseconds, or ISO 8601; at most 300 seconds from the time of the server.',
+    'Unix seconds, Unix milliseconds or ISO 8601; up to 300 seconds of clock skew are allowed.',
   ),
   DeviceInfo: clientHeader('X-Device-Info', 'The device and its operating system.'),
-  DeviceId: clientHeader('X-Device-ID', 'Tells the devices of a user apart.'),
+  DeviceId: clientHeader('X-Device-ID', 'Identifies the device among the devices of the user.'),
   Version: clientHeader('X-Version', 'The version of the application.'),
-  Timezone: clientHeader('X-Timezone', 'The time zone of the device, as in `Europe/Berlin`.'),
+  Timezone: clientHeader('X-Timezone', 'The IANA time zone of the device, such as `Europe/Berlin`.'),
 };
 
 const SIGNATURE_HEADERS = ['Signature', 'Timestamp'];

@@ -18,11 +18,11 @@ export const MessageSend = MessageDraft.extend({
 export type MessageSend = z.output<typeof MessageSend>;
 
 export const CLIENT_EVENTS = {
-  'workspace.subscribe': { payload: WorkspaceSubscribe, summary: 'Asks for the events of workspaces.' },
-  'workspace.unsubscribe': { payload: WorkspaceUnsubscribe, summary: 'Ends the events of workspaces.' },
+  'workspace.subscribe': { payload: WorkspaceSubscribe, summary: 'Subscribe to the events of workspaces.' },
+  'workspace.unsubscribe': { payload: WorkspaceUnsubscribe, summary: 'Unsubscribe from the events of workspaces.' },
   'message.send': {
     payload: MessageSend,
-    summary: 'Sends a message; answered by `message.send.ack` or `message.send.error`.',
+    summary: 'Send a message; the reply is `message.send.ack` or `message.send.error`.',
   },
 } as const;
 export type ClientEventName = keyof typeof CLIENT_EVENTS;

@@ -21,7 +21,7 @@ const generation = z.int().positive();
 
 export const SERVER_EVENTS = {
   'workspace.subscribed': {
-    summary: 'Answers a subscribe.',
+    summary: 'The result of `workspace.subscribe`.',
     payload: z
       .strictObject({
         workspace_ids: z.array(Id),
@@ -31,7 +31,7 @@ export const SERVER_EVENTS = {
       .meta({ id: 'WorkspaceSubscribed' }),
   },
   'message.new': {
-    summary: 'A message was created. Choosing an action of a card creates a message of the user, too.',
+    summary: 'A message was created. Choosing an action of a card also creates a user message.',
     payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageNew' }),
   },
   'message.updated': {
@@ -39,13 +39,13 @@ export const SERVER_EVENTS = {
     payload: z.strictObject({ ...durable, message: MessageData }).meta({ id: 'MessageUpdated' }),
   },
   'message.send.ack': {
-    summary: 'A `message.send` is committed.',
+    summary: 'A sent message is stored.',
     payload: z
       .strictObject({ local_id: z.string(), message_id: Id, status: z.literal('received') })
       .meta({ id: 'MessageSendAck' }),
   },
   'message.send.error': {
-    summary: 'A `message.send` failed; nothing was stored.',
+    summary: 'Sending a message failed; nothing was stored.',
     payload: z
       .strictObject({
         local_id: z.string(),
@@ -73,7 +73,7 @@ export const SERVER_EVENTS = {
       .meta({ id: 'MessageChunk' }),
   },
   'message.done': {
-    summary: 'An agent reply is finished; its final `message.updated` came before.',
+    summary: 'An agent reply is finished; its final `message.updated` was sent before.',
     payload: z
       .strictObject({
         ...durable,
@@ -81,12 +81,15 @@ export const SERVER_EVENTS = {
         conversation_id: Id,
         agent_id: Id,
         status: z.enum(['delivered', 'failed']),
-        error: MessageError.nullable().meta({ description: 'Why it failed, as in the message.', 'x-extension': true }),
+        error: MessageError.nullable().meta({
+          description: 'The reason of the failure, as in the message.',
+          'x-extension': true,
+        }),
       })
       .meta({ id: 'MessageDone' }),
   },
   'message.deleted': {
-    summary: 'A message was deleted permanently. Ignore later events about it, `message.chunk` included.',
+    summary: 'A message was deleted permanently. Ignore later events about it, including `message.chunk`.',
     extension: true,
     payload: z.strictObject({ ...durable, conversation_id: Id, message_id: Id }).meta({ id: 'MessageDeleted' }),
   },
@@ -116,7 +119,7 @@ export const SERVER_EVENTS = {
       .meta({ id: 'AgentStatusEvent' }),
   },
   'agent.delegation': {
-    summary: 'A delegation started or ended; its content is in the named message.',
+    summary: 'A delegation started or ended; the message with `message_id` has its content.',
     payload: z
       .strictObject({ ...ephemeral, message_id: Id, conversation_id: Id, status: DelegationStatus })
       .meta({ id: 'AgentDelegationEvent' }),
@@ -127,7 +130,7 @@ export const SERVER_EVENTS = {
     payload: z.strictObject({ ...durable, workspace: Workspace }).meta({ id: 'WorkspaceUpdated' }),
   },
   'workspace.resync': {
-    summary: 'What was missed is too old to be replayed: load the workspace anew.',
+    summary: 'The requested events are no longer available; reload the workspace.',
     extension: true,
     payload: z.strictObject({ workspace_id: Id, last_seq: z.int().nonnegative() }).meta({ id: 'WorkspaceResync' }),
   },
@@ -147,7 +150,7 @@ export const SERVER_EVENTS = {
     payload: z.strictObject({ ...durable, conversation: Conversation }).meta({ id: 'ConversationUpdated' }),
   },
   'conversation.deleted': {
-    summary: 'A conversation was deleted for good.',
+    summary: 'A conversation was deleted permanently.',
     extension: true,
     payload: z.strictObject({ ...durable, conversation_id: Id }).meta({ id: 'ConversationDeleted' }),
   },

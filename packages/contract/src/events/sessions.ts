@@ -7,14 +7,14 @@ export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
 /** Why the server ends a session or closes its connection; clients must accept codes that they do not know. */
 export const SESSION_ENDINGS = {
   token_expired: { reconnect: false, summary: 'the credential expired' },
-  logged_out: { reconnect: false, summary: 'the credential was logged out' },
+  logged_out: { reconnect: false, summary: 'the credential was revoked' },
   user_banned: { reconnect: false, summary: 'the user was banned' },
   user_deleted: { reconnect: false, summary: 'the account was deleted' },
-  session_ended: { reconnect: false, summary: 'the session ended for a reason that the gateway does not know' },
-  too_many_sockets: { reconnect: false, summary: 'the user opened more sockets than allowed, and this was the oldest' },
-  rate_limited: { reconnect: false, summary: 'the socket kept sending events faster than allowed' },
-  slow_consumer: { reconnect: true, summary: 'the client read slower than events arrived' },
-  server_leaving: { reconnect: true, summary: 'this gateway stops; others serve' },
+  session_ended: { reconnect: false, summary: 'the session ended for another reason' },
+  too_many_sockets: { reconnect: false, summary: 'the user exceeded the socket limit, and this socket was the oldest' },
+  rate_limited: { reconnect: false, summary: 'the socket kept exceeding the event rate limit' },
+  slow_consumer: { reconnect: true, summary: 'the client reads too slowly' },
+  server_leaving: { reconnect: true, summary: 'this gateway is shutting down; others are available' },
 } as const satisfies Record<string, { reconnect: boolean; summary: string }>;
 
 export type SessionEndingCode = keyof typeof SESSION_ENDINGS;

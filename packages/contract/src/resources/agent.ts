@@ -35,9 +35,10 @@ export const AgentDetails = z
       total_messages: z
         .int()
         .nonnegative()
-        .meta({ description: 'Messages that the agent wrote, in all conversations.' }),
+        .meta({ description: 'The number of messages of the agent in all conversations.' }),
       memory_used_pct: z.int().min(0).max(100).meta({
-        description: 'Of the memories that it may have; 0 only where it has none, 100 only where it can have no more.',
+        description:
+          'The used share of the memory limit; 0 only if there are no memories, 100 only if the limit is reached.',
       }),
     }),
   })
@@ -71,8 +72,8 @@ export const UpdateAgentSettingsBody = z
     prompts: z
       .array(PromptDraft)
       .max(LIMITS.promptsPerAgent)
-      .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'has an id twice')
-      .meta({ description: 'Replaces all of them; each has an id of its own.' }),
+      .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'ids must be unique')
+      .meta({ description: 'Replaces all prompts; ids must be unique.' }),
   })
   .partial()
   .meta({ id: 'UpdateAgentSettingsBody' });
@@ -87,8 +88,8 @@ export const AgentTool = z
     category_id: z.string(),
     enabled: z.boolean().meta({
       description:
-        'Whether the agent may use it. A tool without a backend, such as a web search that is not configured, ' +
-        'stays enabled, and its use fails with the reason.',
+        'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +
+        'stays enabled; calls to it fail with the reason.',
     }),
   })
   .meta({ id: 'AgentTool' });
@@ -110,7 +111,7 @@ export const AgentMemoryList = z
   .strictObject({
     data: z.array(AgentMemory),
     next_scroll_id: z.string().optional().meta({
-      description: 'Only if the list goes on: it did not fit into one response.',
+      description: 'Present only if the list did not fit into one response.',
       'x-extension': true,
     }),
   })
@@ -127,8 +128,8 @@ export const CreateMemoryBody = z
       .min(1)
       .max(256)
       .refine((key) => !PATH_DOTS.has(key), 'must not be . or ..')
-      .meta({ description: 'Any text but `.` and `..`; percent-encoded in the path that forgets it.' }),
-    content: z.string().meta({ description: 'At most 8 KiB of UTF-8, else `memory_too_large`.' }),
+      .meta({ description: 'Any text except `.` and `..`; percent-encode it in the path of the delete route.' }),
+    content: z.string().meta({ description: 'Up to 8 KiB of UTF-8, otherwise `memory_too_large`.' }),
     category: z.string().min(1).max(100).default('core'),
   })
   .meta({ id: 'CreateMemoryBody' });

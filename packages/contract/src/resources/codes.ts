@@ -41,14 +41,14 @@ export const LanguageTag = z
   .max(35)
   .regex(LANGUAGE_TAG, 'must be a BCP 47 language tag')
   .refine((tag) => canonicalLanguage(tag) !== undefined, 'must be a BCP 47 language tag')
-  .meta({ id: 'LanguageTag', description: 'BCP 47; shown in its canonical form.' });
+  .meta({ id: 'LanguageTag', description: 'BCP 47; returned in canonical form.' });
 
 /** IANA time zone name, or an empty string when it is not known. */
 export const TimeZone = z
   .string()
   .max(64)
   .refine((name) => name === '' || isTimeZone(name), 'must be an IANA time zone name')
-  .meta({ id: 'TimeZone', description: 'IANA time zone name; empty when not known.' });
+  .meta({ id: 'TimeZone', description: 'IANA time zone name; empty if unknown.' });
 
 function isTimeZone(name: string): boolean {
   try {

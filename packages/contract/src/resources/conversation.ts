@@ -12,13 +12,13 @@ export const Conversation = z
     type: ConversationType,
     title: z.string().meta({
       description:
-        'The one that was set; else the first words of the first message of the user; before that the name of the agent or the workspace.',
+        'The title that was set; otherwise the first words of the first user message; before that the name of the agent or the workspace.',
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
     unread_count: z.int().nonnegative(),
     last_read_message_id: Id.nullable().meta({
-      description: 'The last message that was shown by the read position; null if there is none.',
+      description: 'The last message at or before the read position; null if there is none.',
       'x-extension': true,
     }),
     agent: AgentSummary.nullable(),
@@ -38,12 +38,12 @@ const Title = z
   .trim()
   .min(1)
   .max(LIMITS.title)
-  .meta({ description: 'Blanks become single spaces; control and bidirectional characters are removed.' });
+  .meta({ description: 'Whitespace is collapsed; control and bidirectional characters are removed.' });
 
 export const UpdateConversationBody = z
   .object({
     title: Title.nullable().meta({
-      description: 'Null removes the title that was set; the first words of the first message take its place.',
+      description: 'Null removes the title; the first words of the first message replace it.',
     }),
   })
   .partial()

@@ -34,8 +34,8 @@ export const OAuthConfiguration = z
     scopes: z.array(z.string()),
     additional_parameters: z.record(z.string(), z.string()).meta({
       description:
-        'Further parameters of the authorization URL. With `code_challenge_method` (S256) it needs a `code_challenge` too. ' +
-        '`state` is for one flow of this user and expires after 30 minutes; send it back with the callback.',
+        'Additional parameters of the authorization URL. With `code_challenge_method` (S256), a `code_challenge` is also required. ' +
+        '`state` is valid for one flow of this user and expires after 30 minutes; return it with the callback.',
     }),
   })
   .meta({ id: 'OAuthConfiguration' });

@@ -12,27 +12,27 @@ const entry = (retryable: boolean, message: string): MessageErrorEntry => ({ ret
 /** Why a message failed: the codes of `MessageData.error`. */
 export const MESSAGE_ERRORS = {
   stopped: entry(true, 'The reply was stopped.'),
-  withdrawn: entry(false, 'The agent started its answer again and withdrew this.'),
+  withdrawn: entry(false, 'The agent restarted its reply and withdrew this message.'),
   user_banned: entry(false, 'The reply was stopped because the user is banned.'),
-  token_limit_reached: entry(false, 'This could not be answered: the token limit of this month is reached.'),
+  token_limit_reached: entry(false, 'The token limit of this month is reached.'),
 
-  model_rate_limited: entry(true, 'The model is overloaded. Please ask again later.'),
-  model_rejected: entry(false, 'The model refused this question.'),
-  model_timeout: entry(true, 'The model did not answer in time. Please ask again.'),
-  model_unavailable: entry(true, 'The model cannot be reached. Please ask again later.'),
-  step_limit_reached: entry(true, 'The agent used more steps than a reply may have.'),
+  model_rate_limited: entry(true, 'The model is overloaded. Please try again later.'),
+  model_rejected: entry(false, 'The model rejected this request.'),
+  model_timeout: entry(true, 'The model did not respond in time. Please try again.'),
+  model_unavailable: entry(true, 'The model is unavailable. Please try again later.'),
+  step_limit_reached: entry(true, 'The agent exceeded the step limit of a reply.'),
 
-  runtime_lost: entry(true, 'The answer was lost twice. Please ask again.'),
-  runtime_not_ready: entry(true, 'The agents did not start. Please ask again.'),
-  runtime_refused: entry(false, 'The agents refused this question.'),
-  runtime_output_invalid: entry(true, 'The agents sent something that cannot be shown. Please ask again.'),
-  runtime_unreachable: entry(true, 'The agents cannot be reached. Please ask again.'),
+  runtime_lost: entry(true, 'The reply was interrupted twice. Please try again.'),
+  runtime_not_ready: entry(true, 'The agents did not start. Please try again.'),
+  runtime_refused: entry(false, 'The agents rejected this request.'),
+  runtime_output_invalid: entry(true, 'The agents sent an invalid response. Please try again.'),
+  runtime_unreachable: entry(true, 'The agents are unreachable. Please try again.'),
 
-  reply_too_long: entry(true, 'The reply grew longer than a reply may be.'),
-  reply_too_many_parts: entry(true, 'The agent used more tools or sent more messages than a reply may have.'),
-  turn_deadline_exceeded: entry(true, 'The reply took too long. Please ask again.'),
+  reply_too_long: entry(true, 'The reply exceeded the length limit.'),
+  reply_too_many_parts: entry(true, 'The agent exceeded the limit of tool calls and messages of a reply.'),
+  turn_deadline_exceeded: entry(true, 'The reply timed out. Please try again.'),
 
-  internal_error: entry(true, 'Something went wrong on our side. Please ask again.'),
+  internal_error: entry(true, 'Something went wrong. Please try again.'),
 } as const satisfies Record<string, MessageErrorEntry>;
 
 export type MessageErrorCode = keyof typeof MESSAGE_ERRORS;
@@ -42,12 +42,10 @@ export const MESSAGE_ERROR_CODES = Object.keys(MESSAGE_ERRORS) as [MessageErrorC
 export const MessageError = z
   .strictObject({
     code: z.enum(MESSAGE_ERROR_CODES).meta({
-      description: `Codes may be added. ${MESSAGE_ERROR_CODES.map((code) => `\`${code}\`: ${MESSAGE_ERRORS[code].message}`).join(' ')}`,
+      description: `More codes may be added. ${MESSAGE_ERROR_CODES.map((code) => `\`${code}\`: ${MESSAGE_ERRORS[code].message}`).join(' ')}`,
     }),
-    retryable: z.boolean().meta({ description: 'Whether the same question may be answered if it is asked again.' }),
-    message: z
-      .string()
-      .meta({ description: 'A sentence in English for people who know no better translation of the code.' }),
+    retryable: z.boolean().meta({ description: 'Whether a retry of the same message may succeed.' }),
+    message: z.string().meta({ description: 'An English message, for clients without a translation of the code.' }),
   })
   .meta({ id: 'MessageError' });
 export type MessageError = z.output<typeof MessageError>;

@@ -25,7 +25,7 @@ const text = kind('TextContent', {
   type: z.literal('text'),
   text: z.string().meta({
     description:
-      'From an agent: Markdown as the model wrote it, often none, and with what the model made up: show no HTML of it, and load no image or link by itself. From the user: plain text, as it was typed.',
+      'From an agent: untrusted Markdown as the model wrote it. Do not render HTML, and do not load images or links automatically. From the user: plain text, unchanged.',
   }),
 });
 
@@ -93,8 +93,8 @@ export const MessageContent = z
   .meta({ id: 'MessageContent' });
 export type MessageContent = z.output<typeof MessageContent>;
 
-const OFFSET = { description: 'Where the mention begins in the text, in UTF-16 code units; not within a character.' };
-const LENGTH = { description: 'How long it is, in UTF-16 code units; offset and length end within the text.' };
+const OFFSET = { description: 'The start of the mention in the text, in UTF-16 code units, on a character boundary.' };
+const LENGTH = { description: 'The length of the mention in UTF-16 code units; the mention must end within the text.' };
 
 /** spec: orchestrator §2.10 */
 export const Mention = z
@@ -110,14 +110,14 @@ export type Mention = z.output<typeof Mention>;
 /** Extension: the same order live and after a reload. */
 const Position = z.string().meta({
   description:
-    'Where the message is listed in its conversation: opaque text; sort the messages of a conversation by comparing ' +
-    'it character by character. What a reply used (`tool_status`) is listed directly before the reply, also while ' +
-    'the reply is `loading`. It never changes.',
+    'The sort key of the message in its conversation: opaque text that is compared character by character and never ' +
+    'changes. The tool calls of a reply (`tool_status`) are listed directly before the reply, also while the reply is ' +
+    '`loading`.',
   'x-extension': true,
 });
 
 const ERROR = {
-  description: 'Why the message failed or is incomplete (`stopped` if a reply was stopped); null for all others.',
+  description: 'The reason why the message failed or is incomplete (`stopped` if a reply was stopped); null otherwise.',
   'x-extension': true,
 };
 const EditedAt = Timestamp.nullable().meta({

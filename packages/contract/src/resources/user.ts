@@ -41,7 +41,7 @@ const usageCounters = {
   request_count: z
     .int()
     .nonnegative()
-    .meta({ description: 'Calls to a model. A question takes one call, and one more after each round of tool calls.' }),
+    .meta({ description: 'The number of model calls: one per turn, and one more after each round of tool calls.' }),
   token_limit: z.int().nonnegative(),
 };
 
@@ -71,7 +71,7 @@ export const UserPatch = z
     surname: z.string().max(100),
     country_code: CountryCode,
     date_of_birth: DateOfBirth.nullable().meta({
-      description: 'In the past; null clears it. A date-time is accepted as well.',
+      description: 'A date in the past; null clears it. A date-time is also accepted.',
     }),
     preferences: z
       .object({
@@ -96,8 +96,15 @@ export const Export = z
     status: z.enum(EXPORT_STATUSES),
     created_at: Timestamp,
     expires_at: Timestamp.nullable().meta({ description: 'When the archive is deleted; null until it is ready.' }),
-    size: z.int().nonnegative().nullable().meta({ description: 'Bytes of the archive; null until it is ready.' }),
-    url: z.string().nullable().meta({ description: 'A download link of 15 minutes; null until it is ready.' }),
+    size: z
+      .int()
+      .nonnegative()
+      .nullable()
+      .meta({ description: 'The size of the archive in bytes; null until it is ready.' }),
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: 'A download link that is valid for 15 minutes; null until the archive is ready.' }),
   })
   .meta({ id: 'Export' });
 export type Export = z.output<typeof Export>;

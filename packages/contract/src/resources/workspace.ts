@@ -25,7 +25,7 @@ export const Workspace = z
     created_at: Timestamp,
     updated_at: Timestamp,
     unread_count: z.int().nonnegative().meta({
-      description: 'The unread messages of all conversations of the workspace.',
+      description: 'The number of unread messages in all conversations of the workspace.',
       'x-extension': true,
     }),
     runtime: Runtime,

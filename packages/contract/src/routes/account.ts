@@ -12,7 +12,7 @@ export const accountRoutes = [
     path: '/v1/auth/sign-in',
     auth: 'identity',
     tag: 'account',
-    summary: 'Signs in an existing user',
+    summary: 'Sign in an existing user',
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
@@ -23,7 +23,7 @@ export const accountRoutes = [
     path: '/v1/auth/sign-up',
     auth: 'identity',
     tag: 'account',
-    summary: 'Creates the user with a first workspace; repeating it changes nothing',
+    summary: 'Sign up: create the user with a first workspace (idempotent)',
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['sign_up_limit_reached'],
@@ -34,7 +34,7 @@ export const accountRoutes = [
     path: '/v1/auth/logout',
     auth: 'identity',
     tag: 'account',
-    summary: 'Refuses the token from now on',
+    summary: 'Log out (revoke the token)',
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
@@ -45,14 +45,15 @@ export const accountRoutes = [
     path: '/v1/auth/logout-all',
     auth: 'identity',
     tag: 'account',
-    summary: 'Refuses every token of the user that was issued until now, and closes all sockets',
+    summary: 'Log out everywhere (revoke all tokens of the user)',
     spec: 'extension',
     responses: {
       204: {
         description:
-          'Done; no content. Sockets are closed, and devices get no notifications until they send their push token ' +
-          'again. Tokens give the time of their issue in whole seconds: one that is issued in the same second is ' +
-          'refused with `token_revoked` too; a new one a second later is accepted.',
+          'No content. All tokens issued until now are revoked, all sockets are closed, and devices receive no ' +
+          'notifications until they send their push token again. Tokens state their issue time in whole seconds: a ' +
+          'token that is issued in the same second is also rejected with `token_revoked`; a token that is issued a ' +
+          'second later is accepted.',
         schema: null,
       },
     },
@@ -64,7 +65,7 @@ export const accountRoutes = [
     path: '/v1/auth/delete',
     auth: 'identity',
     tag: 'account',
-    summary: 'Deletes the account for good',
+    summary: 'Delete the account permanently',
     spec: 'orchestrator §4.2',
     body: z
       .object({ reason: z.string().max(200).optional(), description: z.string().max(4_000).optional() })
@@ -79,7 +80,7 @@ export const accountRoutes = [
     path: '/v1/users/profile',
     auth: 'user',
     tag: 'account',
-    summary: 'The profile of the caller',
+    summary: 'Get the profile',
     spec: 'orchestrator §4.2',
     responses: ok(data(UserProfile)),
   }),
@@ -89,7 +90,7 @@ export const accountRoutes = [
     path: '/v1/users',
     auth: 'user',
     tag: 'account',
-    summary: 'Changes the fields that are present',
+    summary: 'Update the profile',
     spec: 'orchestrator §4.2',
     body: UserPatch,
     responses: noContent,
@@ -100,7 +101,7 @@ export const accountRoutes = [
     path: '/v1/users/legal',
     auth: 'user',
     tag: 'account',
-    summary: 'The legal documents and what the caller accepted',
+    summary: 'Get the legal documents with the acceptance of the user',
     spec: 'orchestrator §4.2',
     responses: ok(data(LegalStatus)),
   }),
@@ -110,7 +111,7 @@ export const accountRoutes = [
     path: '/v1/users/legal/accept',
     auth: 'user',
     tag: 'account',
-    summary: 'Accepts the named versions',
+    summary: 'Accept versions of the legal documents',
     spec: 'orchestrator §4.2',
     body: z
       .object({ terms_of_service_version: z.string().max(100), privacy_policy_version: z.string().max(100) })
@@ -125,7 +126,7 @@ export const accountRoutes = [
     path: '/v1/users/usage/summary',
     auth: 'user',
     tag: 'account',
-    summary: 'What the caller used this month',
+    summary: 'Get the current-month usage of the user',
     spec: 'orchestrator §4.2',
     responses: ok(data(UserUsageSummary)),
   }),
@@ -135,7 +136,7 @@ export const accountRoutes = [
     path: '/v1/users/export',
     auth: 'user',
     tag: 'account',
-    summary: 'Start an export of all data of the caller; while one is not finished, return that one',
+    summary: 'Start an export of all data of the user, or return the unfinished one',
     spec: 'extension',
     responses: accepted(data(Export)),
     errors: ['export_limit_reached'],
@@ -146,7 +147,7 @@ export const accountRoutes = [
     path: '/v1/users/exports',
     auth: 'user',
     tag: 'account',
-    summary: 'List the exports of the caller, newest first',
+    summary: 'List exports, newest first',
     spec: 'extension',
     responses: ok(data(z.array(Export))),
   }),
@@ -167,17 +168,20 @@ export const accountRoutes = [
     path: '/v1/users/exports/{id}/archive',
     auth: 'public',
     tag: 'account',
-    summary: 'Download the archive, by a signed link of 15 minutes',
+    summary: 'Download an export archive with a signed link that is valid for 15 minutes',
     spec: 'extension',
     params: { id: id('export_not_found') },
     query: z.object({ sig: z.string().max(512) }),
     headers: z.object({
-      range: z.string().optional().meta({ description: 'One part of the file; anything else gives the whole file.' }),
-      'if-range': z.string().optional().meta({ description: 'The ETag that the part has to be of.' }),
+      range: z
+        .string()
+        .optional()
+        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
+      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
     }),
     responses: {
       200: { description: 'The archive, a ZIP file.', schema: z.string().meta({ format: 'binary' }) },
-      206: { description: 'The part of the file that `Range` names.', schema: z.string().meta({ format: 'binary' }) },
+      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
     },
     errors: ['upload_link_invalid', 'range_not_satisfiable'],
   }),

@@ -24,7 +24,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations',
     auth: 'user',
     tag: 'conversations',
-    summary: 'The conversations of the workspace, the most recently active first',
+    summary: 'List conversations, most recently active first',
     spec: 'orchestrator §4.4',
     params: workspace,
     query: optionalPageQuery,
@@ -37,7 +37,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Starts a conversation with the swarm or with one agent',
+    summary: 'Create a conversation with the swarm or with one agent',
     spec: 'orchestrator §4.4',
     params: workspace,
     headers: idempotencyKey,
@@ -57,7 +57,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
     tag: 'conversations',
-    summary: 'One conversation',
+    summary: 'Get a conversation',
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: ok(data(Conversation)),
@@ -68,7 +68,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Sets or resets the title of a conversation',
+    summary: 'Set or reset the title of a conversation',
     spec: 'extension',
     params: conversation,
     body: UpdateConversationBody,
@@ -80,7 +80,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Deletes a conversation for good, with its messages and attachments; replies on their way are stopped',
+    summary: 'Delete a conversation permanently, with its messages and attachments; replies in progress are cancelled',
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: noContent,
@@ -91,10 +91,10 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/read',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Mark the conversation as read, as a whole or up to a message',
+    summary: 'Mark the conversation as read, entirely or up to a message',
     description:
-      'Without a body, everything that was shown until now is read. With `message_id`, everything up to and including ' +
-      'that message is. The read position never moves back. Other devices get `conversation.updated` and, if the ' +
+      'Without a body, all current messages are marked as read. With `message_id`, all messages up to and including ' +
+      'that message are. The read position never moves back. Other devices receive `conversation.updated` and, if the ' +
       'unread count changes, `workspace.updated`.',
     spec: 'orchestrator §4.4',
     params: conversation,
@@ -113,10 +113,10 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
     auth: 'user',
     tag: 'messages',
-    summary: 'A page of messages: `backward` newest first, `forward` oldest first',
+    summary: 'List messages: `backward` newest first, `forward` oldest first',
     description:
-      'With `direction=backward`, `prev_scroll_id` is set on every page that has messages: when `has_prev` is false, it ' +
-      'gives the messages that arrive later. `around`, `after` and `before` begin at a message instead of a cursor; ' +
+      'With `direction=backward`, `prev_scroll_id` is set on every page that has messages: if `has_prev` is false, it ' +
+      'returns messages that arrive later. `around`, `after` and `before` start at a message instead of a cursor; ' +
       'their pages are in the order of `direction`.',
     spec: 'orchestrator §4.4',
     params: conversation,
@@ -130,7 +130,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
     auth: 'user',
     tag: 'messages',
-    summary: 'Messages that contain every word of q, also within words and whatever the letter case; newest first',
+    summary: 'Search messages that contain every word of q (case-insensitive, also within words), newest first',
     spec: 'orchestrator §4.4',
     params: conversation,
     query: pageQuery.omit({ direction: true }).extend({
@@ -139,7 +139,7 @@ export const messageRoutes = [
         .min(1)
         .max(LIMITS.searchText)
         .meta({
-          description: `Up to ${LIMITS.searchWords} different words, separated by blanks; every character is taken literally.`,
+          description: `Up to ${LIMITS.searchWords} different words, separated by spaces; every character is matched literally.`,
         }),
     }),
     responses: ok(MessagePage),
@@ -151,7 +151,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
     auth: 'user',
     tag: 'messages',
-    summary: 'Sends a message; the reply comes over the socket',
+    summary: 'Send a message; the reply arrives over the socket',
     spec: 'orchestrator §4.4',
     params: conversation,
     body: SendMessageBody,
@@ -171,7 +171,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}',
     auth: 'user',
     tag: 'messages',
-    summary: 'Get a message, with attachment links that work from now on',
+    summary: 'Get a message with fresh attachment links',
     spec: 'extension',
     params: message,
     responses: ok(data(ListedMessage)),
@@ -184,11 +184,10 @@ export const messageRoutes = [
     tag: 'messages',
     summary: 'Delete a message permanently',
     description:
-      'Deletes any message of the user or of an agent, with its attachments. Agents no longer see it. Its `local_id` ' +
-      'stays used. Replies to a deleted message stay. If the message has an unfinished reply (queued or being ' +
-      'written), or is one, the reply is cancelled first: everything that it has written is deleted too. Each ' +
-      'deletion is announced by `message.deleted`. A tool line, card or note of an unfinished reply is refused with ' +
-      '`turn_running`.',
+      'Deletes any user or agent message with its attachments. Agents no longer see it. Its `local_id` remains used. ' +
+      'Replies to a deleted message are kept. If the message is an unfinished reply (queued or running) or has one, ' +
+      'the reply is cancelled first, and everything that it has written is deleted too. Each deletion sends ' +
+      '`message.deleted`. Deleting a tool status, card or note of an unfinished reply fails with `turn_running`.',
     spec: 'extension',
     params: message,
     responses: noContent,
@@ -200,12 +199,12 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}',
     auth: 'user',
     tag: 'messages',
-    summary: 'Edit the newest message of the user and have it answered again',
+    summary: 'Edit the latest user message and run its turn again',
     description:
-      'Only the newest message of the user in its conversation can be edited (`message_not_latest`). A reply to it ' +
-      'that is queued or being written is cancelled. All answers to it are deleted, with `message.deleted` for each. ' +
-      'The message keeps its id and place, gets `edited_at`, and is answered as a new one. `mentions` are those of the ' +
-      'new text. Without `attachments` the message keeps its own. The limits of sending apply.',
+      'Only the latest user message of a conversation can be edited (`message_not_latest`). A queued or running reply ' +
+      'is cancelled. All replies to the message are deleted, with `message.deleted` for each. The message keeps its ' +
+      'id and position, gets `edited_at`, and starts a new turn. `mentions` refer to the new text. Without ' +
+      '`attachments` the message keeps its attachments. The limits of sending apply.',
     spec: 'extension',
     params: message,
     body: EditMessageBody,
@@ -226,14 +225,14 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}/regenerate',
     auth: 'user',
     tag: 'messages',
-    summary: 'Regenerate an answer to the newest message of the user',
+    summary: 'Regenerate a reply to the latest user message',
     description:
-      'The answer, which may have failed or been stopped, is deleted with the tool lines, cards and notes of its turn, ' +
-      'with `message.deleted` for each. The same agent is asked again; its new answer arrives over the socket. The ' +
+      'The reply, which may have failed or been stopped, is deleted with the tool statuses, cards and notes of its ' +
+      'turn, with `message.deleted` for each. The same agent runs a new turn; its reply arrives over the socket. The ' +
       'limits of sending apply.',
     spec: 'extension',
     params: message,
-    responses: ok(data(MessageData), 'The message of the user that is answered again.'),
+    responses: ok(data(MessageData), 'The user message whose turn runs again.'),
     errors: ['message_not_an_answer', 'message_not_latest', 'turn_running', 'turn_queue_full', 'token_limit_reached'],
   }),
   defineRoute({
@@ -242,9 +241,9 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}/action',
     auth: 'user',
     tag: 'messages',
-    summary: 'Chooses an action of a card, once',
+    summary: 'Choose an action of a card (once)',
     description:
-      'The choice is also a message of the user, with the label of the action as its text, and the agent replies to it. ' +
+      'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
       'Clients receive it as `message.new`, like any other message.',
     spec: 'orchestrator §4.4',
     params: message,
@@ -258,7 +257,7 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
     auth: 'user',
     tag: 'messages',
-    summary: 'Stop a reply, named by itself, or all replies to a message, named by the message',
+    summary: 'Stop a reply, or all replies to a user message',
     spec: 'extension',
     params: message,
     responses: noContent,

@@ -50,7 +50,7 @@ export const idempotencyKey = z.object({
     .max(LIMITS.idempotencyKey)
     .optional()
     .meta({
-      description: `Chosen by the client, for example a UUID. For ${LIMITS.idempotencyKeptHours} hours the same request with the same key has the first result again, and another request with it is refused with \`idempotency_key_reused\`.`,
+      description: `Chosen by the client, for example a UUID. For ${LIMITS.idempotencyKeptHours} hours, the same request with the same key returns the first result, and a different request with the same key fails with \`idempotency_key_reused\`.`,
     }),
 });
 
@@ -59,7 +59,7 @@ export function defineRoute<const Route extends RouteDefinition>(route: Route): 
   return route;
 }
 
-export const noContent = { 204: { description: 'Done; no content.', schema: null } } as const;
+export const noContent = { 204: { description: 'No content.', schema: null } } as const;
 
 export function ok<Schema extends z.ZodType>(schema: Schema, description = 'Success.') {
   return { 200: { description, schema } } as const;
@@ -71,7 +71,7 @@ export function created<Schema extends z.ZodType>(schema: Schema, description = 
 
 export function accepted<Schema extends z.ZodType>(
   schema: Schema,
-  description = 'Accepted; it is done in the background.',
+  description = 'Accepted; processing continues in the background.',
 ) {
   return { 202: { description, schema } } as const;
 }

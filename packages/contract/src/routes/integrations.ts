@@ -12,7 +12,7 @@ export const integrationRoutes = [
     path: '/v1/integrations',
     auth: 'user',
     tag: 'integrations',
-    summary: 'The catalogue of tools and apps',
+    summary: 'List tools and apps',
     spec: 'orchestrator §4.5',
     responses: ok(data(IntegrationCatalog)),
   }),
@@ -22,7 +22,7 @@ export const integrationRoutes = [
     path: '/v1/integrations/connect',
     auth: 'user',
     tag: 'integrations',
-    summary: 'What the app needs to start the provider’s authorization',
+    summary: 'Get authorization parameters',
     spec: 'orchestrator §4.5',
     body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
     responses: ok(OAuthConfiguration),
@@ -34,7 +34,7 @@ export const integrationRoutes = [
     path: '/v1/integrations/callback',
     auth: 'user',
     tag: 'integrations',
-    summary: 'Exchanges the authorization code',
+    summary: 'Complete the OAuth flow',
     spec: 'orchestrator §4.5',
     body: z
       .object({
@@ -44,10 +44,11 @@ export const integrationRoutes = [
         redirect_url: z.string().max(2_048),
         state: z.string().max(1_024).optional().meta({
           description:
-            'As the provider returned it. Needed for providers without `code_challenge_method`, checked whenever it is sent.',
+            'The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present.',
         }),
         iss: z.string().max(2_048).optional().meta({
-          description: 'As the provider returned it (RFC 9207); checked if the issuer of the provider is configured.',
+          description:
+            'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
         }),
       })
       .meta({ id: 'CompleteIntegrationBody' }),
@@ -66,7 +67,7 @@ export const integrationRoutes = [
     path: '/v1/integrations/{provider}',
     auth: 'user',
     tag: 'integrations',
-    summary: 'Forgets the tokens of a provider',
+    summary: 'Disconnect a provider',
     spec: 'extension',
     params: { provider: text },
     responses: noContent,

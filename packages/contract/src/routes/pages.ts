@@ -21,12 +21,12 @@ const anchor = (description: string) => z.uuid().optional().meta({ description, 
 /** The query of the messages of a conversation, whose pages can also begin at a message. */
 export const messageListQuery = pageQuery
   .extend({
-    around: anchor('A page with this message in its middle. Not with `scrollId`, `after` or `before`.'),
-    after: anchor('The messages that are listed next after this one. Not with `scrollId`, `around` or `before`.'),
-    before: anchor('The messages that are listed last before this one. Not with `scrollId`, `around` or `after`.'),
+    around: anchor('Returns the page around this message. Mutually exclusive with `scrollId`, `after` and `before`.'),
+    after: anchor('Returns the messages after this one. Mutually exclusive with `scrollId`, `around` and `before`.'),
+    before: anchor('Returns the messages before this one. Mutually exclusive with `scrollId`, `around` and `after`.'),
   })
   .refine((query) => ANCHORS.filter((name) => query[name] !== undefined).length <= 1, {
     path: ['scrollId'],
-    message: 'only one of scrollId, around, after and before may be set',
+    message: 'scrollId, around, after and before are mutually exclusive',
   });
 export type MessageListQuery = z.output<typeof messageListQuery>;

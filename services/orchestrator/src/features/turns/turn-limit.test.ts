@@ -19,7 +19,7 @@ describe('a turn', () => {
   describe('when the tokens of the month are used up', () => {
     const NOTE = 'The token limit of your plan for this month is reached. It begins anew on 2026-12-01 (UTC).';
     const LIMITED = { status: 'failed', errorCode: 'token_limit_reached' };
-    const SENTENCE = 'This could not be answered: the token limit of this month is reached.';
+    const SENTENCE = 'The token limit of this month is reached.';
     const limited = () => true;
     // The limit is reached by what the first call used: it is looked at before the turn begins, and after.
     const afterTheFirstLook = () => {

@@ -66,7 +66,7 @@ describe('message.send', () => {
     const answer = await client.ask('message.send', draft);
     expect(await client.next('message.send.error')).toEqual({
       local_id: 'local-1',
-      error: 'Too many replies of this conversation are waiting.',
+      error: 'Too many turns are queued in this conversation.',
       code: 'turn_queue_full',
       retryable: true,
       request_id: requestIds[0],
