@@ -3,7 +3,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Background } from './background.js';
 import type { OrchestratorConfig } from './config.js';
 import type { BoundedRead } from './database/bounded-read.js';
-import type { Transact } from './database/database.js';
+import type { WithTransaction } from './database/database.js';
 import type { ConversationCursorCodec } from './features/conversations/conversation-cursor.js';
 import { createConversationDeletion } from './features/conversations/conversation-deletion.js';
 import { conversationHandlers } from './features/conversations/conversations.routes.js';
@@ -24,7 +24,7 @@ import { createSearchSlots, searchesAtOnce } from './features/messages/search-sl
 import { createQuestions } from './features/messages/questions.js';
 import { createWithdraw } from './features/messages/withdrawal.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
-import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from './features/runtimes/runtime-requests.js';
 import { createLiveEvents, type LiveEventsPlace } from './features/turns/live-events.js';
 import { createStopService } from './features/turns/stop.service.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
@@ -42,12 +42,12 @@ export interface ConversingDeps {
   config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER' | 'CONVERSATIONS_PER_WORKSPACE' | 'SEARCH_TIMEOUT_MS'>;
   bus: Pick<EventBus, 'publish'>;
   stores: Stores;
-  transaction: Transact;
+  withTransaction: WithTransaction;
   boundedRead: BoundedRead;
   /** Connections that requests may use. */
   requestConnections: number;
   background: Background;
-  runtimes: RuntimeWishes;
+  runtimes: RuntimeRequests;
   provision: Provision;
   limits: UsageLimits;
   rates: Pick<RateLimits, 'send' | 'search'>;
@@ -71,9 +71,9 @@ export interface Conversing {
 }
 
 export function createConversing({ stores, background, ...deps }: ConversingDeps): Conversing {
-  const { committed, stopInRuntime, hurryTurns } = background;
+  const { stopInRuntime } = background;
   const live = (place: LiveEventsPlace) => createLiveEvents(deps.bus.publish, place);
-  const shared = { ...stores, ...deps, committed, stopInRuntime, live };
+  const shared = { ...stores, ...deps, stopInRuntime, live };
   const workspaces = createWorkspaceService({ store: stores.workspaces, clock: deps.clock });
   const queue = createTurnQueue(stores.turns, stores.work, deps.limits);
   const questions = createQuestions({
@@ -111,7 +111,7 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
           timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
         }),
         createActionService({ ...shared, store: stores.messages, questions }),
-        createStopService({ ...shared, hurryTurns }),
+        createStopService(shared),
         createMessageDeletion({ ...shared, store: stores.messages, withdraw }),
         createMessageRevision({ ...shared, store: stores.messages, withdraw, questions, queue }),
       ),

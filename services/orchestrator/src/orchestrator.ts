@@ -14,7 +14,7 @@ import { connectionsOf } from './config.js';
 import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabases } from './database/databases.js';
-import { createTransact } from './database/transact.js';
+import { createWithTransaction } from './database/transaction.js';
 import { AUDIT_PRUNING_WORK } from './features/admin/audit.store.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
 import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
@@ -40,7 +40,8 @@ import { createCursorCodec } from './features/messages/cursor.js';
 import type { Show } from './features/messages/message-view.js';
 import { createPlans } from './features/plans/plans.js';
 import { createRateLimits } from './features/rate-limits/rate-limits.js';
-import { createRuntimeWishes } from './features/runtimes/runtime-wishes.js';
+import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
+import { createRuntimeRequests } from './features/runtimes/runtime-requests.js';
 import { UPLOAD_WORK } from './features/uploads/upload-keeping.js';
 import { createUploads } from './features/uploads/uploads.js';
 import { createUsageLimits } from './features/usage/usage-limits.js';
@@ -55,6 +56,7 @@ import { createPeople } from './people.js';
 import { createStores } from './stores.js';
 import { createUpkeep } from './upkeep.js';
 import { createLeaseKeeper } from './work/lease-keeper.js';
+import { createWakeUps } from './work/wake-ups.js';
 import { createWorkStore } from './work/work.store.js';
 import { createPruning, pruningRow } from './work/pruning.js';
 
@@ -74,49 +76,52 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const clock = systemClock;
   const databases = openDatabases(config, metrics);
   const database = databases.requests;
-  const transaction = createTransact(database);
-  const stores = createStores(database);
+  const withTransaction = createWithTransaction(database, logger);
+  const wakeUps = createWakeUps();
+  const stores = createStores(database, wakeUps);
   const { workMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
+  const runtimeMetrics = createRuntimeMetrics(metrics);
   // Before anything works in the background: what fails here leaves nothing behind that goes on.
   await publishLegalFiles(config, stores.legal);
   const plans = createPlans(loadPlans(config.PLANS_FILE));
   const limits = createUsageLimits({ store: stores.usage, plans, clock });
   const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
   const idempotency = createIdempotency(stores.idempotency);
-  const uploads = createUploads({ config, stores, transaction, idempotency, metrics, clock, logger });
-  const exports = createExports({ config, stores, transaction, objects: uploads.objects, plans, clock });
+  const uploads = createUploads({ config, stores, withTransaction, idempotency, metrics, clock, logger });
+  const exports = createExports({ config, stores, withTransaction, objects: uploads.objects, plans, clock });
   const assets = loadAssets(config.PUBLIC_URL);
   const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: uploads.attachments.render });
   const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
-  const backgroundStores = createStores(databases.background);
+  const backgroundStores = createStores(databases.background, wakeUps);
   const background = await createBackground({
     ...options,
     stores: backgroundStores,
     leases,
-    transaction: createTransact(databases.background),
+    withTransaction: createWithTransaction(databases.background, logger),
     limits: createUsageLimits({ store: backgroundStores.usage, plans, clock }),
     workMetrics,
     turnMetrics,
+    runtimeMetrics,
+    wakeUps,
     show,
     clock,
   });
-  const { committed } = background;
   const integrations = await createIntegrations({
     config,
     stores,
     assets,
     stateSecret: config.CURSOR_KEY,
-    transaction,
+    withTransaction,
     metrics,
     clock,
     logger,
   });
 
-  const runtimes = createRuntimeWishes({
+  const runtimes = createRuntimeRequests({
     store: stores.runtimes,
     work: stores.work,
-    woken: background.runtimeWoken,
-    wake: background.wakeRuntimes,
+    makeDueNow: backgroundStores.work.makeDueNow,
+    metrics: runtimeMetrics,
   });
   const access = createWorkspaceAccess(stores.workspaces);
   const agentAccess = createAgentAccess(stores.agents);
@@ -136,7 +141,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     defaultModel: defaultModel(config, options.environment),
   });
   const memories = createMemoryService({
-    transaction,
+    withTransaction,
     store: stores.memories,
     access: agentAccess,
     cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
@@ -147,7 +152,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     config,
     bus,
     stores,
-    transaction,
+    withTransaction,
     boundedRead: createBoundedRead(database),
     requestConnections: connectionsOf(config).requests,
     background,
@@ -176,13 +181,12 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     ...naming,
     security,
     stores,
-    transaction,
+    withTransaction,
     runtimes,
     provision,
     integrations,
     plans,
     clock,
-    committed,
   });
 
   const online = (): Promise<boolean> =>
@@ -210,10 +214,10 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
     logger,
   });
-  await stores.work.enqueue(EVENT_PRUNING, database);
-  await stores.work.enqueue(USAGE_PRUNING, database);
-  await stores.work.enqueue(pruningRow(IDEMPOTENCY_PRUNING_WORK), database);
-  await stores.work.enqueue(pruningRow(AUDIT_PRUNING_WORK), database);
+  const idempotencyPruning = pruningRow(IDEMPOTENCY_PRUNING_WORK);
+  for (const row of [EVENT_PRUNING, USAGE_PRUNING, idempotencyPruning, pruningRow(AUDIT_PRUNING_WORK)]) {
+    await withTransaction((tx) => stores.work.enqueue(row, tx));
+  }
   const upkeep = createUpkeep({
     store: stores.work,
     leases,

@@ -1,7 +1,7 @@
 import type { EventBus } from '@uswarm/event-bus';
 import type { Clock, SecurityLog } from '@uswarm/service-kit';
 import type { Router } from 'express';
-import type { Transact } from './database/database.js';
+import type { WithTransaction } from './database/database.js';
 import { accountHandlers } from './features/account/account.routes.js';
 import { createAccountService } from './features/account/account.service.js';
 import { createAdminRouter } from './features/admin/admin.routes.js';
@@ -20,7 +20,7 @@ import type { IntegrationService } from './features/integrations/integrations.se
 import { legalHandlers } from './features/legal/legal.routes.js';
 import { createLegalService } from './features/legal/legal.service.js';
 import type { Plans } from './features/plans/plans.js';
-import type { RuntimeWishes } from './features/runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from './features/runtimes/runtime-requests.js';
 import { usageHandlers } from './features/usage/usage.routes.js';
 import { createUsageService } from './features/usage/usage.service.js';
 import { userHandlers } from './features/users/users.routes.js';
@@ -32,13 +32,12 @@ import type { Stores } from './stores.js';
 export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger' | 'metrics' | 'bypass'> {
   bus: Pick<EventBus, 'publishSessionEnd'>;
   stores: Stores;
-  transaction: Transact;
-  runtimes: RuntimeWishes;
+  withTransaction: WithTransaction;
+  runtimes: RuntimeRequests;
   provision: Provision;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   plans: Plans;
   clock: Clock;
-  committed: () => void;
   identityHash: IdentityHash;
   security: SecurityLog;
   sourceName: (address: string) => string;
@@ -57,11 +56,11 @@ export interface People {
 
 /** Everything about those who call: accounts, sessions, devices, legal documents, usage, operators. */
 export function createPeople(deps: PeopleDeps): People {
-  const { config, stores, transaction, runtimes, plans, clock, logger } = deps;
+  const { config, stores, withTransaction, runtimes, plans, clock, logger } = deps;
   const sessionEnds = createSessionEnds(deps.bus);
   const accounts = createAccountService({
     ...stores,
-    transaction,
+    withTransaction,
     runtimes,
     integrations: deps.integrations,
     sessionEnds,
@@ -89,7 +88,7 @@ export function createPeople(deps: PeopleDeps): People {
   const operators = createOperators(config);
   const admin = createAdminService({
     ...stores,
-    transaction,
+    withTransaction,
     store: stores.admin,
     plans,
     sessionEnds,

@@ -27,10 +27,15 @@ import { createUploadStore } from './features/uploads/uploads.store.js';
 import { createUsageStore } from './features/usage/usage.store.js';
 import { createUserStore } from './features/users/users.store.js';
 import { createWorkspaceStore } from './features/workspaces/workspaces.store.js';
+import { TURN_WORK } from './features/turns/turn-queue.js';
+import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from './work/wake-ups.js';
 import { createWorkStore } from './work/work.store.js';
 
-/** Everything that is written to Postgres, by feature. */
-export function createStores(database: Database) {
+/**
+ * Everything that is written to Postgres, by feature.
+ * @param wakeUps those of the workers and the relay of this process
+ */
+export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
   return {
     changes: createMessageChangeStore(),
     admin: createAdminStore(database),
@@ -41,7 +46,7 @@ export function createStores(database: Database) {
     conversations: createConversationStore(database),
     deletedAccounts: createDeletedAccountStore(database),
     devices: createDeviceStore(database),
-    events: createEventStore(database),
+    events: createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC)),
     idempotency: createIdempotencyStore(database),
     exportData: createExportDataStore(database),
     exports: createExportStore(database),
@@ -51,7 +56,7 @@ export function createStores(database: Database) {
     messages: createMessageStore(database),
     messageSearch: createMessageSearchStore(database),
     readPositions: createReadPositionStore(database),
-    requeue: createRequeueStore(),
+    requeue: createRequeueStore(wakeUps.notifier(TURN_WORK)),
     runtimeProcesses: createRuntimeProcessStore(database),
     runtimes: createRuntimeStore(database),
     sessions: createSessionStore(database),
@@ -59,7 +64,7 @@ export function createStores(database: Database) {
     uploads: createUploadStore(database),
     usage: createUsageStore(database),
     users: createUserStore(database),
-    work: createWorkStore(database),
+    work: createWorkStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };
 }

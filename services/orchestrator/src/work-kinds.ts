@@ -6,7 +6,7 @@ import { EXPORT_WORK } from './features/exports/export-building.js';
 import { REKEYING_WORK } from './features/integrations/rekeying.js';
 import { REFRESH_WORK } from './features/integrations/token-refresh.js';
 import { REVOCATION_WORK } from './features/integrations/token-revocation.js';
-import { RUNTIME_WORK } from './features/runtimes/runtime-wishes.js';
+import { RUNTIME_WORK } from './features/runtimes/runtime-requests.js';
 import { TURN_WORK } from './features/turns/turn-queue.js';
 import { UPLOAD_WORK } from './features/uploads/upload-keeping.js';
 

@@ -10,6 +10,7 @@ import type { Values } from './api-document.js';
 import { authorized, CALLBACK } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
+import { withoutAfterCommit } from './transaction.js';
 
 /** What an example of the document names, as a user has it. */
 export interface Belongings {
@@ -101,7 +102,7 @@ async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home:
   await database.transaction().execute(async (tx) => {
     await stores.work.remove('turn', [turn.id], tx);
     const place = { workspaceId: home.workspaceId, conversationId, agentId: turn.agent_id };
-    const seq = await stores.events.append({ workspaceId: home.workspaceId, type: 'message.new', subjectId: id }, tx);
+    const seq = await stores.events.append({ workspaceId: home.workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
     const reply = { type: 'text', text: 'There is.' } as const;
     await stores.messages.insert({ id, ...place, seq, role: 'agent', content: reply, status: 'delivered' }, tx);
     await stores.turns.start(turn.id, id, tx);
@@ -116,7 +117,7 @@ async function offerCard({ database }: TestOrchestrator, home: Home, agentId: st
   const id = randomUUIDv7();
   const { workspaceId, conversationId } = home;
   await database.transaction().execute(async (tx) => {
-    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, tx);
+    const seq = await stores.events.append({ workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
     await stores.messages.insert(
       {
         id,

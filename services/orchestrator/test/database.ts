@@ -1,12 +1,13 @@
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase } from '@uswarm/testkit';
-import { type Database, openDatabase, type Transact } from '../src/database/database.js';
+import { type Database, openDatabase, type WithTransaction } from '../src/database/database.js';
+import { createWithTransaction } from '../src/database/transaction.js';
 import { migrate } from '../src/database/migrate.js';
 
 export interface MigratedDatabase {
   url: string;
   database: Database;
-  transaction: Transact;
+  withTransaction: WithTransaction;
   close(): Promise<void>;
 }
 
@@ -26,7 +27,7 @@ export async function createMigratedDatabase(maxConnections = 10): Promise<Migra
   return {
     url,
     database,
-    transaction: (run) => database.transaction().execute(run),
+    withTransaction: createWithTransaction(database),
     async close() {
       await database.destroy();
       await drop();

@@ -8,9 +8,10 @@ import {
   type RuntimeSpec,
 } from '../src/features/runtimes/runtime-driver.js';
 import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
-import { createRuntimeWishes } from '../src/features/runtimes/runtime-wishes.js';
+import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedWork } from '../src/work/work.store.js';
 import { runtimeRow } from './runtime-row.js';
+import { withoutAfterCommit } from './transaction.js';
 
 const WORK: LeasedWork = {
   kind: 'runtime',
@@ -21,7 +22,7 @@ const WORK: LeasedWork = {
   failures: 0,
   takenOver: false,
 };
-const NO_DATABASE = {} as Database;
+const NO_DATABASE = withoutAfterCommit({} as Database);
 export const ADDRESS = 'http://runtime:1';
 export const IDLE_MS = 60_000;
 const START = new Date('2026-11-21T10:00:00Z').getTime();
@@ -107,7 +108,7 @@ export function createWorld() {
     return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !done(spec) }]));
   };
   const lifecycle = createLifecycle({
-    transaction: async (run) => {
+    withTransaction: async (run) => {
       await gap();
       return run(NO_DATABASE);
     },
@@ -116,6 +117,7 @@ export function createWorld() {
       holds: async () => lease.held,
       waits: async () => seen.turns > 0,
       enqueue: async () => void (lease.enqueued += 1),
+      makeDueNow: async () => void (seen.turnsHurried += 1),
     },
     driver: {
       reportsLiveness: true,
@@ -163,8 +165,6 @@ export function createWorld() {
       ],
     },
     publish: async ({ payload }) => (seen.statuses.push((payload as { status: string }).status), true),
-    committed: () => undefined,
-    ready: async () => void (seen.turnsHurried += 1),
     idleSuspendAfterMs: IDLE_MS,
     metrics: {
       suspended: () => (seen.suspensions += 1),
@@ -191,11 +191,11 @@ export function createWorld() {
     const turnWaits = row.desired === 'suspended' && seen.turns > 0;
     return turnWaits || !isSettled(row, found.get(row.workspace_id), clock.now());
   }
-  const wishes = createRuntimeWishes({
+  const wishes = createRuntimeRequests({
     store,
     work: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
-    woken: () => undefined,
-    wake: () => undefined,
+    makeDueNow: async () => void (dueAt = now),
+    metrics: { woken: () => undefined },
   });
 
   return {
@@ -218,7 +218,7 @@ export function createWorld() {
     },
     /** A message comes, as the message service stores it. */
     async message() {
-      await wishes.keepAwake('w', NO_DATABASE);
+      await wishes.ensureResumed('w', NO_DATABASE);
       seen.turns += 1;
     },
     /** A message comes by a replica of an older version, which wakes nobody. */

@@ -14,6 +14,7 @@ import type { LeasedWork } from '../src/work/work.store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
+import { withoutAfterCommit } from './transaction.js';
 
 export const NOW = new Date();
 const WORK: LeasedWork = {
@@ -42,7 +43,7 @@ const RUNTIME: RuntimeRow = {
   updated_at: NOW,
 };
 /** The transaction of stores that store nothing. */
-const NO_DATABASE = {} as Database;
+const NO_DATABASE = withoutAfterCommit({} as Database);
 
 type EventInit = NonNullable<MessageInitShape<typeof TurnEventSchema>['event']>;
 /** What one call of the runtime gives: its events, and then an end without `done`, or an error. */
@@ -130,8 +131,8 @@ export function createScene(
   }
 
   const deps: TurnRunnerDeps = {
-    transaction: (run) => run(NO_DATABASE),
-    work: { holds: async () => true, complete: async () => undefined },
+    withTransaction: (run) => run(NO_DATABASE),
+    work: { holds: async () => true, complete: async () => undefined, makeDueNow: async () => void (seen.hurried += 1) },
     turns: {
       get: async () => {
         seen.reads += 1;
@@ -196,8 +197,6 @@ export function createScene(
     toolTokens: async ({ workspaceId, agentId, turnId }) =>
       `token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`,
     publish: async () => true,
-    hurryRuntime: async () => void (seen.hurried += 1),
-    committed: () => undefined,
     ...(more.renewToolTokenMs === undefined ? {} : { renewToolTokenMs: more.renewToolTokenMs }),
     ...(more.deadlineMs === undefined ? {} : { deadlineMs: more.deadlineMs }),
     clock: more.clock ?? systemClock,

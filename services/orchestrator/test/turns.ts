@@ -6,6 +6,7 @@ import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createStores, type Stores } from '../src/stores.js';
 import type { LeasedWork } from '../src/work/work.store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
+import { createWithTransaction } from '../src/database/transaction.js';
 
 /** Longer than any test. */
 export const LEASE_MS = 3_600_000;
@@ -32,10 +33,9 @@ export function createTurnTaker(database: Database): TurnTaker {
     claim: async () => first(await stores.work.claim(TURN_WORK, 1, LEASE_MS)),
     turnOf,
     async writerOf(work) {
-      const transaction: Parameters<typeof createTurnWriter>[0]['transaction'] = (run) =>
-        database.transaction().execute(run);
+      const withTransaction = createWithTransaction(database);
       const limits = { reached: async () => undefined, reserve: async () => true };
-      const deps = { ...stores, transaction, limits, committed: () => undefined };
+      const deps = { ...stores, withTransaction, limits };
       return createTurnWriter(deps, await turnOf(work), work);
     },
   };

@@ -8,8 +8,20 @@ import type { Schema } from './schema.js';
 /** A connection pool, or a transaction on one of its connections. */
 export type Database = Kysely<Schema>;
 
-/** Runs everything in one transaction; what it throws rolls all of it back. */
-export type Transact = <T>(run: (tx: Database) => Promise<T>) => Promise<T>;
+/** Runs after COMMIT. A promise is not awaited; its rejection is logged. */
+export type AfterCommit = () => void | Promise<void>;
+
+/** A transaction that knows what to do once it is committed. */
+export type Transaction = Database & {
+  /**
+   * Runs the action after COMMIT: not after a rollback, and once per key if it is registered several times.
+   * The default key is the function itself.
+   */
+  afterCommit(action: AfterCommit, key?: unknown): void;
+};
+
+/** Runs everything in one transaction; any error rolls all of it back. */
+export type WithTransaction = <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
 
 const INT8 = 20;
 

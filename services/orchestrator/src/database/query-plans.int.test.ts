@@ -22,6 +22,7 @@ import { createBacklogStore } from '../metrics/backlog.store.js';
 import { WORK_KINDS } from '../work-kinds.js';
 import { createWorkStore } from '../work/work.store.js';
 import type { Database } from './database.js';
+import { withoutAfterCommit } from '../../test/transaction.js';
 
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
@@ -173,7 +174,7 @@ describe('hot statements read no large table from end to end', () => {
       (database) =>
         createEventStore(database).append(
           { workspaceId: place.workspaceId, type: 'message.updated', subjectId: place.messageId },
-          database,
+          withoutAfterCommit(database),
         ),
     ],
     ['events taken', (database) => createEventStore(database).takeUnpublished(50, 500, database)],
@@ -193,7 +194,7 @@ describe('hot statements read no large table from end to end', () => {
     ['work claimed', (database) => createWorkStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
     ['whether work waits', (database) => createWorkStore(database).waits('turn', place.workspaceId)],
-    ['work hurried', (database) => createWorkStore(database).hurry('turn', place.workspaceId)],
+    ['work made due now', (database) => createWorkStore(database).makeDueNow('turn', place.workspaceId)],
   ])('%s', async (_what, use) => {
     expect(await sequentialScans(db.database, use)).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
+import { withoutAfterCommit } from '../../test/transaction.js';
 
 const KIND = 'turn';
 const LEASE_MS = 3_600_000;
@@ -22,7 +23,7 @@ describe('work that is claimed fairly', () => {
     for (let ordinal = 0; ordinal < count; ordinal += 1) {
       const subjectId = crypto.randomUUID();
       const serial = serialKey === undefined ? {} : { serialKey, ordinal };
-      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey, ...serial }, db.database);
+      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey, ...serial }, withoutAfterCommit(db.database));
     }
   };
   const claim = (limit: number) => store.claimFairly(KIND, limit, LEASE_MS, PER_KEY);
@@ -75,7 +76,7 @@ describe('work that is claimed fairly', () => {
   it('takes rows of one serial key one at a time, the lowest id first among equal ordinals', async () => {
     const ids = [crypto.randomUUID(), crypto.randomUUID()].toSorted();
     for (const subjectId of ids.toReversed()) {
-      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey: a, serialKey: b, ordinal: 7 }, db.database);
+      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey: a, serialKey: b, ordinal: 7 }, withoutAfterCommit(db.database));
     }
     const first = await claim(32);
     expect(first.map(({ subjectId }) => subjectId)).toEqual([ids[0]]);
@@ -85,13 +86,13 @@ describe('work that is claimed fairly', () => {
   });
 
   it('takes rows of the release before, which belong to their workspace', async () => {
-    await store.enqueue({ kind: KIND, subjectId: a, workspaceId }, db.database);
+    await store.enqueue({ kind: KIND, subjectId: a, workspaceId }, withoutAfterCommit(db.database));
     expect(await claim(32)).toHaveLength(1);
   });
 
   it('is not taken before it is due, or while it is leased', async () => {
-    await store.enqueue({ kind: KIND, subjectId: a, workspaceId, dueInMs: LEASE_MS }, db.database);
-    await store.enqueue({ kind: KIND, subjectId: b, workspaceId }, db.database);
+    await store.enqueue({ kind: KIND, subjectId: a, workspaceId, dueInMs: LEASE_MS }, withoutAfterCommit(db.database));
+    await store.enqueue({ kind: KIND, subjectId: b, workspaceId }, withoutAfterCommit(db.database));
     expect((await claim(32)).map(({ subjectId }) => subjectId)).toEqual([b]);
     expect(await claim(32)).toEqual([]);
   });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
+import { withoutAfterCommit } from '../../test/transaction.js';
 
 const KIND = 'test';
 const LEASE_MS = 3_600_000;
@@ -20,7 +21,7 @@ afterAll(() => db.close());
 
 const workspaceId = crypto.randomUUID();
 const enqueue = (subjectId: string, serial?: { serialKey: string; ordinal: number }) =>
-  store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, db.database);
+  store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, withoutAfterCommit(db.database));
 /** Extends the lease. @returns whether it is still held */
 const stillHeld = async (work: LeasedWork): Promise<boolean> =>
   (await store.extend([{ work, leaseMs: LEASE_MS }])).has(work.leaseId);
@@ -143,7 +144,7 @@ const write = (n: number): Command =>
     `write(${n})`,
     async (model) => {
       const lease = pick(model, n);
-      expect(await db.transaction((tx) => store.holds(lease, tx))).toBe(held(model, lease) !== undefined);
+      expect(await db.withTransaction((tx) => store.holds(lease, tx))).toBe(held(model, lease) !== undefined);
     },
     anyLease,
   );
@@ -174,7 +175,7 @@ const release = (n: number, again: 'now' | 'later'): Command =>
 
 const hurry = (): Command =>
   command('hurry', async (model) => {
-    await store.hurry(KIND, workspaceId);
+    await store.makeDueNow(KIND, workspaceId);
     for (const row of model.rows.values()) Object.assign(row, { due: true, hurried: true });
   });
 
@@ -271,7 +272,7 @@ describe('leases', () => {
     await expire(lost?.subjectId ?? '');
     const [next] = await store.claim(KIND, 1, LEASE_MS);
     const writes = [lost, next].map((lease) =>
-      db.transaction(async (tx) => lease !== undefined && store.holds(lease, tx)),
+      db.withTransaction(async (tx) => lease !== undefined && store.holds(lease, tx)),
     );
     expect(await Promise.all(writes)).toEqual([false, true]);
   });
@@ -281,7 +282,7 @@ describe('leases', () => {
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
     if (lease === undefined) throw new Error('nothing was claimed');
     await expire(lease.subjectId);
-    const during = await db.transaction(async (tx) => {
+    const during = await db.withTransaction(async (tx) => {
       expect(await store.holds(lease, tx)).toBe(true);
       return store.claim(KIND, 1, LEASE_MS);
     });
@@ -326,7 +327,7 @@ describe('leases', () => {
     const subjectId = crypto.randomUUID();
     await enqueue(subjectId);
     expect(await store.claim('other', 10, LEASE_MS)).toEqual([]);
-    await db.transaction((tx) => store.cancel('other', workspaceId, tx));
+    await db.withTransaction((tx) => store.cancel('other', workspaceId, tx));
     expect(await store.claim(KIND, 10, LEASE_MS)).toMatchObject([{ subjectId }]);
   });
 
@@ -339,7 +340,7 @@ describe('leases', () => {
       new Map((await rows()).map((row) => [row.subject_id, row.lease_expires_at?.getTime()]));
     const before = await expiries();
     const gone: LeasedWork = { ...locked, leaseId: crypto.randomUUID() };
-    const stillOurs = await db.transaction(async (tx) => {
+    const stillOurs = await db.withTransaction(async (tx) => {
       expect(await store.holds(locked, tx)).toBe(true);
       return store.extend([...leases, gone].map((work) => ({ work, leaseMs: 2 * LEASE_MS })));
     });
@@ -352,7 +353,7 @@ describe('leases', () => {
   it('of cancelled work are lost', async () => {
     await enqueue(crypto.randomUUID());
     const [lease] = await store.claim(KIND, 1, LEASE_MS);
-    await db.transaction((tx) => store.cancel(KIND, workspaceId, tx));
+    await db.withTransaction((tx) => store.cancel(KIND, workspaceId, tx));
     expect(lease === undefined ? undefined : await stillHeld(lease)).toBe(false);
   });
 });

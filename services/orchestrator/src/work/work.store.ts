@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../database/database.js';
+import type { Database, Transaction } from '../database/database.js';
 import { claimFairly } from './fair-claim.js';
 import type { LeasedWork } from './leased-work.js';
+import { createWakeUps, type WakeUps } from './wake-ups.js';
 
 export type { LeasedWork };
 
@@ -25,8 +26,8 @@ export interface NewWork {
 }
 
 export interface WorkStore {
-  /** Adds the work, or sets when it is due where it is there. Call it in the transaction that wants it done. */
-  enqueue(work: NewWork, db: Database): Promise<void>;
+  /** Adds the work, or sets when it is due if it exists already. Wakes its workers after the commit if it is due now. */
+  enqueue(work: NewWork, tx: Transaction): Promise<void>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
   /** As `claim`, but shared fairly between fair keys, with at most `perKey` leases of one key at a time. */
   claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedWork[]>;
@@ -44,13 +45,15 @@ export interface WorkStore {
    * Makes rows with these subjects due now, and adds those that are missing; the workspace is the subject. Rows that are
    * due within `withinMs` stay as they are; one whose handler runs is handled again if `withinMs` is 0.
    *
+   * Wakes the workers if a row changed.
+   *
    * @returns how many were changed
    */
   rouse(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
   /** As `rouse` for one row, but never waits: a row that another transaction has locked stays as it is. */
   nudge(kind: string, subjectId: string, db: Database): Promise<void>;
-  /** Makes everything of a kind that waits in a workspace due now. */
-  hurry(kind: string, workspaceId: string, db?: Database): Promise<void>;
+  /** Makes all work of a kind in a workspace due now, and wakes its workers. */
+  makeDueNow(kind: string, workspaceId: string): Promise<void>;
   /** Whether there is any of a kind in a workspace, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
   /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
@@ -73,7 +76,8 @@ const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
 
 const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
-export function createWorkStore(database: Database): WorkStore {
+/** @param wakeUps those of the workers of this process */
+export function createWorkStore(database: Database, wakeUps: WakeUps = createWakeUps()): WorkStore {
   const held = (work: LeasedWork, db: Database = database) =>
     db
       .updateTable('work')
@@ -88,16 +92,17 @@ export function createWorkStore(database: Database): WorkStore {
   };
 
   return {
-    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, fairKey, dueInMs = 0 }, db) {
+    async enqueue({ kind, subjectId, workspaceId, serialKey = subjectId, ordinal = 0, fairKey, dueInMs = 0 }, tx) {
       const place = { workspace_id: workspaceId, serial_key: serialKey, ordinal, fair_key: fairKey ?? null };
       const row = { kind, subject_id: subjectId, ...place };
-      await db
+      await tx
         .insertInto('work')
         .values({ ...row, run_at: inMs(dueInMs) })
         .onConflict((conflict) =>
           conflict.columns(['kind', 'subject_id']).doUpdateSet({ run_at: inMs(dueInMs), attempts: 0 }),
         )
         .execute();
+      if (dueInMs === 0) tx.afterCommit(wakeUps.notifier(kind));
     },
 
     async claim(kind, limit, leaseMs) {
@@ -191,7 +196,9 @@ export function createWorkStore(database: Database): WorkStore {
         SELECT ${kind}, id, id, id FROM unnest(${[...workspaceIds]}::uuid[]) AS ids (id) ORDER BY id
         ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = now(), attempts = 0
         WHERE work.run_at > ${inMs(withinMs)} OR (${withinMs} = 0 AND work.lease_id IS NOT NULL)`.execute(database);
-      return Number(numAffectedRows ?? 0n);
+      const changed = Number(numAffectedRows ?? 0n);
+      if (changed > 0) wakeUps.notifier(kind)();
+      return changed;
     },
 
     async nudge(kind, subjectId, db) {
@@ -203,11 +210,12 @@ export function createWorkStore(database: Database): WorkStore {
         FROM free WHERE w.kind = free.kind AND w.subject_id = free.subject_id`.execute(db);
     },
 
-    async hurry(kind, workspaceId, db = database) {
+    async makeDueNow(kind, workspaceId) {
       await sql`
         ${locked(sql`kind = ${kind} AND workspace_id = ${workspaceId}`)}
         UPDATE work w SET run_at = now(), attempts = 0
-        FROM locked l WHERE w.kind = l.kind AND w.subject_id = l.subject_id`.execute(db);
+        FROM locked l WHERE w.kind = l.kind AND w.subject_id = l.subject_id`.execute(database);
+      wakeUps.notifier(kind)();
     },
 
     async waits(kind, workspaceId, db = database) {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database, Transaction, WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
@@ -10,7 +10,7 @@ import type { SessionEnds } from '../auth/session-ends.js';
 import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import { periodOf } from '../usage/period.js';
 import type { UserStore } from '../users/users.store.js';
@@ -18,11 +18,11 @@ import type { Provision } from '../workspaces/provision.js';
 import type { DeletedAccountStore } from './deleted-accounts.store.js';
 
 export interface AccountServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
   deletedAccounts: DeletedAccountStore;
   work: Pick<WorkStore, 'cancel'>;
-  runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
+  runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
@@ -84,7 +84,7 @@ const FIRST_WORKSPACE = 'My workspace';
 const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { transaction, users, deletedAccounts, work, runtimes, clock } = deps;
+  const { withTransaction, users, deletedAccounts, work, runtimes, clock } = deps;
   const hash = deps.identityHash;
   const previous = (identity: Identity): Buffer[] => deps.previousIdentityHashes.map((each) => each(identity));
   const wasDeleted = (identity: Identity): Promise<boolean> =>
@@ -112,7 +112,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     return user.id;
   }
 
-  async function createEverything(identity: Identity, session: Session | undefined, tx: Database): Promise<boolean> {
+  async function createEverything(identity: Identity, session: Session | undefined, tx: Transaction): Promise<boolean> {
     const userId = randomUUIDv7();
     if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
     await takeUp(identity, userId, tx);
@@ -122,7 +122,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   }
 
   /** What is left of a deleted account of the same identity. */
-  async function takeUp(identity: Identity, userId: string, tx: Database): Promise<void> {
+  async function takeUp(identity: Identity, userId: string, tx: Transaction): Promise<void> {
     await deletedAccounts.rename(previous(identity), hash(identity), tx);
     const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
     if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
@@ -137,7 +137,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   }
 
   /** The token that was presented is revoked by itself too: replicas of release 0.2 know only that. */
-  async function revokeAll(userId: string, identity: Identity, session: Session, tx: Database): Promise<void> {
+  async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
     await deps.sessions.revokeAll(userId, identity.issuedAt, tx);
     if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
   }
@@ -147,7 +147,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
     async signIn(identity, session) {
       const userId = await requireUser(identity);
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         if (identity.email !== '') await users.setEmail(userId, identity.email, tx);
         if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture, tx);
         await record('account.sign_in', identity, { userId, session, db: tx });
@@ -158,15 +158,14 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       const user = await users.find(identity);
       if (user?.isBanned === true) throw new ApiError('user_banned');
       if (user !== undefined) return;
-      const created = await transaction((tx) => createEverything(identity, session, tx));
-      if (created) runtimes.wake();
+      await withTransaction((tx) => createEverything(identity, session, tx));
     },
 
     async logout(identity, session) {
       const userId = await requireUser(identity);
       // Replicas and gateways of release 0.2 know the token by the other hash.
       const hashes = tokenHashes(session);
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         if (hashes.length > 0 && identity.expiresAt !== null) {
           await deps.sessions.revoke(hashes, identity.expiresAt, tx);
         }
@@ -179,7 +178,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
     async logoutEverywhere(identity, session) {
       const userId = await requireUser(identity);
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
         await deps.devices.dropPushTokens(userId, tx);
         await record('account.logout_all', identity, { userId, session, db: tx });
@@ -191,11 +190,11 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       const userId = await requireUser(identity);
       requireFreshSignIn(identity);
       const period = periodOf(clock.now());
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
         for (const workspaceId of await users.lockOwned(userId, tx)) {
           await work.cancel(TURN_WORK, workspaceId, tx);
-          await runtimes.unwant(workspaceId, tx);
+          await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);
         await deletedAccounts.remember(hash(identity), userId, period, tx);
@@ -204,7 +203,6 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       });
       if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
       deps.sessionEnds.publish(userId, null, 'user_deleted');
-      runtimes.wake();
     },
   };
 }

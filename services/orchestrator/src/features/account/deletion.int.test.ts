@@ -9,8 +9,9 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import { createAuditStore } from '../admin/audit.store.js';
+import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const DELETE = '/v1/auth/delete';
 
@@ -102,9 +103,9 @@ describe('account deletion', () => {
   });
 
   /** Deletes the account while another transaction, which wrote something already, goes on to take a seq. */
-  const deleteDuring = async (user: TestUser, home: Home, write: (tx: Database) => Promise<unknown>) => {
+  const deleteDuring = async (user: TestUser, home: Home, write: (tx: Transaction) => Promise<unknown>) => {
     const { deleting } = await uswarm.database.transaction().execute(async (tx) => {
-      await write(tx);
+      await write(withoutAfterCommit(tx));
       const started = user.delete(DELETE, {}, 204);
       await eventually(
         () => waiting(uswarm),

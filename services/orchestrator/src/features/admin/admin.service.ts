@@ -7,7 +7,7 @@ import {
   type LegalDocumentName,
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { SessionEnds } from '../auth/session-ends.js';
 import type { DeviceStore } from '../devices/devices.store.js';
 import type { LegalStore } from '../legal/legal.store.js';
@@ -20,7 +20,7 @@ import type { AuditStore } from './audit.store.js';
 import type { Requeue } from './requeue.service.js';
 
 export interface AdminServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: AdminStore;
   audit: AuditStore;
   devices: Pick<DeviceStore, 'list'>;
@@ -41,7 +41,7 @@ const invalid = (path: string, message: string): ApiError =>
   new ApiError('validation_failed', { message: `${path} ${message}`, extra: { fields: [{ path, message }] } });
 
 export function createAdminService(deps: AdminServiceDeps): AdminService {
-  const { transaction, store, audit, plans, clock, sessionEnds } = deps;
+  const { withTransaction, store, audit, plans, clock, sessionEnds } = deps;
 
   async function describe(user: FoundUser): Promise<AdminUser> {
     const now = clock.now();
@@ -55,7 +55,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
   }
 
   async function setBanned(actor: string, userId: string, banned: boolean, reason: string) {
-    const changed = await transaction(async (tx) => {
+    const changed = await withTransaction(async (tx) => {
       const result = await store.setBanned(userId, banned, tx);
       if (result === undefined) throw new ApiError('user_not_found');
       const action = banned ? 'user.ban' : 'user.unban';
@@ -82,7 +82,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       const expiresAt = expires_at === null ? null : new Date(expires_at);
       if (expiresAt !== null && expiresAt <= clock.now()) throw invalid('expires_at', 'must be in the future');
       const ends = expiresAt?.toISOString() ?? null;
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         if (!(await store.setPlan(userId, plan, expiresAt, tx))) throw new ApiError('user_not_found');
         await audit.append({ actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } }, tx);
       });
@@ -108,7 +108,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
 
     async 'legal.publish'(actor, document) {
       const { document: name, version } = document;
-      return transaction(async (tx) => {
+      return withTransaction(async (tx) => {
         const published = await deps.legal.publish(document, tx);
         if (published === undefined) throw invalid('version', `${version} of this document was published before`);
         await audit.append({ actor, action: 'legal.publish', details: { document: name, version } }, tx);

@@ -1,16 +1,14 @@
 import { ApiError } from '@uswarm/contract';
-import type { Database, Transact } from '../../database/database.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { AuditStore } from './audit.store.js';
 import type { RequeueStore } from './requeue.store.js';
 
 export interface RequeueServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: RequeueStore;
   audit: Pick<AuditStore, 'append'>;
-  runtimes: Pick<RuntimeWishes, 'keepAwake' | 'woken'>;
-  /** Called after a commit that left something to do. */
-  committed: () => void;
+  runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
 }
 
 export interface Requeued {
@@ -21,22 +19,22 @@ export interface Requeued {
 /** Has turns taken up again: one that waits or runs at once, by whoever is free; one that failed from its beginning. */
 export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
 
-export function createRequeue({ transaction, store, audit, runtimes, committed }: RequeueServiceDeps): Requeue {
+export function createRequeue({ withTransaction, store, audit, runtimes }: RequeueServiceDeps): Requeue {
   /** @returns why not */
-  async function again(turnId: string, tx: Database): Promise<{ why?: string; userId?: string; wake?: string }> {
+  async function again(turnId: string, tx: Transaction): Promise<{ why?: string; userId?: string }> {
     const waiting = await store.release(turnId, tx);
     const turn = await store.find(turnId, tx);
     if (turn === undefined) return { why: 'there is no such turn' };
     const { status, userId, workspaceId } = turn;
     if (waiting) return { userId };
     if (status !== 'failed') return { why: `it is ${status}` };
-    const suspended = await runtimes.keepAwake(workspaceId, tx);
+    await runtimes.ensureResumed(workspaceId, tx);
     if (!(await store.reopen(turnId, tx))) return { why: 'it was taken up meanwhile' };
-    return { userId, ...(suspended ? { wake: workspaceId } : {}) };
+    return { userId };
   }
 
   async function requeueOne(actor: string, turnId: string, reason: string): Promise<string | undefined> {
-    const outcome = await transaction(async (tx) => {
+    const outcome = await withTransaction(async (tx) => {
       const result = await again(turnId, tx);
       if (result.userId !== undefined) {
         const { userId } = result;
@@ -44,7 +42,6 @@ export function createRequeue({ transaction, store, audit, runtimes, committed }
       }
       return result;
     });
-    if (outcome.wake !== undefined) runtimes.woken(outcome.wake);
     return outcome.why;
   }
 
@@ -58,7 +55,6 @@ export function createRequeue({ transaction, store, audit, runtimes, committed }
       if (why === undefined) result.requeued.push(id);
       else result.refused.push({ id, why });
     }
-    committed();
     return result;
   };
 }

@@ -1,22 +1,24 @@
 import { sql } from 'kysely';
-import type { Database } from '../../database/database.js';
+import type { Database, Transaction } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
 
 export interface RequeueStore {
   /** Takes the lease from whoever has it and makes the turn due. @returns false where nothing of it waits */
-  release(turnId: string, db: Database): Promise<boolean>;
+  release(turnId: string, tx: Transaction): Promise<boolean>;
   find(turnId: string, db: Database): Promise<{ status: TurnStatus; workspaceId: string; userId: string } | undefined>;
   /**
    * Has a failed turn begin once more, with a reply of its own: what failed stays as it was shown.
    * @returns false where it did not fail
    */
-  reopen(turnId: string, db: Database): Promise<boolean>;
+  reopen(turnId: string, tx: Transaction): Promise<boolean>;
 }
 
-export function createRequeueStore(): RequeueStore {
+/** @param wakeTurns wakes the workers of turns after the commit */
+export function createRequeueStore(wakeTurns: () => void): RequeueStore {
   return {
-    async release(turnId, db) {
-      const result = await db
+    async release(turnId, tx) {
+      tx.afterCommit(wakeTurns);
+      const result = await tx
         .updateTable('work')
         .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
         .where('kind', '=', 'turn')
@@ -34,11 +36,12 @@ export function createRequeueStore(): RequeueStore {
         .executeTakeFirst();
     },
 
-    async reopen(turnId, db) {
+    async reopen(turnId, tx) {
+      tx.afterCommit(wakeTurns);
       // Turns begin to wait only under the lock of their workspace: a deletion of messages relies on it.
       await sql`
         SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(
-        db,
+        tx,
       );
       const { rows } = await sql`
         WITH reopened AS (
@@ -51,7 +54,7 @@ export function createRequeueStore(): RequeueStore {
         SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq, w.owner_id
         FROM reopened r JOIN messages m ON m.id = r.user_message_id
         JOIN workspaces w ON w.id = r.workspace_id
-        RETURNING subject_id`.execute(db);
+        RETURNING subject_id`.execute(tx);
       return rows.length === 1;
     },
   };

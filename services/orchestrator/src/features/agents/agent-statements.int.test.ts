@@ -6,6 +6,7 @@ import { fillWorkspaces } from '../../../test/fill.js';
 import { statementsOf } from '../../../test/query-plans.js';
 import { showNow } from '../../../test/show.js';
 import type { Database } from '../../database/database.js';
+import { createWithTransaction } from '../../database/transaction.js';
 import { loadTools } from '../core/catalog.js';
 import { createCursorCodec } from '../messages/cursor.js';
 import { createWorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -39,7 +40,7 @@ function services(database: Database) {
     }),
     settings: createAgentSettingsService({ store: settings, tools, defaultModel: 'sonnet' }),
     memories: createMemoryService({
-      transaction: (run) => database.transaction().execute(run),
+      withTransaction: createWithTransaction(database),
       store: memories,
       access,
       cursors: createMemoryCursors('k'.repeat(32)),

@@ -1,5 +1,5 @@
 import { type AgentMemory, type AgentMemoryList, ApiError, type CreateMemoryBody } from '@uswarm/contract';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { AgentAccess } from './agent-access.js';
 import type { MemoryCursorCodec } from './memory-cursor.js';
@@ -12,7 +12,7 @@ export interface MemoryLimits {
 }
 
 export interface MemoryServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'delete'>;
   access: AgentAccess;
   cursors: MemoryCursorCodec;
@@ -42,7 +42,7 @@ function memoryView({ key, content, category, created_at, updated_at }: MemoryRo
 /** Whether a key can be stored at all; a path can hold more than Postgres keeps. */
 const isStorable = (key: string): boolean => !key.includes('\0');
 
-export function createMemoryService({ transaction, store, access, cursors, limits }: MemoryServiceDeps): MemoryService {
+export function createMemoryService({ withTransaction, store, access, cursors, limits }: MemoryServiceDeps): MemoryService {
   return {
     async list(userId, agentId, { category, scrollId }) {
       await access.require(userId, agentId);
@@ -57,7 +57,7 @@ export function createMemoryService({ transaction, store, access, cursors, limit
     },
 
     async remember(userId, agentId, { key, content, category }) {
-      const row = await transaction(async (tx) => {
+      const row = await withTransaction(async (tx) => {
         // One at a time an agent, so that the count holds until the new memory is in it.
         if (!(await store.lock(userId, agentId, tx))) throw new ApiError('agent_not_found');
         if (Buffer.byteLength(content) > limits.contentBytes) throw new ApiError('memory_too_large');

@@ -1,5 +1,5 @@
 import { ApiError } from '@uswarm/contract';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
@@ -12,7 +12,7 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationStore } from './conversations.store.js';
 
 export interface ConversationDeletionDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<ConversationStore, 'findTarget' | 'remove'>;
   messages: Pick<MessageStore, 'removeBehind'>;
   turns: Pick<TurnStore, 'running' | 'isBusyElsewhere' | 'waitingAgents'>;
@@ -23,8 +23,6 @@ export interface ConversationDeletionDeps {
   /** Has the runtime give up a reply that nobody will read. */
   stopInRuntime: StopInRuntime;
   live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
-  /** Called after a commit that left something to publish. */
-  committed: () => void;
 }
 
 export interface ConversationDeletion {
@@ -44,9 +42,9 @@ interface Freed {
 }
 
 export function createConversationDeletion(deps: ConversationDeletionDeps): ConversationDeletion {
-  const { transaction, store, messages, turns, work, agents, events, access } = deps;
+  const { withTransaction, store, messages, turns, work, agents, events, access } = deps;
 
-  async function freeAgents(conversationId: string, tx: Database): Promise<Freed> {
+  async function freeAgents(conversationId: string, tx: Transaction): Promise<Freed> {
     const running = await turns.running(conversationId, tx);
     const idle = await turns.waitingAgents(conversationId, tx);
     for (const { id, agentId } of running) {
@@ -57,7 +55,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
   }
 
   /** The order of locks everywhere: work, agents, workspace, messages. */
-  async function remove(workspaceId: string, conversationId: string, tx: Database) {
+  async function remove(workspaceId: string, conversationId: string, tx: Transaction) {
     await work.cancelSerial(TURN_WORK, conversationId, tx);
     const freed = await freeAgents(conversationId, tx);
     const seq = await events.append({ workspaceId, type: 'conversation.deleted', subjectId: conversationId }, tx);
@@ -73,8 +71,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
       if (found === undefined) throw new ApiError('conversation_not_found');
       // Most of a long one before: the last transaction holds the whole workspace. It has what is at work in it.
       while ((await messages.removeBehind(conversationId, AT_ONCE, AT_ONCE)) === AT_ONCE);
-      const { seq, freed } = await transaction((tx) => remove(workspaceId, conversationId, tx));
-      deps.committed();
+      const { seq, freed } = await withTransaction((tx) => remove(workspaceId, conversationId, tx));
       for (const turn of freed.turns) deps.stopInRuntime(workspaceId, turn);
       for (const agentId of freed.agents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);
     },

@@ -6,7 +6,7 @@ import {
   type CreateConversationBody,
   type UpdateConversationBody,
 } from '@uswarm/contract';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
@@ -19,7 +19,7 @@ import type { ConversationStore, NewTitle } from './conversations.store.js';
 import { checkedTitle, titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<ConversationStore, 'insert' | 'count' | 'places' | 'find' | 'findAll' | 'setTitle' | 'firstText'>;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
@@ -29,8 +29,6 @@ export interface ConversationServiceDeps {
   /** How many conversations a workspace may have. */
   perWorkspace: number;
   show: Show;
-  /** Called after a commit that left something to publish. */
-  committed: () => void;
 }
 
 export interface ConversationService {
@@ -53,7 +51,7 @@ export interface ConversationService {
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
-  const { transaction, store, agents, events, access, show } = deps;
+  const { withTransaction, store, agents, events, access, show } = deps;
 
   async function checkedAgent(workspaceId: string, { type, agent_id }: CreateConversationBody): Promise<string | null> {
     const agentId = agent_id ?? null;
@@ -90,7 +88,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       const request = { ...owner, operation: 'createConversation', content: conversation } as const;
       const id = await deps.idempotency.once(request, async (claim) => {
         const newId = randomUUIDv7();
-        await transaction(async (tx) => {
+        await withTransaction(async (tx) => {
           await claim(newId, tx);
           await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
           if ((await store.count(workspaceId, tx)) >= deps.perWorkspace) {
@@ -98,7 +96,6 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
           }
           await store.insert({ ...conversation, id: newId }, tx);
         });
-        deps.committed();
         return newId;
       });
       const row = await store.find(workspaceId, id);
@@ -111,7 +108,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       const before = await read(workspaceId, conversationId);
       if (title === undefined) return before;
       const text = title === null ? null : checkedTitle(title);
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
         const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;
         const named: NewTitle =
@@ -122,7 +119,6 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
           throw new ApiError('conversation_not_found');
         }
       });
-      deps.committed();
       return read(workspaceId, conversationId);
     },
   };

@@ -1,16 +1,14 @@
 import { ApiError } from '@uswarm/contract';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database, WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ReadPositionStore, ReadState } from './read-position.store.js';
 
 export interface ReadPositionDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: ReadPositionStore;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
-  /** Called after a commit that left something to publish. */
-  committed: () => void;
 }
 
 export interface ReadTarget {
@@ -28,7 +26,7 @@ export interface ReadTarget {
  */
 export type MarkRead = (target: ReadTarget) => Promise<void>;
 
-export function createMarkRead({ transaction, store, events, access, committed }: ReadPositionDeps): MarkRead {
+export function createMarkRead({ withTransaction, store, events, access }: ReadPositionDeps): MarkRead {
   async function seqOf(conversationId: string, messageId: string, db?: Database): Promise<number> {
     const seq = await store.seqOf(conversationId, messageId, db);
     if (seq === undefined) throw new ApiError('message_not_found');
@@ -46,13 +44,12 @@ export function createMarkRead({ transaction, store, events, access, committed }
     const state = await store.state(workspaceId, conversationId);
     if (state === undefined) throw new ApiError('conversation_not_found');
     if (await isRead(target, state)) return;
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       if (state.unread > 0) await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
       // Its seq is the position: what has a lower one is committed, and what comes has a higher one.
       const now = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
       const seq = messageId === undefined ? now : await seqOf(conversationId, messageId, tx);
       if (!(await store.move(conversationId, seq, tx))) throw new ApiError('conversation_not_found');
     });
-    committed();
   };
 }

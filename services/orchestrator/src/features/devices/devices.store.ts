@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Device } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { createTransact } from '../../database/transact.js';
+import { createWithTransaction } from '../../database/transaction.js';
 
 export interface DeviceRow {
   info: string;
@@ -23,7 +23,7 @@ export interface DeviceStore {
 }
 
 export function createDeviceStore(database: Database): DeviceStore {
-  const transaction = createTransact(database);
+  const withTransaction = createWithTransaction(database);
 
   return {
     async record(userId, { id, info, version, timezone }, limit) {
@@ -40,7 +40,7 @@ export function createDeviceStore(database: Database): DeviceStore {
     },
 
     setPushToken: (userId, deviceId, pushToken) =>
-      transaction(async (tx) => {
+      withTransaction(async (tx) => {
         const hash = createHash('sha256').update(pushToken).digest();
         // Two that bring the same token at once: one after the other, and the later one keeps it.
         await sql`SELECT pg_advisory_xact_lock(hashtextextended(${hash.toString('hex')}, 2))`.execute(tx);

@@ -34,7 +34,7 @@ describe('the seq of a workspace', () => {
   it('is gapless under twenty writers at once', async () => {
     const id = await workspace();
     const write = async () => {
-      for (let n = 0; n < 10; n += 1) await db.transaction((tx) => store.append(event(id), tx));
+      for (let n = 0; n < 10; n += 1) await db.withTransaction((tx) => store.append(event(id), tx));
     };
     await Promise.all(Array.from({ length: 20 }, write));
     expect(await seqs(id)).toEqual(upTo(200));
@@ -42,18 +42,18 @@ describe('the seq of a workspace', () => {
 
   it('is given back by a transaction that fails', async () => {
     const id = await workspace();
-    const failing = db.transaction(async (tx) => {
+    const failing = db.withTransaction(async (tx) => {
       await store.append(event(id), tx);
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
-    expect(await db.transaction((tx) => store.append(event(id), tx))).toBe(1);
+    expect(await db.withTransaction((tx) => store.append(event(id), tx))).toBe(1);
   });
 
   it('is the order of commits: whoever sees an event sees all before it', async () => {
     const id = await workspace();
     const writers = Array.from({ length: 20 }, () =>
-      db.transaction(async (tx) => {
+      db.withTransaction(async (tx) => {
         await store.append(event(id), tx);
         // Keeps the transaction open for a moment, each for another one.
         await sql`SELECT pg_sleep(random() / 100)`.execute(tx);
@@ -74,11 +74,11 @@ describe('the seq of a workspace', () => {
 
   it('counts for each workspace on its own', async () => {
     const [one, other] = [await workspace(), await workspace()];
-    for (const id of [one, other, one]) await db.transaction((tx) => store.append(event(id), tx));
+    for (const id of [one, other, one]) await db.withTransaction((tx) => store.append(event(id), tx));
     expect([await seqs(one), await seqs(other)]).toEqual([[1, 2], [1]]);
   });
 
   it('cannot be taken in a workspace that is gone', async () => {
-    await expect(db.transaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(/gone/);
+    await expect(db.withTransaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(/gone/);
   });
 });

@@ -1,13 +1,13 @@
 import { ApiError, type ReplayedEvent } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import { FIELD_BYTES } from '../messages/stored-bytes.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 import type { RenderEvents } from './event-payloads.js';
 import type { EventStore, StoredEvent } from './events.store.js';
 
 export interface EventServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<EventStore, 'after'>;
   workspaces: Pick<WorkspaceStore, 'subscribable'>;
   render: RenderEvents;
@@ -31,12 +31,12 @@ export interface EventService {
 
 export const REPLAYED_AT_ONCE = 500;
 
-export function createEventService({ transaction, store, workspaces, render }: EventServiceDeps): EventService {
+export function createEventService({ withTransaction, store, workspaces, render }: EventServiceDeps): EventService {
   return {
     async after(userId, workspaceId, since) {
       const [workspace] = await workspaces.subscribable(userId, [workspaceId]);
       if (workspace === undefined) throw new ApiError('workspace_not_found');
-      const { events, envelopes } = await transaction(async (tx) => {
+      const { events, envelopes } = await withTransaction(async (tx) => {
         const found = await store.after(workspaceId, since, REPLAYED_AT_ONCE, tx);
         const stored = fitting(found, ({ bytes }) => bytes + FIELD_BYTES);
         return { events: stored, envelopes: await render(stored, tx) };

@@ -1,6 +1,6 @@
 import { ApiError, type DurableEventName } from '@uswarm/contract';
 import { sql } from 'kysely';
-import type { Database } from '../../database/database.js';
+import type { Database, Transaction } from '../../database/database.js';
 import { listed } from '../messages/place.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
 
@@ -27,11 +27,11 @@ export interface EventStore {
   /**
    * Writes an event and takes the next seq of the workspace. The row lock is held until the
    * transaction ends, so that commit order is seq order without gaps: call it as late as the
-   * transaction allows, after everything that may take long.
+   * transaction allows, after everything that may take long. The relay is woken after the commit.
    *
    * @throws ApiError `workspace_not_found` where it was deleted meanwhile
    */
-  append(event: Omit<StoredEvent, 'seq'>, db: Database): Promise<number>;
+  append(event: Omit<StoredEvent, 'seq'>, tx: Transaction): Promise<number>;
   /** Locks the workspace as `append` does, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
   /**
@@ -46,18 +46,19 @@ export interface EventStore {
   prune(before: Date, limit: number): Promise<number>;
 }
 
-export function createEventStore(database: Database): EventStore {
+export function createEventStore(database: Database, wakeRelay: () => void = () => undefined): EventStore {
   return {
-    async append({ workspaceId, type, subjectId, conversationId = null }, db) {
+    async append({ workspaceId, type, subjectId, conversationId = null }, tx) {
       const { rows } = await sql<{ seq: number }>`
         WITH counter AS (
           UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
         )
         INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id)
         SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid FROM counter
-        RETURNING seq`.execute(db);
+        RETURNING seq`.execute(tx);
       const row = rows[0];
       if (row === undefined) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
+      tx.afterCommit(wakeRelay);
       return row.seq;
     },
 

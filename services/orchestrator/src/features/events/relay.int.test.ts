@@ -35,7 +35,7 @@ describe('the relay', () => {
     const stores = createStores(db.database);
     const render = createEventRenderer({ ...stores, show: showNow });
     const relay = createRelay({
-      transaction: db.transaction,
+      withTransaction: db.withTransaction,
       store: stores.events,
       render,
       publish: bus.publish,
@@ -87,13 +87,13 @@ describe('the relay', () => {
   it('that dies between publishing and committing is made good for by another: at least once, in order', async () => {
     const heard = await listen(1);
     let deaths = 0;
-    const dying: RelayDeps['transaction'] = (run) =>
-      db.transaction(async (tx) => {
+    const dying: RelayDeps['withTransaction'] = (run) =>
+      db.withTransaction(async (tx) => {
         await run(tx);
         deaths += 1;
         throw new Error('killed before the commit');
       });
-    start({ transaction: dying });
+    start({ withTransaction: dying });
     await eventually(
       () => deaths,
       (count) => count > 0,
@@ -112,11 +112,11 @@ describe('the relay', () => {
   it('goes on after the database was away', async () => {
     const heard = await listen(1);
     let fails = 1;
-    const failing: RelayDeps['transaction'] = async (run) => {
+    const failing: RelayDeps['withTransaction'] = async (run) => {
       if (fails-- > 0) throw new Error('connection terminated');
-      return db.transaction(run);
+      return db.withTransaction(run);
     };
-    start({ transaction: failing });
+    start({ withTransaction: failing });
     expect(await published()).toBe(0);
     expect([...heard.values()]).toEqual([inOrder]);
   });

@@ -1,13 +1,13 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import { createWakeableLoop, type WakeableLoop } from '../../work/wakeable-loop.js';
 import type { RenderEvents } from './event-payloads.js';
 import type { EventStore, StoredEvent, UnpublishedEvent } from './events.store.js';
 import type { RelayMetrics } from './relay-metrics.js';
 
 export interface RelayDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<EventStore, 'takeUnpublished' | 'markPublished'>;
   render: RenderEvents;
   /** @returns false where the bus is away; what was not published stays to be. */
@@ -26,7 +26,7 @@ const isEvent = ({ workspaceId, seq }: StoredEvent, envelope: BusEnvelope): bool
 
 /** Publishes what transactions wrote, in seq order a workspace, at least once. Any replica may run one. */
 export function createRelay({
-  transaction,
+  withTransaction,
   store,
   render,
   publish,
@@ -42,7 +42,7 @@ export function createRelay({
 
   /** @returns whether anything was there: more may have come meanwhile. @throws Error where the bus is away */
   async function publishBatch(): Promise<boolean> {
-    const { taken, published } = await transaction(async (tx) => {
+    const { taken, published } = await withTransaction(async (tx) => {
       const events: UnpublishedEvent[] = await store.takeUnpublished(WORKSPACES, EVENTS, tx);
       const refused = await publishAll(await render(events, tx));
       const end = refused === undefined ? events.length : events.findIndex((event) => isEvent(event, refused));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { ObjectStore } from '../uploads/object-store.js';
@@ -13,7 +13,7 @@ import type { ExportRow, ExportStore } from './exports.store.js';
 export const EXPORT_WORK = 'export';
 
 export interface ExportBuildingDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<ExportStore, 'get' | 'lock' | 'begin' | 'finish' | 'fail' | 'delete'>;
   work: Pick<WorkStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
@@ -35,11 +35,11 @@ class LeaseLost extends Error {
  * removes; only the holder of the lease can make its object the archive.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
-  const { transaction, store, work, objects, content, keptMs, clock } = deps;
+  const { withTransaction, store, work, objects, content, keptMs, clock } = deps;
 
   /** @throws LeaseLost */
-  function fenced(leased: LeasedWork, run: (tx: Database) => Promise<void>): Promise<void> {
-    return transaction(async (tx) => {
+  function fenced(leased: LeasedWork, run: (tx: Transaction) => Promise<void>): Promise<void> {
+    return withTransaction(async (tx) => {
       // The export before the work, as a deletion of the account locks them.
       if (!(await store.lock(leased.subjectId, tx)) || !(await work.holds(leased, tx))) throw new LeaseLost();
       await run(tx);

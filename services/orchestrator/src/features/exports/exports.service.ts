@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Export } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { DownloadRequest, OpenedFile } from '../uploads/download.js';
 import type { FileLinks } from '../uploads/upload-links.js';
@@ -10,7 +10,7 @@ import { EXPORT_WORK } from './export-building.js';
 import type { ExportRow, ExportStore } from './exports.store.js';
 
 export interface ExportServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<ExportStore, 'insert' | 'list' | 'get'>;
   users: Pick<UploadStore, 'lockUser'>;
   work: Pick<WorkStore, 'enqueue'>;
@@ -34,7 +34,7 @@ export interface ExportService {
 const isUnfinished = ({ status }: ExportRow): boolean => status === 'pending' || status === 'running';
 
 export function createExportService(deps: ExportServiceDeps): ExportService {
-  const { transaction, store, users, work, links, openFile, intervalMs, clock } = deps;
+  const { withTransaction, store, users, work, links, openFile, intervalMs, clock } = deps;
   const expired = ({ expires_at }: ExportRow): boolean =>
     expires_at !== null && expires_at.getTime() <= clock.now().getTime();
 
@@ -49,7 +49,7 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
 
   return {
     request: (userId) =>
-      transaction(async (tx) => {
+      withTransaction(async (tx) => {
         // Requests of one user take turns: the second one sees what the first one started.
         if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
         const rows = await store.list(userId, tx);

@@ -1,6 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { Stores } from '../../stores.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { Plans } from '../plans/plans.js';
@@ -19,7 +19,7 @@ export interface ExportsDeps {
     'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'
   >;
   stores: Stores;
-  transaction: Transact;
+  withTransaction: WithTransaction;
   objects: ObjectStore;
   plans: Plans;
   clock: Clock;
@@ -33,10 +33,10 @@ export interface Exports {
 
 const DAY_MS = 24 * 3_600_000;
 
-export function createExports({ config, stores, transaction, objects, plans, clock }: ExportsDeps): Exports {
+export function createExports({ config, stores, withTransaction, objects, plans, clock }: ExportsDeps): Exports {
   const users = createUserService({ store: stores.users, legal: stores.legal, plans, clock });
   const service = createExportService({
-    transaction,
+    withTransaction,
     store: stores.exports,
     users: stores.uploads,
     work: stores.work,
@@ -52,7 +52,7 @@ export function createExports({ config, stores, transaction, objects, plans, clo
     clock,
   });
   const building = createExportBuilding({
-    transaction,
+    withTransaction,
     store: stores.exports,
     work: stores.work,
     objects,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError, type OperationId } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import type { IdempotencyStore } from './idempotency.store.js';
 
 /** Kind of the work that removes keys which are too old. */
@@ -20,7 +20,7 @@ export interface CreatingRequest extends KeyOwner {
 }
 
 /** Remembers in the transaction that creates the subject. @throws DuplicateRequest when the key was used before */
-export type Claim = (subjectId: string, tx: Database) => Promise<void>;
+export type Claim = (subjectId: string, tx: Transaction) => Promise<void>;
 
 /** Keys by which a creation that is sent again has its first result. See draft-ietf-httpapi-idempotency-key-header. */
 export interface Idempotency {

@@ -1,7 +1,7 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
 import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import type { Session } from '../auth/actor.js';
 import type { WorkStore } from '../../work/work.store.js';
@@ -17,7 +17,7 @@ import { REVOCATION_WORK } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 
 export interface IntegrationServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<
     IntegrationStore,
     'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
@@ -63,7 +63,7 @@ export interface IntegrationService {
   /** Forgets the tokens now, and tells the provider soon. @throws ApiError `integration_not_found` */
   disconnect(by: ConnectingUser, provider: string): Promise<void>;
   /** The same for everything of a user, in the transaction that deletes it. */
-  revokeAll(userId: string, tx: Database): Promise<void>;
+  revokeAll(userId: string, tx: Transaction): Promise<void>;
   /**
    * What a tool calls the provider with, in the name of the user. It is renewed ahead of its end, elsewhere.
    * @throws ApiError `integration_not_found`; `integration_unavailable` where it could not be renewed in time
@@ -75,7 +75,7 @@ export interface IntegrationService {
 const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
 
 export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
-  const { transaction, store, work, clients, oauth, cipher, states, catalog, clock, logger } = deps;
+  const { withTransaction, store, work, clients, oauth, cipher, states, catalog, clock, logger } = deps;
 
   function requireClient(provider: IntegrationProvider): ProviderClient {
     const client = clients.get(provider);
@@ -112,13 +112,13 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       throw new ApiError('integration_code_invalid');
   }
 
-  async function forget(userId: string, provider: IntegrationProvider | undefined, tx: Database): Promise<SealedRow[]> {
+  async function forget(userId: string, provider: IntegrationProvider | undefined, tx: Transaction): Promise<SealedRow[]> {
     const rows = await store.drop(userId, provider, tx);
     for (const { id } of rows) await work.cancel(REFRESH_WORK, id, tx);
     return rows;
   }
 
-  async function revokeLater(rows: readonly SealedRow[], tx: Database): Promise<void> {
+  async function revokeLater(rows: readonly SealedRow[], tx: Transaction): Promise<void> {
     for (const row of rows) {
       if (clients.get(row.provider)?.revocation === undefined) continue;
       const id = randomUUIDv7();
@@ -131,7 +131,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     verb: 'connect' | 'disconnect',
     { userId, session }: ConnectingUser,
     provider: IntegrationProvider,
-    tx: Database,
+    tx: Transaction,
   ): Promise<void> => {
     const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
     return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
@@ -142,7 +142,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const { provider } = callback;
     const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
     const validity = validityOf(grant, clock.now());
-    return transaction(async (tx) => {
+    return withTransaction(async (tx) => {
       if (!(await store.lockUser(userId, tx))) {
         // The account went while the provider was asked: nobody else knows of these tokens.
         await revokeLater([row], tx);
@@ -183,7 +183,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     async disconnect(by, provider) {
       const known = IntegrationProvider.safeParse(provider);
       if (!known.success) throw new ApiError('integration_not_found');
-      const dropped = await transaction(async (tx) => {
+      const dropped = await withTransaction(async (tx) => {
         const rows = await forget(by.userId, known.data, tx);
         await revokeLater(rows, tx);
         if (rows.length > 0) await record('disconnect', by, known.data, tx);

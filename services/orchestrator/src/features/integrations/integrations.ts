@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { Assets } from '../core/assets.js';
@@ -25,7 +25,7 @@ export interface IntegrationsDeps {
   /** The same in all replicas; signs the states of OAuth flows. */
   stateSecret: string;
   stores: { integrations: IntegrationStore; work: WorkStore; audit: AuditStore };
-  transaction: Transact;
+  withTransaction: WithTransaction;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -40,13 +40,13 @@ export interface Integrations extends Pick<IntegrationService, 'revokeAll' | 'ac
 }
 
 export async function createIntegrations(deps: IntegrationsDeps): Promise<Integrations> {
-  const { config, stores, transaction, clock, logger } = deps;
+  const { config, stores, withTransaction, clock, logger } = deps;
   const { integrations: store, work, audit } = stores;
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient();
   const metrics = createIntegrationMetrics(deps.metrics);
-  const shared = { transaction, store, work, clients, oauth, cipher, metrics, clock, logger };
+  const shared = { withTransaction, store, work, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
     audit,
@@ -56,7 +56,7 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
     // This start may be the one after a new key was put in front.
     const rekeying = { kind: REKEYING_WORK, subjectId: REKEYING_ID, workspaceId: REKEYING_ID };
-    await transaction((tx) => work.enqueue(rekeying, tx));
+    await withTransaction((tx) => work.enqueue(rekeying, tx));
   }
   return {
     handlers: integrationHandlers(service),

@@ -62,7 +62,7 @@ describe('tokens that are kept', () => {
       stateSecret: 'k'.repeat(32),
       config: loadConfig(Settings, { ...environment, ...change }),
       stores,
-      transaction: db.transaction,
+      withTransaction: db.withTransaction,
       metrics,
       clock: systemClock,
       logger: silentLogger,
@@ -247,7 +247,7 @@ describe('tokens that are kept', () => {
     await connect(integrations, staying);
     const tokens = [await integrations.accessToken(userId, 'asana'), await integrations.accessToken(userId, 'zoom')];
     server.away(true);
-    await db.transaction(async (tx) => {
+    await db.withTransaction(async (tx) => {
       await integrations.revokeAll(userId, tx);
       await stores.users.delete(userId, tx);
     });
@@ -276,7 +276,7 @@ describe('tokens that are kept', () => {
   it('of an account whose deletion is rolled back stay', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const rolledBack = db.transaction(async (tx) => {
+    const rolledBack = db.withTransaction(async (tx) => {
       await integrations.revokeAll(userId, tx);
       throw new Error('rolled back');
     });

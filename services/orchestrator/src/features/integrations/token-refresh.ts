@@ -1,5 +1,5 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { LeasedWork } from '../../work/work.store.js';
 import type { IntegrationMetrics } from './integration-metrics.js';
@@ -14,7 +14,7 @@ import { validityOf } from './token-validity.js';
 export const REFRESH_WORK = 'integration-refresh';
 
 export interface TokenRefreshDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<IntegrationStore, 'find' | 'renew' | 'dropIfSame'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'refresh'>;
@@ -32,13 +32,13 @@ const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 const DONE: WorkResult = { done: true };
 
 export function createTokenRefresh(deps: TokenRefreshDeps) {
-  const { transaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
+  const { withTransaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
   /** Dropping the connection shows the user that it is to be made again. */
   async function drop(row: ConnectionRow, reason: string): Promise<WorkResult> {
     logger.info({ provider: row.provider, reason }, 'a connection is over');
-    await transaction((tx) => store.dropIfSame(row, tx));
+    await withTransaction((tx) => store.dropIfSame(row, tx));
     return DONE;
   }
 
@@ -46,7 +46,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     const validity = validityOf(grant, clock.now());
     // Whoever holds the lease by now: the provider may take the old tokens for stolen, so the new ones are kept.
     metrics.refreshed(row.provider, 'renewed');
-    const kept = await transaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
+    const kept = await withTransaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
     return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
   }
 

@@ -1,5 +1,5 @@
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { IntegrationStore, RevocationRow } from './integrations.store.js';
@@ -12,7 +12,7 @@ import { SealBroken, type TokenCipher } from './token-cipher.js';
 export const REVOCATION_WORK = 'integration-revocation';
 
 export interface TokenRevocationDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<IntegrationStore, 'connected' | 'findRevocation' | 'deleteRevocation'>;
   work: Pick<WorkStore, 'complete'>;
   clients: ProviderClients;
@@ -26,7 +26,7 @@ const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 
 export function createTokenRevocation(deps: TokenRevocationDeps) {
-  const { transaction, store, work, clients, oauth, cipher, logger } = deps;
+  const { withTransaction, store, work, clients, oauth, cipher, logger } = deps;
 
   /** Where one token takes everything with it, what the user has connected anew would go as well. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
@@ -65,7 +65,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
       logger.warn({ provider: row.provider, reason }, 'tokens could not be revoked; it is tried again');
       return { againInMs: backoffDelay(RETRY, leased.attempts - 1) };
     }
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       await store.deleteRevocation(row.id, tx);
       await work.complete(leased, tx);
     });

@@ -1,7 +1,7 @@
 import type { LegalDocumentName } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { createTransact } from '../../database/transact.js';
+import { createWithTransaction } from '../../database/transaction.js';
 
 export interface LegalDocument {
   document: LegalDocumentName;
@@ -39,7 +39,7 @@ const ACCEPTED_COLUMN = {
 } as const satisfies Record<LegalDocumentName, string>;
 
 export function createLegalStore(database: Database): LegalStore {
-  const transaction = createTransact(database);
+  const withTransaction = createWithTransaction(database);
   const newestFirst = (db: Database) =>
     db.selectFrom('legal_documents').orderBy('document').orderBy('published_at', 'desc').orderBy('version', 'desc');
 
@@ -77,7 +77,7 @@ export function createLegalStore(database: Database): LegalStore {
     },
 
     accept: (userId, versions) =>
-      transaction(async (tx) => {
+      withTransaction(async (tx) => {
         for (const [document, version] of Object.entries(versions) as [LegalDocumentName, string][]) {
           await tx
             .insertInto('legal_acceptances')

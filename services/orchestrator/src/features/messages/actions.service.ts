@@ -1,8 +1,7 @@
 import { ApiError, type MessageData } from '@uswarm/contract';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database, Transaction, WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
@@ -10,16 +9,13 @@ import type { MessageStore } from './messages.store.js';
 import type { Questions } from './questions.js';
 
 export interface ActionServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'update'>;
   events: Pick<EventStore, 'append'>;
   questions: Questions;
   rates: Pick<RateLimits, 'send'>;
-  runtimes: Pick<RuntimeWishes, 'woken'>;
   access: WorkspaceAccess;
   show: Show;
-  /** Called after a commit that left something to publish or to do. */
-  committed: () => void;
 }
 
 export interface ActionTarget {
@@ -41,7 +37,7 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { transaction, store, events, questions, runtimes, access, show } = deps;
+  const { withTransaction, store, events, questions, access, show } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -49,10 +45,9 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     return row;
   }
 
-  /** @returns whether the runtime has to be woken */
-  async function record(target: ActionTarget, tx: Database): Promise<boolean> {
+  async function record(target: ActionTarget, tx: Transaction): Promise<void> {
     const { userId, workspaceId, messageId, actionId } = target;
-    const woken = await questions.prepare(workspaceId, tx);
+    await questions.prepare(workspaceId, tx);
     // Taking the seq locks the workspace: of two choices at once, the second one reads what the first one wrote.
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
@@ -65,7 +60,6 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
       { workspaceId, conversationId: row.conversation_id, userId, agentIds: [agentId], text: label },
       tx,
     );
-    return woken;
   }
 
   return {
@@ -75,9 +69,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
       if (choiceOf(row, target.actionId).made) return messageView(row, show());
       await deps.rates.send(target.userId);
       try {
-        const woken = await transaction((tx) => record(target, tx));
-        deps.committed();
-        if (woken) runtimes.woken(target.workspaceId);
+        await withTransaction((tx) => record(target, tx));
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'action_already_chosen') throw error;
         // Somebody was quicker. That is fine where the choice is the same.

@@ -1,8 +1,7 @@
 import { ApiError, type EditMessageBody, type Mention, type MessageData } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Database, Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -21,7 +20,6 @@ export interface MessageRevisionDeps {
   queue: TurnQueue;
   events: Pick<EventStore, 'append'>;
   rates: Pick<RateLimits, 'send'>;
-  runtimes: Pick<RuntimeWishes, 'woken'>;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   access: WorkspaceAccess;
   show: Show;
@@ -67,30 +65,28 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   /** Under the lock of the workspace: nothing is sent until the transaction ends. */
-  async function requireLatest({ messageId, workspaceId, conversationId }: MessagePlace, tx: Database): Promise<void> {
+  async function requireLatest({ messageId, workspaceId, conversationId }: MessagePlace, tx: Transaction): Promise<void> {
     await find(messageId, workspaceId, tx);
     if ((await changes.newestOfUser(conversationId, tx)) !== messageId) throw new ApiError('message_not_latest');
   }
 
-  async function askAgain({ messageId, workspaceId, conversationId, agentIds }: Ask, tx: Database): Promise<void> {
+  async function askAgain({ messageId, workspaceId, conversationId, agentIds }: Ask, tx: Transaction): Promise<void> {
     const ordinal = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     for (const agentId of agentIds) {
       await deps.queue.enqueue({ workspaceId, conversationId, agentId, userMessageId: messageId, ordinal }, tx);
     }
   }
 
-  /** The transaction, and then the runtime is woken if it was suspended. */
+  /** Resumes the runtime in the same transaction if it is suspended. */
   async function revise(
     place: MessagePlace,
-    run: (withdrawal: Withdrawal, tx: Database) => Promise<void>,
-    before: (tx: Database) => Promise<void> = async () => undefined,
+    run: (withdrawal: Withdrawal, tx: Transaction) => Promise<void>,
+    before: (tx: Transaction) => Promise<void> = async () => undefined,
   ): Promise<void> {
-    let woken = false;
     await withdraw(place, run, async (tx) => {
       await before(tx);
-      woken = await questions.prepare(place.workspaceId, tx);
+      await questions.prepare(place.workspaceId, tx);
     });
-    if (woken) deps.runtimes.woken(place.workspaceId);
   }
 
   async function view(messageId: string, workspaceId: string): Promise<MessageData> {
@@ -98,7 +94,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   /** Deletes an answer with all that its turn wrote, and queues another turn. @returns the id of the question */
-  async function replace(reply: MessageRow, { turns, end, remove }: Withdrawal, tx: Database): Promise<string> {
+  async function replace(reply: MessageRow, { turns, end, remove }: Withdrawal, tx: Transaction): Promise<string> {
     const { id, workspace_id: workspaceId, conversation_id: conversationId } = reply;
     const turn = turns.find(({ replyMessageId }) => replyMessageId === id);
     if (turn === undefined) {
@@ -150,7 +146,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       const { agentIds, text, mentions } = await checked(row, target, body);
       await deps.rates.send(userId);
       let attachments: StoredAttachment[] | undefined;
-      const resolve = async (tx: Database): Promise<void> => {
+      const resolve = async (tx: Transaction): Promise<void> => {
         const uploads = body.attachments?.map(({ id }) => id);
         attachments = uploads === undefined ? undefined : await deps.attachments.resolve(userId, uploads, tx);
       };

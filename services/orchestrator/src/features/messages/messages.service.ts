@@ -6,10 +6,9 @@ import {
   type MessagePage,
   type MessageListQuery,
 } from '@uswarm/contract';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
 import type { Attachments } from '../uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
@@ -20,18 +19,15 @@ import { type PageOptions, readPage } from './page.js';
 import type { Questions } from './questions.js';
 
 export interface MessageServiceDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'findPlace' | 'page' | 'hasAny'>;
   conversations: Pick<ConversationStore, 'findTarget'>;
   questions: Questions;
   rates: Pick<RateLimits, 'send'>;
-  runtimes: Pick<RuntimeWishes, 'woken'>;
   attachments: Pick<Attachments, 'resolve'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   show: Show;
-  /** Called after a commit that left something to publish or to do. */
-  committed: () => void;
 }
 
 export interface MessageService {
@@ -49,7 +45,7 @@ export interface MessageService {
 const FOREIGN_KEY_VIOLATION = '23503';
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { transaction, store, conversations, questions, runtimes, access, show } = deps;
+  const { withTransaction, store, conversations, questions, access, show } = deps;
 
   async function requireConversation(workspaceId: string, conversationId: string): Promise<void> {
     const conversation = await conversations.findTarget(workspaceId, conversationId);
@@ -93,20 +89,14 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const mentions = checkedMentions(draft, text, members);
     const agentIds = answeringAgents(conversation, mentions, members);
     const uploads = draft.attachments.map(({ id }) => id);
-    const { message, woken } = await transaction(async (tx) => {
+    return withTransaction(async (tx) => {
       // Uploads first: who holds one for long waits for nothing that is locked here.
       const attachments = await deps.attachments.resolve(userId, uploads, tx);
-      const suspended = await questions.prepare(workspaceId, tx);
+      await questions.prepare(workspaceId, tx);
       const place = { workspaceId, conversationId, userId, agentIds };
       const question = { ...place, text, bodyHash: hash, mentions, attachments };
-      return {
-        message: await questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx),
-        woken: suspended,
-      };
+      return questions.ask({ ...question, ...(localId === undefined ? {} : { localId }) }, tx);
     });
-    deps.committed();
-    if (woken) runtimes.woken(workspaceId);
-    return message;
   }
 
   return {

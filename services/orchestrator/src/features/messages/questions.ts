@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Mention } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
@@ -26,7 +26,7 @@ export interface QuestionsDeps {
   store: Pick<MessageStore, 'insert'>;
   events: Pick<EventStore, 'append'>;
   turns: Pick<TurnQueue, 'enqueue'>;
-  runtimes: Pick<RuntimeWishes, 'keepAwake'>;
+  runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
   attachments: Pick<Attachments, 'attach'>;
 }
 
@@ -35,17 +35,18 @@ export interface Questions {
   /**
    * Call it early in the transaction: it locks the runtime, which comes before workspaces and messages.
    *
-   * @returns whether the runtime has to be woken after the commit
    * @throws ApiError `workspace_not_found`
    */
-  prepare(workspaceId: string, tx: Database): Promise<boolean>;
+  prepare(workspaceId: string, tx: Transaction): Promise<void>;
   /** @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
-  ask(question: NewQuestion, tx: Database): Promise<MessageRow>;
+  ask(question: NewQuestion, tx: Transaction): Promise<MessageRow>;
 }
 
 export function createQuestions({ store, events, turns, runtimes, attachments }: QuestionsDeps): Questions {
   return {
-    prepare: (workspaceId, tx) => runtimes.keepAwake(workspaceId, tx),
+    async prepare(workspaceId, tx) {
+      await runtimes.ensureResumed(workspaceId, tx);
+    },
 
     async ask(question, tx) {
       const { workspaceId, conversationId, userId, text, localId } = question;

@@ -1,4 +1,4 @@
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
@@ -12,7 +12,7 @@ import type { TurnStore } from '../turns/turns.store.js';
 import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
 
 export interface WithdrawalDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   changes: MessageChangeStore;
   turns: Pick<TurnStore, 'finish' | 'isBusyElsewhere'>;
   work: Pick<WorkStore, 'lockAll' | 'remove'>;
@@ -22,8 +22,6 @@ export interface WithdrawalDeps {
   stopInRuntime: StopInRuntime;
   live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
   metrics?: TurnMetrics;
-  /** Called after a commit that left something to publish or to do. */
-  committed: () => void;
 }
 
 export interface MessagePlace {
@@ -52,8 +50,8 @@ export interface Withdrawal {
  */
 export type Withdraw = <Result>(
   place: MessagePlace,
-  run: (withdrawal: Withdrawal, tx: Database) => Promise<Result>,
-  before?: (tx: Database) => Promise<void>,
+  run: (withdrawal: Withdrawal, tx: Transaction) => Promise<Result>,
+  before?: (tx: Transaction) => Promise<void>,
 ) => Promise<Result>;
 
 /** Another turn of the message was queued after its turns were locked. */
@@ -73,9 +71,9 @@ export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { transaction, changes, turns, work, agents, events, conversations } = deps;
+  const { withTransaction, changes, turns, work, agents, events, conversations } = deps;
 
-  async function lockTurns(messageId: string, tx: Database): Promise<ConcernedTurn[]> {
+  async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
     await work.lockAll(TURN_WORK, seen, tx);
     // They may have ended while the locks were waited for.
@@ -85,7 +83,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
   }
 
   /** @returns agents that have nothing left to do */
-  async function cancel(unfinished: readonly ConcernedTurn[], tx: Database): Promise<string[]> {
+  async function cancel(unfinished: readonly ConcernedTurn[], tx: Transaction): Promise<string[]> {
     const ids = unfinished.map(({ id }) => id);
     await work.remove(TURN_WORK, ids, tx);
     for (const id of ids) await turns.finish(id, 'stopped', null, tx);
@@ -96,7 +94,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     return idle;
   }
 
-  async function begin(place: MessagePlace, outcome: Outcome, tx: Database): Promise<Withdrawal> {
+  async function begin(place: MessagePlace, outcome: Outcome, tx: Transaction): Promise<Withdrawal> {
     const { messageId, workspaceId, conversationId } = place;
     const locked = await lockTurns(messageId, tx);
     const unfinished = new Set(locked.filter(isUnfinished).map(({ id }) => id));
@@ -131,7 +129,6 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     { cancelled, freedAgents }: Outcome,
     seq: number,
   ): void {
-    deps.committed();
     for (const turn of cancelled) {
       deps.stopInRuntime(workspaceId, turn);
       deps.metrics?.ended({ created_at: turn.createdAt }, { turnStatus: 'stopped', errorCode: null });
@@ -144,7 +141,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const outcome: Outcome = { cancelled: [], freedAgents: [] };
-        const { result, seq } = await transaction(async (tx) => {
+        const { result, seq } = await withTransaction(async (tx) => {
           await before?.(tx);
           const done = await run(await begin(place, outcome, tx), tx);
           // A title may quote a message that is gone or reads differently now.

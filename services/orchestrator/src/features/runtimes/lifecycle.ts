@@ -1,6 +1,6 @@
 import { ApiError, type BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -31,18 +31,14 @@ import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
 export interface LifecycleDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
-  work: Pick<WorkStore, 'holds' | 'waits' | 'enqueue'>;
+  work: Pick<WorkStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify' | 'status' | 'forget'>;
   events: Pick<EventStore, 'append'>;
   agents: Pick<AgentStore, 'list'>;
   publish: (envelope: BusEnvelope) => Promise<boolean>;
-  /** Called after a commit that left something to publish. */
-  committed: () => void;
-  /** The runtime of the workspace became ready: turns that wait for it are due. */
-  ready: (workspaceId: string) => Promise<void>;
   /** Milliseconds after which an idle runtime is suspended; 0 is never. */
   idleSuspendAfterMs: number;
   metrics: RuntimeMetrics;
@@ -119,7 +115,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     work: LeasedWork,
     row: RuntimeRow,
     update: RuntimeUpdate,
-    allowed: (tx: Database) => Promise<boolean> = async () => true,
+    allowed: (tx: Transaction) => Promise<boolean> = async () => true,
   ): Promise<boolean> {
     const now = clock.now();
     const workspaceId = row.workspace_id;
@@ -137,16 +133,15 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (stored === undefined) return false;
     if (stored.seq === null) return true;
     logger.info({ workspace: workspaceId, phase: next.phase, reason: next.reason }, 'runtime changed');
-    deps.committed();
     await showAgents(workspaceId, next, stored.seq);
-    if (next.phase === 'Ready') await deps.ready(workspaceId);
+    if (next.phase === 'Ready') await deps.work.makeDueNow(TURN_WORK, workspaceId);
     return true;
   }
 
   /** Undefined also if the workspace was deleted while it was looked at. */
-  async function unlessGone<T>(run: (tx: Database) => Promise<T | undefined>): Promise<T | undefined> {
+  async function unlessGone<T>(run: (tx: Transaction) => Promise<T | undefined>): Promise<T | undefined> {
     try {
-      return await deps.transaction(run);
+      return await deps.withTransaction(run);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'workspace_not_found') return undefined;
       throw error;
@@ -250,7 +245,7 @@ export function createLifecycle(deps: LifecycleDeps) {
   }
 
   async function resume(workspaceId: string): Promise<void> {
-    await deps.transaction(async (tx) => {
+    await deps.withTransaction(async (tx) => {
       if ((await store.lock(workspaceId, tx)) === 'suspended') await store.resume(workspaceId, tx);
     });
   }
@@ -270,7 +265,7 @@ export function createLifecycle(deps: LifecycleDeps) {
    */
   async function giveUp({ kind, subjectId, workspaceId }: LeasedWork): Promise<void> {
     if ((await store.get(subjectId)) !== undefined) return;
-    await deps.transaction((tx) => deps.work.enqueue({ kind, subjectId, workspaceId }, tx));
+    await deps.withTransaction((tx) => deps.work.enqueue({ kind, subjectId, workspaceId }, tx));
   }
 
   async function bringTo(work: LeasedWork, before: RuntimeRow, signal: AbortSignal): Promise<WorkResult> {

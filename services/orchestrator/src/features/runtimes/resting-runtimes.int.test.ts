@@ -11,7 +11,8 @@ import { createLifecycle } from './lifecycle.js';
 import type { RuntimeDriver, RuntimeObservation } from './runtime-driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
-import { RUNTIME_WORK } from './runtime-wishes.js';
+import { RUNTIME_WORK } from './runtime-requests.js';
+import { createWakeUps } from '../../work/wake-ups.js';
 
 const SUSPENDED = 1_000;
 const READY = 1_000;
@@ -22,6 +23,7 @@ const IDLE_MS = 900_000;
 
 describe('the price of runtimes at which nothing is left to do', () => {
   let db: MigratedDatabase;
+  const wakeUps = createWakeUps();
   let stores: Stores;
   /** What runs on the platform; `broken` ones lost their readiness. */
   let broken: Set<string>;
@@ -31,7 +33,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
 
   beforeAll(async () => {
     db = await createMigratedDatabase(20);
-    stores = createStores(db.database);
+    stores = createStores(db.database, wakeUps);
     await fillWorkspaces(db.database, SUSPENDED + READY);
     await sql`DELETE FROM work`.execute(db.database);
     await sql`DELETE FROM runtimes`.execute(db.database);
@@ -121,17 +123,16 @@ describe('the price of runtimes at which nothing is left to do', () => {
       handle: createLifecycle({
         ...stores,
         ...common,
-        transaction: db.transaction,
+        withTransaction: db.withTransaction,
         store: stores.runtimes,
         publish: async () => true,
-        committed: () => undefined,
-        ready: async () => undefined,
         idleSuspendAfterMs: IDLE_MS,
       }),
     });
     const store = { list: stores.runtimes.list, page: stores.runtimes.page };
+    wakeUps.subscribe(RUNTIME_WORK, queue.wake);
     // The comparisons are those of the test.
-    const watch = createRuntimeWatch({ ...common, store, work: stores.work, wake: queue.wake, resyncMs: 3_600_000 });
+    const watch = createRuntimeWatch({ ...common, store, work: stores.work, resyncMs: 3_600_000 });
     return { queue, watch };
   }
   const resyncAll = () => Promise.all(replicas.map(({ watch }) => watch.resync()));

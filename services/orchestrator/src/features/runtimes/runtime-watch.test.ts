@@ -77,7 +77,6 @@ describe('the runtime watch', () => {
         },
       },
       metrics: { differed: (found, runtimes) => void differed.push(...Array(runtimes).fill(found)) },
-      wake: () => undefined,
       // Only the comparisons that a test asks for.
       resyncMs: 3_600_000,
       clock: systemClock,

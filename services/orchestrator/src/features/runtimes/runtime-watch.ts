@@ -5,7 +5,7 @@ import type { RuntimeClient } from './runtime-client.js';
 import { PlatformUnreachable, type RuntimeDriver } from './runtime-driver.js';
 import type { DifferenceFound, RuntimeMetrics } from './runtime-metrics.js';
 import { isSettled, specOf } from './runtime-state.js';
-import { RUNTIME_WORK } from './runtime-wishes.js';
+import { RUNTIME_WORK } from './runtime-requests.js';
 import type { ListedRuntime, RuntimeStore } from './runtimes.store.js';
 
 export interface RuntimeWatchDeps {
@@ -14,8 +14,6 @@ export interface RuntimeWatchDeps {
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
-  /** Called after work was made due. */
-  wake: () => void;
   /** Milliseconds between two comparisons of everything. */
   resyncMs?: number;
   clock: Clock;
@@ -46,7 +44,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * not differ for the others.
  */
 export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
-  const { store, work, driver, client, metrics, wake, clock, logger } = deps;
+  const { store, work, driver, client, metrics, clock, logger } = deps;
   const changed = new Set<string>();
 
   async function differing(rows: readonly ListedRuntime[], found: DifferenceFound): Promise<Set<string>> {
@@ -65,7 +63,6 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     const roused = await work.rouse(RUNTIME_WORK, workspaceIds, withinMs);
     if (roused === 0) return;
     metrics.differed(found, roused);
-    wake();
   }
 
   async function compareChanged(): Promise<boolean> {

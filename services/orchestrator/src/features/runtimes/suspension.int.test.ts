@@ -9,13 +9,14 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import { createStores, type Stores } from '../../stores.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import { createLifecycle } from './lifecycle.js';
 import type { RuntimeObservation } from './runtime-driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
-import { createRuntimeWishes, RUNTIME_WORK } from './runtime-wishes.js';
+import { createRuntimeRequests, RUNTIME_WORK } from './runtime-requests.js';
+import { createWithTransaction } from '../../database/transaction.js';
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
 
@@ -94,11 +95,11 @@ describe('suspending and a message at once', () => {
   let user: TestUser;
   let home: Home;
   let metrics: ReturnType<typeof createMetrics>;
-  let transaction: Transact;
+  let withTransaction: WithTransaction;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
     stores = createStores(uswarm.database);
-    transaction = (run) => uswarm.database.transaction().execute(run);
+    withTransaction = createWithTransaction(uswarm.database);
     metrics = createMetrics('test');
   });
   afterAll(() => uswarm.close());
@@ -108,7 +109,7 @@ describe('suspending and a message at once', () => {
   beforeAll(() => {
     look = createLifecycle({
       ...stores,
-      transaction,
+      withTransaction,
       store: stores.runtimes,
       driver: {
         ensure: async ({ suspended }) => (suspended ? { ...READY, phase: 'Suspended', address: null } : READY),
@@ -123,8 +124,6 @@ describe('suspending and a message at once', () => {
         forget: () => undefined,
       },
       publish: async () => true,
-      committed: () => undefined,
-      ready: async () => undefined,
       idleSuspendAfterMs: 1_000,
       metrics: createRuntimeMetrics(metrics),
       clock: systemClock,
@@ -146,7 +145,7 @@ describe('suspending and a message at once', () => {
 
   /** One look, as the queue makes it. Where others write it at that moment, it may be theirs. */
   async function lookNow({ mayBeTaken = false } = {}): Promise<void> {
-    await stores.work.hurry(RUNTIME_WORK, home.workspaceId);
+    await stores.work.makeDueNow(RUNTIME_WORK, home.workspaceId);
     // A hint that is given beside it may hold the row for a moment.
     const claim = () => stores.work.claim(RUNTIME_WORK, 1, 60_000);
     const [work] = mayBeTaken ? await claim() : await eventually(claim, ({ length }) => length > 0);
@@ -169,15 +168,15 @@ describe('suspending and a message at once', () => {
   const blocked = () => eventually(someoneWaits, (waits) => waits);
 
   it('a message that is being stored keeps the runtime awake', async () => {
-    const wishes = createRuntimeWishes({
+    const wishes = createRuntimeRequests({
       store: stores.runtimes,
       work: stores.work,
-      woken: () => undefined,
-      wake: () => undefined,
+      makeDueNow: async () => undefined,
+      metrics: createRuntimeMetrics(createMetrics('test')),
     });
     let looking: Promise<void> | undefined;
-    await transaction(async (tx) => {
-      expect(await wishes.keepAwake(home.workspaceId, tx)).toBe(false);
+    await withTransaction(async (tx) => {
+      expect(await wishes.ensureResumed(home.workspaceId, tx)).toBe(false);
       looking = lookNow();
       expect(await blocked()).toBe(true);
       const { workspaceId, conversationId } = home;
@@ -193,7 +192,7 @@ describe('suspending and a message at once', () => {
 
   it('a message that comes while it is suspended waits for that, and wakes it', async () => {
     let sending: Promise<unknown> | undefined;
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       await stores.runtimes.lock(home.workspaceId, tx);
       await stores.runtimes.update(home.workspaceId, { desired: 'suspended', phase: 'Suspended' }, tx);
       sending = user.post(home.messages, draft('wake up'), 201);

@@ -1,5 +1,5 @@
 import { ApiError } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -13,11 +13,9 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'work'> {
   messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'ofMessage' | 'status' | 'requestStop'>;
-  work: TurnWriterDeps['work'] & Pick<WorkStore, 'lock' | 'takeOver'>;
+  work: TurnWriterDeps['work'] & Pick<WorkStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
   stopInRuntime: StopInRuntime;
-  /** Has whoever waits with the turn look at it now. */
-  hurryTurns: (workspaceId: string) => Promise<void>;
   live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
 }
 
@@ -35,7 +33,7 @@ export interface StopService {
 const LEASE_MS = 10_000;
 
 export function createStopService(deps: StopServiceDeps): StopService {
-  const { transaction, messages, turns, work, access } = deps;
+  const { withTransaction, messages, turns, work, access } = deps;
 
   /** @returns what is to be stopped, the last one first: none of them begins because the one before it ended */
   async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
@@ -48,7 +46,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
   }
 
   /** @returns the lease of one that waits, which is ours now; undefined where it runs and was told to end */
-  async function decide({ id }: TurnRow, tx: Database): Promise<LeasedWork | undefined> {
+  async function decide({ id }: TurnRow, tx: Transaction): Promise<LeasedWork | undefined> {
     // What begins or ends a turn holds this lock, so that the status below is the last word.
     const waits = await work.lock(TURN_WORK, id, tx);
     const status = await turns.status(id, tx);
@@ -67,7 +65,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
 
   /** @throws ApiError `turn_not_running` */
   async function stopTurn(turn: TurnRow): Promise<void> {
-    const lease = await transaction((tx) => decide(turn, tx));
+    const lease = await withTransaction((tx) => decide(turn, tx));
     if (lease !== undefined) {
       await endWaiting(turn, lease).catch((error: unknown) => {
         // Somebody else stops it too, and took it from us for that.
@@ -76,7 +74,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
       return;
     }
     deps.stopInRuntime(turn.workspace_id, turn);
-    await deps.hurryTurns(turn.workspace_id);
+    await work.makeDueNow(TURN_WORK, turn.workspace_id);
   }
 
   return {

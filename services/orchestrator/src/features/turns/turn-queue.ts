@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, LIMITS } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
 import type { NewTurn, TurnStore } from './turns.store.js';
@@ -21,7 +21,7 @@ export interface TurnQueue {
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
-  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number }, db: Database): Promise<void>;
+  enqueue(turn: Omit<NewTurn, 'id'> & { ordinal: number }, tx: Transaction): Promise<void>;
 }
 
 export function createTurnQueue(
@@ -39,11 +39,11 @@ export function createTurnQueue(
   }
 
   return {
-    async enqueue({ ordinal, ...turn }, db) {
+    async enqueue({ ordinal, ...turn }, tx) {
       // Here, so that whatever asks the agents for something is refused before anything is stored.
-      await limits.requireRoom(turn.workspaceId, db);
+      await limits.requireRoom(turn.workspaceId, tx);
       const id = nextId();
-      const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, db);
+      const inserted = await store.insert({ id, ...turn }, LIMITS.queuedTurns, tx);
       if (inserted === undefined) {
         throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
       }
@@ -56,7 +56,7 @@ export function createTurnQueue(
           ordinal,
           fairKey: inserted.userId,
         },
-        db,
+        tx,
       );
     },
   };

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
-import type { LeasedWork } from '../../work/work.store.js';
+import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { Equipment } from '../agents/equipment.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
+import { RUNTIME_WORK } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS, type ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
@@ -21,6 +22,7 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRunnerDeps extends TurnWriterDeps {
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'history' | 'nextStep' | 'stopRequested'>;
+  work: TurnWriterDeps['work'] & Pick<WorkStore, 'makeDueNow'>;
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
   /** What the agent answers with, as it is now. */
   equip: (agentId: string) => Promise<Equipment>;
@@ -30,8 +32,6 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   /** What the runtime may call tools with during a turn. */
   toolTokens: ToolTokens;
   publish: Parameters<typeof createLiveEvents>[0];
-  /** Has the lifecycle look at the runtime now. */
-  hurryRuntime: (workspaceId: string) => Promise<void>;
   /** Milliseconds that a reply may take from its begin. Default: half an hour. */
   deadlineMs?: number;
   /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
@@ -275,7 +275,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         return fail(run, 'runtime_unreachable');
       }
       // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
-      if (interruptions === 0) await deps.hurryRuntime(turn.workspace_id);
+      if (interruptions === 0) await deps.work.makeDueNow(RUNTIME_WORK, turn.workspace_id);
       await sleep(backoffDelay(RETRY, interruptions), undefined, { signal });
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type DurableEventName, type MessageContent, messageError, type MessageStatus } from '@uswarm/contract';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { AgentStore } from '../agents/agents.store.js';
@@ -22,7 +22,7 @@ export class TokensReserved extends Error {
 }
 
 export interface TurnWriterDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   work: Pick<WorkStore, 'holds' | 'complete'>;
   turns: Pick<
     TurnStore,
@@ -43,7 +43,6 @@ export interface TurnWriterDeps {
   limits: Pick<UsageLimits, 'reached' | 'reserve'>;
   events: Pick<EventStore, 'append'>;
   metrics?: TurnMetrics;
-  committed: () => void;
 }
 
 export interface ToolMessage {
@@ -97,26 +96,25 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatu
 };
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
-  const { transaction, turns, messages, events, agents, metrics, committed } = deps;
+  const { withTransaction, turns, messages, events, agents, metrics } = deps;
   const workspaceId = turn.workspace_id;
   let replySeq: number | undefined;
 
-  async function fenced<T>(run: (tx: Database) => Promise<T>): Promise<T> {
-    const result = await transaction(async (tx) => {
+  async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
+    const result = await withTransaction(async (tx) => {
       if (!(await deps.work.holds(work, tx))) throw new LeaseLost();
       return run(tx);
     });
-    committed();
     return result;
   }
 
-  const append = (type: DurableEventName, subjectId: string, tx: Database): Promise<number> =>
+  const append = (type: DurableEventName, subjectId: string, tx: Transaction): Promise<number> =>
     events.append({ workspaceId, type, subjectId }, tx);
 
   /** Moves the question on; another agent that answers it too may have done so before. */
   async function setUserMessage(
     status: 'delivered' | 'read' | 'failed',
-    tx: Database,
+    tx: Transaction,
     errorCode: string | null = null,
   ): Promise<void> {
     const [question] = await messages.find([turn.user_message_id], tx);
@@ -125,7 +123,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     await append('message.updated', turn.user_message_id, tx);
   }
 
-  async function insertReply(tx: Database): Promise<{ replyId: string; seq: number }> {
+  async function insertReply(tx: Transaction): Promise<{ replyId: string; seq: number }> {
     const id = randomUUIDv7();
     const seq = await append('message.new', id, tx);
     const place = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
@@ -137,7 +135,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   }
 
   /** A tool that nobody will hear of again did not work out. */
-  async function failRunningTools(tx: Database): Promise<void> {
+  async function failRunningTools(tx: Transaction): Promise<void> {
     for (const { id, content } of await turns.runningTools(turn.id, tx)) {
       if (content.type !== 'tool_status') continue;
       await messages.update(id, { content: { ...content, state: 'failed' } }, tx);
@@ -146,19 +144,19 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
   }
 
   /** What a lost answer asked is not asked any more. */
-  async function withdrawCards(tx: Database): Promise<void> {
+  async function withdrawCards(tx: Transaction): Promise<void> {
     for (const id of await turns.openCards(turn.id, tx)) {
       await messages.update(id, { status: 'failed', errorCode: 'withdrawn' }, tx);
       await append('message.updated', id, tx);
     }
   }
 
-  async function activityAfter(turnStatus: FinishedReply['turnStatus'], tx: Database): Promise<AgentActivity> {
+  async function activityAfter(turnStatus: FinishedReply['turnStatus'], tx: Transaction): Promise<AgentActivity> {
     if (turnStatus === 'failed') return 'error';
     return turnStatus === 'done' && (await turns.openCards(turn.id, tx)).length > 0 ? 'pending' : 'online';
   }
 
-  async function settleAgent(turnStatus: FinishedReply['turnStatus'], tx: Database): Promise<Ended['activity']> {
+  async function settleAgent(turnStatus: FinishedReply['turnStatus'], tx: Transaction): Promise<Ended['activity']> {
     if (await turns.isBusyElsewhere(turn.agent_id, turn.id, tx)) return undefined;
     const activity = await activityAfter(turnStatus, tx);
     await agents.setActivity(turn.agent_id, activity, tx);
@@ -167,7 +165,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
 
   async function endReply(
     { turnStatus, messageStatus, text, errorCode }: FinishedReply,
-    tx: Database,
+    tx: Transaction,
   ): Promise<number> {
     const replyId = turn.reply_message_id;
     if (replyId === null) throw new Error('the turn has no reply yet');

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { upload } from '../../../test/uploads.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
+import { createWithTransaction } from '../../database/transaction.js';
 import { type Attachments, createAttachments } from './attachments.js';
 import { createUploadStore } from './uploads.store.js';
 
@@ -24,8 +25,8 @@ describe('attachments', () => {
 
   const idOf = async ({ email }: TestUser): Promise<string> =>
     (await uswarm.database.selectFrom('users').select('id').where('email', '=', email).executeTakeFirstOrThrow()).id;
-  const transaction: Transact = (run) => uswarm.database.transaction().execute(run);
-  const resolve = (owner: string, ids: string[]) => transaction((tx) => attachments.resolve(owner, ids, tx));
+  const withTransaction: WithTransaction = (run) => createWithTransaction(uswarm.database)(run);
+  const resolve = (owner: string, ids: string[]) => withTransaction((tx) => attachments.resolve(owner, ids, tx));
 
   it('are what the upload is, whatever a client says, and have their link only when they are shown', async () => {
     const { url: _, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
@@ -58,7 +59,7 @@ describe('attachments', () => {
   it('of a message that is being stored do not keep its account from being deleted', async () => {
     const leaving = await uswarm.user();
     const [{ id }, owner] = [await upload(leaving, { content: 'x' }), await idOf(leaving)];
-    const storing = transaction(async (tx) => {
+    const storing = withTransaction(async (tx) => {
       const stored = await attachments.resolve(owner, [id], tx);
       expect((await leaving.delete('/v1/auth/delete', {}, 204)).status).toBe(204);
       await attachments.attach(UNKNOWN, stored, tx);
@@ -74,7 +75,7 @@ describe('attachments', () => {
     const send = async (): Promise<string> =>
       (await user.post<{ data: MessageData }>(messages, { content: { type: 'text', text: 'x' } }, 201)).body.data.id;
     const attach = (messageId: string, uploadIds: string[]) =>
-      transaction(async (tx) => attachments.attach(messageId, await attachments.resolve(userId, uploadIds, tx), tx));
+      withTransaction(async (tx) => attachments.attach(messageId, await attachments.resolve(userId, uploadIds, tx), tx));
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [await send(), await send()];
       await Promise.all([attach(one, ids), attach(two, ids.toReversed())]);

@@ -1,5 +1,5 @@
 import { ApiError, type Attachment } from '@uswarm/contract';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import type { UploadLinks } from './upload-links.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
@@ -18,9 +18,9 @@ export interface Attachments {
    * transaction ends, by when the message has it.
    * @throws ApiError `attachment_invalid` where one is not an upload of this user
    */
-  resolve(userId: string, uploadIds: readonly string[], tx: Database): Promise<StoredAttachment[]>;
+  resolve(userId: string, uploadIds: readonly string[], tx: Transaction): Promise<StoredAttachment[]>;
   /** Ties resolved uploads to a message that was inserted, in the same transaction. */
-  attach(messageId: string, attachments: readonly StoredAttachment[], tx: Database): Promise<void>;
+  attach(messageId: string, attachments: readonly StoredAttachment[], tx: Transaction): Promise<void>;
   /** As clients see it: with a link that works for 15 minutes from now. */
   render(attachment: StoredAttachment): Attachment;
 }

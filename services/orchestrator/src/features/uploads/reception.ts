@@ -2,7 +2,7 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { Database, Transact } from '../../database/database.js';
+import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import {
   type CreatingRequest,
@@ -27,7 +27,7 @@ export interface IncomingFile {
 }
 
 export interface ReceptionDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   work: Pick<WorkStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
@@ -46,10 +46,10 @@ export interface ReceptionDeps {
  */
 export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
-  const { transaction, store } = deps;
+  const { withTransaction, store } = deps;
   const { userId } = owner;
   const id = randomUUIDv7();
-  await transaction(async (tx) => {
+  await withTransaction(async (tx) => {
     if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
     const { bytes, files } = await store.stored(userId, tx);
     if (bytes >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
@@ -63,7 +63,7 @@ export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: In
     await file.complete;
     const known = requestOf(owner, file, digest);
     request = known;
-    await transaction((tx) => admit(deps, known, upload, tx));
+    await withTransaction((tx) => admit(deps, known, upload, tx));
     return upload;
   } catch (error) {
     await forget(deps, id);
@@ -93,12 +93,12 @@ const requestOf = (owner: KeyOwner, { name }: IncomingFile, digest: string): Cre
   content: { name: name ?? null, digest },
 });
 
-function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Database): Promise<void> {
+function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
   return work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
 /** Under the lock of the user, so that two files which end at once cannot both take the last of the room. */
-async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: UploadRow, tx: Database): Promise<void> {
+async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: UploadRow, tx: Transaction): Promise<void> {
   const { store, bytesPerUser } = deps;
   const { userId } = request;
   if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
@@ -154,10 +154,10 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
 }
 
 /** The object first: were the row gone before, nothing would lead to the object any more. */
-async function forget({ objects, store, work, transaction, logger }: ReceptionDeps, id: string): Promise<void> {
+async function forget({ objects, store, work, withTransaction, logger }: ReceptionDeps, id: string): Promise<void> {
   try {
     await objects.remove(id);
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       await store.delete(id, tx);
       await work.cancel(UPLOAD_WORK, id, tx);
     });

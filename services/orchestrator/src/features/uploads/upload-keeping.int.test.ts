@@ -16,7 +16,8 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { download, linkRefusal, upload } from '../../../test/uploads.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
+import { createWithTransaction } from '../../database/transaction.js';
 import { createStores, type Stores } from '../../stores.js';
 import { createUpkeep } from '../../upkeep.js';
 import { createLeaseKeeper } from '../../work/lease-keeper.js';
@@ -56,10 +57,10 @@ describe('what becomes of uploads', () => {
     for (const close of closers.splice(0)) await close();
   });
 
-  const transaction: Transact = (run) => uswarm.database.transaction().execute(run);
+  const withTransaction: WithTransaction = (run) => createWithTransaction(uswarm.database)(run);
   const links = { url: (id: string) => `/v1/uploads/${id}` };
   const attach = (messageId: string, uploadIds: string[]) =>
-    transaction(async (tx) => {
+    withTransaction(async (tx) => {
       const attachments = createAttachments({ store: stores.uploads, links });
       const resolved = await attachments.resolve(userId, uploadIds, tx);
       await attachments.attach(messageId, resolved, tx);
@@ -70,7 +71,7 @@ describe('what becomes of uploads', () => {
     return (await user.post<{ data: MessageData }>(home.messages, draft, 201)).body.data.id;
   };
   const keeping = (store: ObjectStore = objects) =>
-    createUploadKeeping({ transaction, store: stores.uploads, work: stores.work, objects: store });
+    createUploadKeeping({ withTransaction, store: stores.uploads, work: stores.work, objects: store });
   /** Lets the upkeep of uploads run, as the orchestrator does, until the test ends. */
   const keep = (store?: ObjectStore): void => {
     const upkeep = createUpkeep({
@@ -176,7 +177,7 @@ describe('what becomes of uploads', () => {
     const content = new Readable({ read: () => undefined });
     const putting = objects.put(id, content);
     content.push('half');
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       await stores.uploads.insert(id, userId, tx);
       await stores.work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
     });
@@ -239,7 +240,7 @@ describe('what becomes of uploads', () => {
     const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
     await age(id, 24 * HOUR_MS);
     const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
-    const { removing } = await transaction(async (tx) => {
+    const { removing } = await withTransaction(async (tx) => {
       const attachments = createAttachments({ store: stores.uploads, links });
       await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);
       const started = keeping()(work);

@@ -1,4 +1,4 @@
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkResult } from '../../work/work-queue.js';
 import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { ObjectStore } from './object-store.js';
@@ -27,16 +27,16 @@ export function fateOf({ state, owned, attached, ageMs }: UploadFacts, hasMessag
 }
 
 export interface UploadKeepingDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<UploadStore, 'lock' | 'hasMessage' | 'markRemoving' | 'delete'>;
   work: Pick<WorkStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
 /** Handles one row of work: the object goes first, then row and work together, so that a crash repeats it. */
-export function createUploadKeeping({ transaction, store, work, objects }: UploadKeepingDeps) {
+export function createUploadKeeping({ withTransaction, store, work, objects }: UploadKeepingDeps) {
   function decide(leased: LeasedWork): Promise<Fate> {
-    return transaction(async (tx) => {
+    return withTransaction(async (tx) => {
       // The upload before the work, as a deletion locks them: the other way round is a deadlock.
       const facts = await store.lock(leased.subjectId, tx);
       if (!(await work.holds(leased, tx))) return 'keep';
@@ -54,7 +54,7 @@ export function createUploadKeeping({ transaction, store, work, objects }: Uploa
     if (typeof fate === 'object') return fate;
     if (fate === 'keep') return { done: true };
     await objects.remove(leased.subjectId);
-    await transaction(async (tx) => {
+    await withTransaction(async (tx) => {
       await store.delete(leased.subjectId, tx);
       await work.complete(leased, tx);
     });

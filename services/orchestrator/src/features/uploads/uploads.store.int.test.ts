@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
 import { sequentialScans } from '../../../test/query-plans.js';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import { createUploadStore, type UploadStore } from './uploads.store.js';
+import { withoutAfterCommit } from '../../../test/transaction.js';
 
 describe('statements about uploads', () => {
   let db: MigratedDatabase;
@@ -29,7 +30,7 @@ describe('statements about uploads', () => {
   });
   afterAll(() => db.close());
 
-  it.each<[string, (store: UploadStore, tx: Database) => Promise<unknown>]>([
+  it.each<[string, (store: UploadStore, tx: Transaction) => Promise<unknown>]>([
     ['what a user has stored', (store, tx) => store.stored(place.userId, tx)],
     ['a download', (store) => store.find(place.uploadId)],
     ['the attachments of a message to be', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
@@ -41,7 +42,7 @@ describe('statements about uploads', () => {
     ],
     ['the end of a message', (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute()],
   ])('%s reads no table from end to end', async (_what, use) => {
-    expect(await sequentialScans(db.database, (database) => use(createUploadStore(database), database))).toEqual([]);
+    expect(await sequentialScans(db.database, (database) => use(createUploadStore(database), withoutAfterCommit(database)))).toEqual([]);
   });
 
   it('what a user has stored is the sum of the sizes, and nothing for nobody', async () => {

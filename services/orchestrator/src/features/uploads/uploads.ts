@@ -1,6 +1,6 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import { objectSettings, type OrchestratorConfig } from '../../config.js';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkQueueDeps } from '../../work/work-queue.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
@@ -18,7 +18,7 @@ import type { UploadStore } from './uploads.store.js';
 export interface UploadsDeps {
   config: OrchestratorConfig;
   stores: { uploads: UploadStore; work: WorkStore };
-  transaction: Transact;
+  withTransaction: WithTransaction;
   idempotency: Idempotency;
   metrics: Registry;
   clock: Clock;
@@ -38,7 +38,7 @@ export interface Uploads {
 export function createUploads({
   config,
   stores,
-  transaction,
+  withTransaction,
   idempotency,
   metrics,
   clock,
@@ -51,7 +51,7 @@ export function createUploads({
     baseUrl: config.PUBLIC_URL ?? '',
     clock,
   });
-  const shared = { transaction, store: stores.uploads, work: stores.work, objects };
+  const shared = { withTransaction, store: stores.uploads, work: stores.work, objects };
   const service = createUploadService({
     ...shared,
     idempotency,

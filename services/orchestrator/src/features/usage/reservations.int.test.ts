@@ -36,7 +36,7 @@ describe('the tokens that replies reserve', () => {
     );
   /** As a worker begins a turn: the reservation and the begin are one transaction. */
   const begin = (id: string) =>
-    db.transaction(async (tx) => {
+    db.withTransaction(async (tx) => {
       if ((await limits.reached(workspaceId, tx)) !== undefined) return 'refused';
       if (!(await limits.reserve(workspaceId, tx))) return 'waits';
       await sql`UPDATE turns SET status = 'running' WHERE id = ${id}`.execute(tx);

@@ -6,7 +6,7 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { fillAgents, fillMessages, fillWorkspaces } from '../../../test/fill.js';
 import { statementsOf } from '../../../test/query-plans.js';
 import { showNow } from '../../../test/show.js';
-import type { Database, Transact } from '../../database/database.js';
+import type { Database, WithTransaction } from '../../database/database.js';
 import { createStores } from '../../stores.js';
 import { createConversationCursors } from '../conversations/conversation-cursor.js';
 import { createConversationService } from '../conversations/conversations.service.js';
@@ -18,8 +18,8 @@ import { createMessageSearch } from '../messages/search.service.js';
 import { createSearchSlots } from '../messages/search-slots.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceService } from './workspaces.service.js';
+import { withoutAfterCommit } from '../../../test/transaction.js';
 
-const nothing = (): undefined => undefined;
 const never = (): never => {
   throw new Error('reading does not do that');
 };
@@ -28,8 +28,8 @@ function services(database: Database) {
   const stores = createStores(database);
   const access = createWorkspaceAccess(stores.workspaces);
   // Its statements are the recorded ones.
-  const transaction: Transact = (run) => run(database);
-  const shared = { ...stores, transaction, access, show: showNow };
+  const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
+  const shared = { ...stores, withTransaction, access, show: showNow };
   return {
     workspaces: createWorkspaceService({ store: stores.workspaces, clock: systemClock }),
     conversations: createConversationService({
@@ -38,17 +38,14 @@ function services(database: Database) {
       idempotency: { once: never },
       conversationCursors: createConversationCursors('k'.repeat(32)),
       perWorkspace: 500,
-      committed: nothing,
     }),
     messages: createMessageService({
       ...shared,
       store: stores.messages,
       questions: { prepare: never, ask: never },
       rates: { send: never },
-      runtimes: { woken: never },
       attachments: { resolve: never },
       cursors: createCursorCodec('k'.repeat(32)),
-      committed: nothing,
     }),
     search: createMessageSearch({
       ...shared,

@@ -1,26 +1,26 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Database } from '../../database/database.js';
+import type { Transaction } from '../../database/database.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import type { AgentTemplate } from '../core/catalog.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { WorkspaceStore } from './workspaces.store.js';
 
 export interface ProvisionDeps {
   workspaces: Pick<WorkspaceStore, 'insert'>;
   agents: Pick<AgentStore, 'insertAll'>;
   conversations: Pick<ConversationStore, 'insert'>;
-  runtimes: Pick<RuntimeWishes, 'want'>;
+  runtimes: Pick<RuntimeRequests, 'requestRunning'>;
   agentTemplates: readonly AgentTemplate[];
 }
 
 /**
- * Makes a workspace with its agents, its swarm conversation and the wish for a runtime.
- * @returns its id; `runtimes.wake` is to be called after the commit
+ * Makes a workspace with its agents, its swarm conversation and a request for a runtime.
+ * @returns its id
  */
 export type Provision = (
   workspace: { userId: string; name: string; workspaceId?: string },
-  tx: Database,
+  tx: Transaction,
 ) => Promise<string>;
 
 export function createProvision(deps: ProvisionDeps): Provision {
@@ -29,7 +29,7 @@ export function createProvision(deps: ProvisionDeps): Provision {
     const members = deps.agentTemplates.map((template, sortOrder) => ({ ...template, id: randomUUIDv7(), sortOrder }));
     await deps.agents.insertAll(workspaceId, members, tx);
     await deps.conversations.insert({ id: randomUUIDv7(), workspaceId, type: 'swarm', agentId: null }, tx);
-    await deps.runtimes.want(workspaceId, userId, tx);
+    await deps.runtimes.requestRunning(workspaceId, userId, tx);
     return workspaceId;
   };
 }

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Transact } from '../../database/database.js';
+import type { WithTransaction } from '../../database/database.js';
 import type { WorkStore } from '../../work/work.store.js';
 import type { EventStore } from '../events/events.store.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
-import type { RuntimeWishes } from '../runtimes/runtime-wishes.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import { TURN_WORK } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from './provision.js';
@@ -13,19 +13,17 @@ import { workspaceView } from './workspace-view.js';
 import type { WorkspaceStore } from './workspaces.store.js';
 
 export interface WorkspaceChangesDeps {
-  transaction: Transact;
+  withTransaction: WithTransaction;
   store: Pick<WorkspaceStore, 'findOwned' | 'isOwnedBy' | 'rename' | 'removeOldestMessages' | 'remove'>;
   users: Pick<UserStore, 'lockOwned'>;
   work: Pick<WorkStore, 'cancel'>;
   events: Pick<EventStore, 'append'>;
-  runtimes: Pick<RuntimeWishes, 'unwant' | 'wake'>;
+  runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   idempotency: Pick<Idempotency, 'once'>;
   /** How many workspaces a user may have. */
   perUser: number;
   clock: Clock;
-  /** Called after a commit that left something to publish. */
-  committed: () => void;
 }
 
 export interface WorkspaceChanges {
@@ -41,7 +39,7 @@ export interface WorkspaceChanges {
 const AT_ONCE = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
-  const { transaction, store, users, work, events, runtimes, clock } = deps;
+  const { withTransaction, store, users, work, events, runtimes, clock } = deps;
 
   async function read(userId: string, workspaceId: string): Promise<Workspace> {
     const row = await store.findOwned(workspaceId, userId);
@@ -54,7 +52,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const { userId } = owner;
       const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
       const id = await deps.idempotency.once(request, (claim) =>
-        transaction(async (tx) => {
+        withTransaction(async (tx) => {
           // The user is locked: two that are made at once count each other.
           const owned = await users.lockOwned(userId, tx);
           const workspaceId = randomUUIDv7();
@@ -63,7 +61,6 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
           return deps.provision({ userId, name, workspaceId }, tx);
         }),
       );
-      runtimes.wake();
       const row = await store.findOwned(id, userId);
       if (row === undefined) throw keyWithoutResult();
       return workspaceView(row, clock.now());
@@ -72,11 +69,10 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
     async update(userId, workspaceId, { name }) {
       const before = await read(userId, workspaceId);
       if (name === undefined || name === before.name) return before;
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
         await store.rename(workspaceId, name, tx);
       });
-      deps.committed();
       return read(userId, workspaceId);
     },
 
@@ -84,15 +80,14 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
       // Most of a large one before, so that the last transaction is a short one.
       while ((await store.removeOldestMessages(workspaceId, AT_ONCE)) === AT_ONCE);
-      await transaction(async (tx) => {
+      await withTransaction(async (tx) => {
         const owned = await users.lockOwned(userId, tx);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
         // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
         await work.cancel(TURN_WORK, workspaceId, tx);
-        await runtimes.unwant(workspaceId, tx);
+        await runtimes.requestDeletion(workspaceId, tx);
         await store.remove(workspaceId, tx);
       });
-      runtimes.wake();
     },
   };
 }

@@ -1,0 +1,60 @@
+import { ApiError } from '@uswarm/contract';
+import type { Transaction } from '../../database/database.js';
+import type { WorkStore } from '../../work/work.store.js';
+import type { RuntimeMetrics } from './runtime-metrics.js';
+import type { RuntimeStore } from './runtimes.store.js';
+
+export const RUNTIME_WORK = 'runtime';
+
+/** Changes the desired state of runtimes in the caller's transaction; the reconciler acts on it after the commit. */
+export interface RuntimeRequests {
+  requestRunning(workspaceId: string, userId: string, tx: Transaction): Promise<void>;
+  requestDeletion(workspaceId: string, tx: Transaction): Promise<void>;
+  /**
+   * Prevents the runtime from being suspended until the transaction ends, and resumes a suspended one. Call it first
+   * in a transaction that enqueues a turn: the runtime is locked before the workspace.
+   *
+   * @returns whether it was suspended
+   * @throws ApiError `workspace_not_found` if it is deleted
+   */
+  ensureResumed(workspaceId: string, tx: Transaction): Promise<boolean>;
+}
+
+export interface RuntimeRequestsDeps {
+  store: Pick<RuntimeStore, 'want' | 'unwant' | 'lock' | 'resume'>;
+  work: Pick<WorkStore, 'enqueue' | 'nudge'>;
+  /** On the connections of background work. */
+  makeDueNow: WorkStore['makeDueNow'];
+  metrics: Pick<RuntimeMetrics, 'woken'>;
+}
+
+export function createRuntimeRequests({ store, work, makeDueNow, metrics }: RuntimeRequestsDeps): RuntimeRequests {
+  const enqueue = (workspaceId: string, tx: Transaction): Promise<void> =>
+    work.enqueue({ kind: RUNTIME_WORK, subjectId: workspaceId, workspaceId }, tx);
+  return {
+    async requestRunning(workspaceId, userId, tx) {
+      await store.want(workspaceId, userId, tx);
+      await enqueue(workspaceId, tx);
+    },
+    async requestDeletion(workspaceId, tx) {
+      // Locks the work before the runtime, as the reconciler does: the opposite order can deadlock.
+      await enqueue(workspaceId, tx);
+      await store.unwant(workspaceId, tx);
+    },
+    async ensureResumed(workspaceId, tx) {
+      // Take the lock before reading: under it, the state is the one that the last writer committed.
+      const desired = await store.lock(workspaceId, tx);
+      if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
+      if (desired === 'running') return false;
+      await store.resume(workspaceId, tx);
+      // In the transaction, so that the work is due even if this process dies after the commit. It skips a locked row:
+      // the runtime is locked already, and waiting for the work row in this order can deadlock.
+      await work.nudge(RUNTIME_WORK, workspaceId, tx);
+      tx.afterCommit(() => {
+        metrics.woken();
+        return makeDueNow(RUNTIME_WORK, workspaceId);
+      }, `resume ${workspaceId}`);
+      return true;
+    },
+  };
+}
