@@ -102,7 +102,10 @@ async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home:
   await database.transaction().execute(async (tx) => {
     await stores.work.remove('turn', [turn.id], tx);
     const place = { workspaceId: home.workspaceId, conversationId, agentId: turn.agent_id };
-    const seq = await stores.events.append({ workspaceId: home.workspaceId, type: 'message.new', subjectId: id }, withoutAfterCommit(tx));
+    const seq = await stores.events.append(
+      { workspaceId: home.workspaceId, type: 'message.new', subjectId: id },
+      withoutAfterCommit(tx),
+    );
     const reply = { type: 'text', text: 'There is.' } as const;
     await stores.messages.insert({ id, ...place, seq, role: 'agent', content: reply, status: 'delivered' }, tx);
     await stores.turns.start(turn.id, id, tx);

@@ -132,7 +132,11 @@ export function createScene(
 
   const deps: TurnRunnerDeps = {
     withTransaction: (run) => run(NO_DATABASE),
-    work: { holds: async () => true, complete: async () => undefined, makeDueNow: async () => void (seen.hurried += 1) },
+    work: {
+      holds: async () => true,
+      complete: async () => undefined,
+      makeDueNow: async () => void (seen.hurried += 1),
+    },
     turns: {
       get: async () => {
         seen.reads += 1;

@@ -76,7 +76,10 @@ describe('work that is claimed fairly', () => {
   it('takes rows of one serial key one at a time, the lowest id first among equal ordinals', async () => {
     const ids = [crypto.randomUUID(), crypto.randomUUID()].toSorted();
     for (const subjectId of ids.toReversed()) {
-      await store.enqueue({ kind: KIND, subjectId, workspaceId, fairKey: a, serialKey: b, ordinal: 7 }, withoutAfterCommit(db.database));
+      await store.enqueue(
+        { kind: KIND, subjectId, workspaceId, fairKey: a, serialKey: b, ordinal: 7 },
+        withoutAfterCommit(db.database),
+      );
     }
     const first = await claim(32);
     expect(first.map(({ subjectId }) => subjectId)).toEqual([ids[0]]);

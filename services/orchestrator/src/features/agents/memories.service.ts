@@ -42,7 +42,13 @@ function memoryView({ key, content, category, created_at, updated_at }: MemoryRo
 /** Whether a key can be stored at all; a path can hold more than Postgres keeps. */
 const isStorable = (key: string): boolean => !key.includes('\0');
 
-export function createMemoryService({ withTransaction, store, access, cursors, limits }: MemoryServiceDeps): MemoryService {
+export function createMemoryService({
+  withTransaction,
+  store,
+  access,
+  cursors,
+  limits,
+}: MemoryServiceDeps): MemoryService {
   return {
     async list(userId, agentId, { category, scrollId }) {
       await access.require(userId, agentId);

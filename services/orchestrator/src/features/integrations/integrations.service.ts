@@ -112,7 +112,11 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       throw new ApiError('integration_code_invalid');
   }
 
-  async function forget(userId: string, provider: IntegrationProvider | undefined, tx: Transaction): Promise<SealedRow[]> {
+  async function forget(
+    userId: string,
+    provider: IntegrationProvider | undefined,
+    tx: Transaction,
+  ): Promise<SealedRow[]> {
     const rows = await store.drop(userId, provider, tx);
     for (const { id } of rows) await work.cancel(REFRESH_WORK, id, tx);
     return rows;

@@ -65,7 +65,10 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   }
 
   /** Under the lock of the workspace: nothing is sent until the transaction ends. */
-  async function requireLatest({ messageId, workspaceId, conversationId }: MessagePlace, tx: Transaction): Promise<void> {
+  async function requireLatest(
+    { messageId, workspaceId, conversationId }: MessagePlace,
+    tx: Transaction,
+  ): Promise<void> {
     await find(messageId, workspaceId, tx);
     if ((await changes.newestOfUser(conversationId, tx)) !== messageId) throw new ApiError('message_not_latest');
   }

@@ -75,7 +75,9 @@ describe('attachments', () => {
     const send = async (): Promise<string> =>
       (await user.post<{ data: MessageData }>(messages, { content: { type: 'text', text: 'x' } }, 201)).body.data.id;
     const attach = (messageId: string, uploadIds: string[]) =>
-      withTransaction(async (tx) => attachments.attach(messageId, await attachments.resolve(userId, uploadIds, tx), tx));
+      withTransaction(async (tx) =>
+        attachments.attach(messageId, await attachments.resolve(userId, uploadIds, tx), tx),
+      );
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [await send(), await send()];
       await Promise.all([attach(one, ids), attach(two, ids.toReversed())]);

@@ -42,7 +42,9 @@ describe('statements about uploads', () => {
     ],
     ['the end of a message', (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute()],
   ])('%s reads no table from end to end', async (_what, use) => {
-    expect(await sequentialScans(db.database, (database) => use(createUploadStore(database), withoutAfterCommit(database)))).toEqual([]);
+    expect(
+      await sequentialScans(db.database, (database) => use(createUploadStore(database), withoutAfterCommit(database))),
+    ).toEqual([]);
   });
 
   it('what a user has stored is the sum of the sizes, and nothing for nobody', async () => {
