@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_GROUP, USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
-import { evaluation, external, find, podTemplates, render } from './rendering.js';
-import { merge } from './value-paths.js';
+import { evaluation, external, find, podTemplates, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
-// What the policy refuses is tried on a real API server: e2e/platform/admission-policy.e2e.test.ts.
+// e2e/platform/admission-policy.e2e.test.ts tests the decisions of the policy on a real API server.
 describe('the admission policy', () => {
-  it('can be switched off', async () => {
+  it('can be disabled', async () => {
     const none = await render({ ...evaluation, admissionPolicy: { enabled: false } });
     expect(none.filter(({ kind }) => kind.startsWith('ValidatingAdmissionPolicy'))).toEqual([]);
   });
 
-  it('looks at UserSwarms that are made or changed, and not at their status', async () => {
+  it('validates creates and updates of UserSwarms, but not of their status', async () => {
     const { spec } = find(await render(evaluation), 'ValidatingAdmissionPolicy', 'uswarm-policy');
     expect(spec.matchConstraints.resourceRules).toEqual([
       { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: [USERSWARM_PLURAL] },
@@ -18,7 +18,7 @@ describe('the admission policy', () => {
     expect(spec.failurePolicy).toBe('Fail');
   });
 
-  it('has a name of the release, and reads the lists that the webhook mounts', async () => {
+  it('is named after the release and reads the same lists as the webhook', async () => {
     const manifests = await render(evaluation, { release: 'other', namespace: 'elsewhere' });
     const policy = find(manifests, 'ValidatingAdmissionPolicy', 'other-uswarm-policy');
     const binding = find(manifests, 'ValidatingAdmissionPolicyBinding', 'other-uswarm-policy');
@@ -34,7 +34,7 @@ describe('the admission policy', () => {
     expect(find(manifests, 'ConfigMap', mounted!.configMap!.name, 'elsewhere')['data']).toBeDefined();
   });
 
-  it('leaves behind what keeps API servers reading ConfigMaps, which refuses nothing', async () => {
+  it('keeps a policy that matches nothing, so that API servers continue to read ConfigMap parameters', async () => {
     const manifests = await render(evaluation);
     const name = 'uswarm-policy-lists';
     const { spec } = find(manifests, 'ValidatingAdmissionPolicy', name);
@@ -46,7 +46,7 @@ describe('the admission policy', () => {
     expect(binding['spec']).toMatchObject({ policyName: name, validationActions: ['Audit'] });
   });
 
-  it('judges Deployments that the controller writes in runtime namespaces, by the same lists', async () => {
+  it('validates Deployments that the controller writes in runtime namespaces by the same lists', async () => {
     const runtime = {
       namespace: 'agents',
       extraNamespaces: ['team-a'],
@@ -73,7 +73,7 @@ describe('the admission policy', () => {
     expect(lists).toMatchObject({ runtimeConfigMaps: 'company-ca' });
   });
 
-  it('judges a Metacontroller, and the users that values name, like the controller', async () => {
+  it('validates Metacontroller and the configured users like the controller', async () => {
     const users = async (values: object): Promise<string[]> => {
       const { spec } = find(await render(merge(external, values)), 'ValidatingAdmissionPolicy', 'uswarm-runtime-pods');
       return JSON.parse(spec.matchConditions[0].expression.split(' in ')[1]) as string[];
@@ -87,7 +87,7 @@ describe('the admission policy', () => {
     ]);
   });
 
-  it('always has the default image and the shared model keys in its lists', async () => {
+  it('always allows the default image and the shared model keys', async () => {
     const manifests = await render({
       ...evaluation,
       runtime: { image: { registry: 'r.example.com', repository: 'a/b' }, modelEnv: { existingSecret: 'keys' } },

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allDocumentedMetrics, askPrometheus, describeWith, type RuleVerdict } from '@uswarm/testkit';
 import { stringify } from 'yaml';
-import { faults, harmless } from './monitoring/faults.js';
-import { healthy, ORCHESTRATOR } from './monitoring/healthy.js';
-import { misused } from './monitoring/promql.js';
-import { always, scenario } from './monitoring/series.js';
-import { evaluation, find, render } from './rendering.js';
+import { faults, harmless } from './support/monitoring/faults.js';
+import { healthy, ORCHESTRATOR } from './support/monitoring/healthy.js';
+import { misused } from './support/monitoring/promql.js';
+import { always, scenario } from './support/monitoring/series.js';
+import { evaluation, find, render } from './support/rendering.js';
 
 interface Rule {
   alert: string;

@@ -11,14 +11,14 @@ import {
   podTemplates,
   render,
   repositoryFile,
-} from './rendering.js';
+} from './support/rendering.js';
 
-// What goes wrong with charts in clusters, and under names, that nobody had tried them with.
+// Common faults of charts under unusual release names, namespaces and clusters.
 
 const everything = { files: [`${CHART}/ci/everything-values.yaml`] };
 
-it('nothing of it stays in a namespace, or under a name, that was not asked for', async () => {
-  // What monitoring calls components and dashboards is the same in every release.
+it('all objects use the configured release name and namespaces', async () => {
+  // Monitoring uses the same component and dashboard names in every release.
   const monitoring = { metrics: { prometheusRule: { enabled: false }, dashboards: { enabled: false } } };
   const text = await helm(['template'], monitoring, { ...everything, release: 'second', namespace: 'elsewhere' });
   expect(text).toContain('namespace: elsewhere');
@@ -31,10 +31,10 @@ it('nothing of it stays in a namespace, or under a name, that was not asked for'
   ).toEqual([]);
 });
 
-it('names stay short enough for the longest release name', async () => {
+it('object names are short enough for the longest release name', async () => {
   const release = `r${'x'.repeat(52)}`;
   const manifests = await render({}, { ...everything, release });
-  // Names of rights, like those of configuration, may be longer.
+  // Names of RBAC objects and ConfigMaps may be longer.
   const limit = (kind: string): number => (/^(Service|Deployment|Job|Pod|Namespace)$/.test(kind) ? 63 : 253);
   const long = manifests
     .filter(({ kind, metadata }) => metadata.name.length > limit(kind))
@@ -42,20 +42,20 @@ it('names stay short enough for the longest release name', async () => {
   expect(long).toEqual([]);
   const labels = manifests.flatMap(({ metadata }) => Object.values(metadata.labels ?? {}));
   expect(labels.filter((label) => label.length > 63)).toEqual([]);
-  // Hooks come and go, and may come again under their name.
+  // Hooks may reuse the name of an earlier hook.
   const lasting = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
   const names = lasting.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
   expect(new Set(names).size).toBe(names.length);
 });
 
-it('every pod gets the credentials of the registry, those of hooks too', async () => {
+it('every pod has the image pull secrets, including pods of hooks', async () => {
   const pullSecrets = [{ name: 'registry' }];
   const pods = podTemplates(await render({ images: { pullSecrets } }, everything));
   expect(pods.map(({ owner }) => owner)).toContain('uswarm-test');
   expect(pods.filter(({ spec }) => JSON.stringify(spec.imagePullSecrets) !== JSON.stringify(pullSecrets))).toEqual([]);
 });
 
-it('a setting that several parts have comes from one place', async () => {
+it('components share common settings', async () => {
   const found = new Map<string, Map<string, string[]>>();
   for (const pod of podTemplates(await render({}, everything))) {
     for (const { env = [], name } of containersOf(pod)) {
@@ -71,7 +71,7 @@ it('a setting that several parts have comes from one place', async () => {
   expect([...found].filter(([, sources]) => sources.size > 1).map(([name]) => name)).toEqual([]);
 });
 
-describe('words that YAML takes for something else', () => {
+describe('strings that YAML could parse as another type', () => {
   const WORDS = { a: 'on', b: 'no', c: '1e3', d: '0x10', e: 'null', f: '2026-01-01', g: 'true' };
   const strings = (manifest: Manifest): void => {
     const { nodeSelector } = manifest['spec'].template.spec;
@@ -79,7 +79,7 @@ describe('words that YAML takes for something else', () => {
     expect(manifest['spec'].template.metadata.annotations).toMatchObject(WORDS);
   };
 
-  it('stay words', async () => {
+  it('remain strings', async () => {
     const extraEnv = Object.entries(WORDS).map(([name, value]) => ({ name, value }));
     const values = { ...external, defaults: { nodeSelector: WORDS, podAnnotations: WORDS, extraEnv } };
     const manifests = await render({ ...values, runtime: { ...external.runtime, defaultModel: '1e3' } });
@@ -92,18 +92,18 @@ describe('words that YAML takes for something else', () => {
   });
 });
 
-describe('the chart by itself', () => {
-  it('depends on no other chart, and names no image that its makers have taken away', async () => {
+describe('the chart', () => {
+  it('has no dependencies and uses no withdrawn images', async () => {
     const chart = parse(await readFile(`${CHART}/Chart.yaml`, 'utf8')) as { dependencies?: unknown };
     expect(chart.dependencies).toBeUndefined();
     expect(await readFile(`${CHART}/values.yaml`, 'utf8')).not.toMatch(/bitnami/i);
   });
 
-  it('can be part of another one, which has global values', async () => {
+  it('accepts global values as a subchart', async () => {
     await expect(render({ ...evaluation, global: { imageRegistry: 'a', storageClass: 'b' } })).resolves.not.toEqual([]);
   });
 
-  it('has no migration that a hook would run before there is a database', async () => {
+  it('runs no migrations in a hook before the database exists', async () => {
     const jobs = (await render({}, everything)).filter(({ kind }) => kind === 'Job');
     const before = jobs.filter(({ metadata }) =>
       /pre-install|pre-upgrade|post-install|post-upgrade/.test(metadata.annotations?.['helm.sh/hook'] ?? ''),
@@ -111,7 +111,7 @@ describe('the chart by itself', () => {
     expect(before).toEqual([]);
   });
 
-  it('is packed without what only its own tests and documents need', async () => {
+  it('is packaged without files for tests and documents', async () => {
     const ignored = (await readFile(`${CHART}/.helmignore`, 'utf8')).split('\n');
     expect(ignored).toEqual(expect.arrayContaining(['ci/', 'README.md.gotmpl']));
     await readFile(repositoryFile('charts/uswarm/README.md'), 'utf8');

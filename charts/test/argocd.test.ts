@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { ARGO_VERSIONS, type ArgoVerdict, type ArgoVersion, askArgoCd, describeWith } from '@uswarm/testkit';
-import { external, helm, type Manifest, parseManifests, render, repositoryFile } from './rendering.js';
+import { external, helm, type Manifest, parseManifests, render, repositoryFile } from './support/rendering.js';
 
 const { drain: _, ...plain } = external;
 const shown = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`;
@@ -25,14 +25,14 @@ const CLEANUP = [
   'ServiceAccount uswarm-cleanup',
 ];
 
-describeWith('go', 'the chart as Argo CD sees it', () => {
-  it.each(ARGO_VERSIONS)('has no hook that %s runs on a sync', async (version) => {
+describeWith('go', 'the chart in Argo CD', () => {
+  it.each(ARGO_VERSIONS)('has no hook that %s runs on sync', async (version) => {
     for (const hooks of ['auto', 'argocd', 'none']) {
       const judged = await judge(await render({ ...plain, drain: { hooks } }), version);
       expect(judged.filter(({ verdict }) => verdict.syncPhases.length > 0).map(({ object }) => shown(object))).toEqual(
         [],
       );
-      // Everything else is a lasting object of the application.
+      // All other objects belong to the application.
       const lasting = judged.filter(({ verdict, object }) => !verdict.synced && !verdict.postDelete && !isTest(object));
       expect(lasting.map(({ object }) => shown(object))).toEqual([]);
     }
@@ -45,7 +45,7 @@ describeWith('go', 'the chart as Argo CD sees it', () => {
       const ofDeletion = judged.filter(({ verdict }) => verdict.preDelete || verdict.postDelete);
       expect(ofDeletion.map(({ object }) => shown(object)).toSorted()).toEqual(CLEANUP);
       for (const { verdict } of ofDeletion) {
-        // Not one that failed stays either: the next deletion would take it for its own.
+        // A failed hook is deleted too, because the next deletion would reuse it.
         expect({ ...verdict, deletePolicies: verdict.deletePolicies.toSorted() }).toEqual({
           synced: false,
           syncPhases: [],
@@ -57,12 +57,12 @@ describeWith('go', 'the chart as Argo CD sees it', () => {
     },
   );
 
-  it.each(ARGO_VERSIONS)('has no hook of a deletion in %s by default', async (version) => {
+  it.each(ARGO_VERSIONS)('has no deletion hook in %s by default', async (version) => {
     const judged = await judge(await render(plain), version);
     expect(judged.filter(({ verdict }) => verdict.preDelete || verdict.postDelete)).toEqual([]);
   });
 
-  it('must not have the hooks of Helm: versions see different parts of them', async () => {
+  it('must not use the hooks of Helm, which Argo CD versions support partially', async () => {
     const objects = await render(external);
     const seen = async (version: ArgoVersion): Promise<string[]> =>
       (await judge(objects, version)).filter(({ verdict }) => verdict.postDelete).map(({ object }) => shown(object));
@@ -70,13 +70,13 @@ describeWith('go', 'the chart as Argo CD sees it', () => {
     expect(await seen('3.5')).toContain('ServiceAccount uswarm-drain');
   });
 
-  it('takes an install hook for one of each sync, which is why the chart has none', async () => {
+  it('runs install hooks on every sync, so the chart has none', async () => {
     const hook = { metadata: { name: 'hook', annotations: { 'helm.sh/hook': 'post-delete,pre-install' } } };
     const verdicts = await askArgoCd([{ apiVersion: 'v1', kind: 'ConfigMap', ...hook }]);
     for (const version of ARGO_VERSIONS) expect(verdicts[version][0]?.syncPhases).toEqual(['PreSync']);
   });
 
-  it('renders for production as one set of objects, each identity once', async () => {
+  it('renders each object of a production installation once', async () => {
     const files = [repositoryFile('deploy/production/values.yaml')];
     const objects = parseManifests(await helm(['template'], { drain: { hooks: 'argocd' } }, { files }));
     const ids = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allDocumentedMetrics, askPrometheus, describeWith, type Expression } from '@uswarm/testkit';
-import { misused } from './monitoring/promql.js';
-import { CHART } from './rendering.js';
+import { misused } from './support/monitoring/promql.js';
+import { CHART } from './support/rendering.js';
 
 interface Target {
   refId: string;
@@ -29,7 +29,7 @@ interface Dashboard {
 }
 
 const FOLDER = `${CHART}/dashboards`;
-/** Grafana's own panels and units, as far as they are used. */
+/** The panel types and units of Grafana that the dashboards use. */
 const PANELS = new Set(['row', 'stat', 'table', 'timeseries']);
 const UNITS = new Set(['Bps', 'ops', 'percentunit', 'reqps', 's', 'short']);
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   dashboards = new Map(await Promise.all(files.map(read)));
 });
 
-/** All panels but rows, with what they are called in a failure. */
+/** All panels except rows, with their names in failures. */
 const panels = (): [string, Panel][] =>
   [...dashboards].flatMap(([name, dashboard]) =>
     dashboard.panels
@@ -51,8 +51,8 @@ const panels = (): [string, Panel][] =>
       .map((panel): [string, Panel] => [`${name} / ${panel.title}`, panel]),
   );
 
-describe('the dashboards', () => {
-  it('are there for every part of the platform, each under an id and a title of its own', () => {
+describe('dashboards', () => {
+  it('cover all components, with unique ids and titles', () => {
     expect([...dashboards.keys()].toSorted()).toEqual(['api', 'overview', 'realtime', 'replies', 'runtimes', 'search']);
     for (const [name, { uid, title, description, schemaVersion }] of dashboards) {
       expect([uid, title, description]).toEqual([
@@ -65,7 +65,7 @@ describe('the dashboards', () => {
     expect(new Set([...dashboards.values()].map(({ title }) => title)).size).toBe(dashboards.size);
   });
 
-  it('let people choose the data source, and name no other', () => {
+  it('use only the selectable data source', () => {
     for (const { templating } of dashboards.values()) {
       expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
     }
@@ -79,7 +79,7 @@ describe('the dashboards', () => {
       expect([name, PANELS.has(type), UNITS.has(fieldConfig?.defaults.unit ?? '')]).toEqual([name, true, true]);
       expect([name, targets.length]).not.toEqual([name, 0]);
       expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
-      // A figure of its own needs none, and a table has columns.
+      // Stat panels and tables need no legend.
       const named = type !== 'timeseries' || targets.every(({ legendFormat }) => legendFormat !== '');
       expect([name, named]).toEqual([name, true]);
     }
@@ -87,7 +87,7 @@ describe('the dashboards', () => {
     for (const [name] of panels()) expect(titles.filter((each) => each === name)).toHaveLength(1);
   });
 
-  it('lay their panels beside each other and not over each other', () => {
+  it('have no overlapping panels', () => {
     for (const [name, dashboard] of dashboards) {
       expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
       const taken = new Map<string, string>();
@@ -103,7 +103,7 @@ describe('the dashboards', () => {
     }
   });
 
-  it('are small enough to be read, and to be kept in a release', async () => {
+  it('have a readable size that fits in a release', async () => {
     for (const name of dashboards.keys()) {
       expect((await readFile(`${FOLDER}/${name}.json`)).byteLength).toBeLessThan(32 * 1024);
     }
@@ -115,15 +115,14 @@ describeWith('prometheus', 'the queries of the dashboards', () => {
   let answers: Expression[];
   beforeAll(async () => {
     asked = panels().flatMap(([name, { targets = [] }]) => targets.map((target) => ({ name, target })));
-    // As Grafana fills them in.
+    // As Grafana replaces them.
     const filled = asked.map(({ target }) =>
       target.expr.replaceAll('$__rate_interval', '2m').replaceAll('$route', '.*'),
     );
     answers = (await askPrometheus({ expressions: filled })).expressions;
-    // The engine is built here the first time.
   });
 
-  it('ask for metrics and labels that docs/metrics.md has, and take rates of counters only', () => {
+  it('use only documented metrics and labels, and rates only of counters', () => {
     expect(asked.length).toBeGreaterThan(80);
     const documented = allDocumentedMetrics();
     expect(
@@ -131,7 +130,7 @@ describeWith('prometheus', 'the queries of the dashboards', () => {
     ).toEqual([]);
   });
 
-  it('name in their legends only labels that are there', () => {
+  it('use only existing labels in legends', () => {
     const documented = allDocumentedMetrics();
     const known = (expression: Expression): Set<string> => {
       const ofMetrics = expression.selectors.flatMap(({ metric }) => {
@@ -153,14 +152,14 @@ describeWith('prometheus', 'the queries of the dashboards', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('leave no metric of ours unseen that people would look for', () => {
+  it('show every relevant metric', () => {
     const shown = new Set(
       answers.flatMap(({ selectors }) => selectors.map(({ metric }) => metric.replace(/_(count|sum|bucket)$/, ''))),
     );
     const unseen = allDocumentedMetrics()
       .filter(({ name }) => !shown.has(name))
       .map(({ name }) => name);
-    // It is there for an alert.
+    // Used by an alert only.
     expect(unseen.toSorted()).toEqual(['uswarm_rate_limits_shared']);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { drainFlagExpiry } from '@uswarm/contract/userswarm';
-import { startKnownCluster } from './known-cluster.js';
+import { startKnownCluster } from './support/known-cluster.js';
 import {
   container,
   evaluation,
@@ -13,7 +13,7 @@ import {
   podTemplates,
   refusal,
   render,
-} from './rendering.js';
+} from './support/rendering.js';
 
 let manifests: Manifest[];
 beforeAll(async () => {

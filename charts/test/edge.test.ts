@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { container, evaluation, external, find, type Manifest, refusal, render } from './rendering.js';
+import { container, evaluation, external, find, type Manifest, refusal, render } from './support/rendering.js';
 
-/** What an edge needs besides itself: whose X-Forwarded-For counts. */
+/** The proxies that every edge requires. */
 const http = { trustedProxies: ['10.32.0.8/29'] };
 const edged = { ...evaluation, http };
 
 describe('the Ingress', () => {
   const ingress = { enabled: true, host: 'api.example.com', className: 'nginx', tls: { secretName: 'api-tls' } };
 
-  it('is made on request only, and never for every host', async () => {
+  it('is created only if enabled, and requires a host', async () => {
     const without = await render(evaluation);
     expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
     expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^ingress\.host is required: .*\.$/);
   });
 
-  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, encrypted', async () => {
+  it('routes /v1 to the orchestrator and /socket.io/ to the gateway with TLS', async () => {
     const manifests = await render({ ...edged, ingress });
     const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
     expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
@@ -34,7 +34,7 @@ describe('the Ingress', () => {
     });
   });
 
-  it('keeps sockets open, polling clients with one gateway, and lets uploads through', async () => {
+  it('allows long-lived connections, cookie affinity and uploads', async () => {
     const annotations = (await render({ ...edged, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
       .annotations!;
     const nginx = (name: string): string | undefined => annotations[`nginx.ingress.kubernetes.io/${name}`];
@@ -58,7 +58,7 @@ describe('the HTTPRoute', () => {
   }
   const rulesOf = (manifests: readonly Manifest[]): Rule[] => find(manifests, 'HTTPRoute', 'uswarm')['spec'].rules;
 
-  it('leads /v1 to the orchestrator and /socket.io/ to the gateway, where a socket may live for ever', async () => {
+  it('routes /v1 to the orchestrator and /socket.io/ to the gateway, without a timeout for sockets', async () => {
     const manifests = await render({ ...edged, httpRoute });
     const rule = (value: string, request: string, name: string): object => ({
       matches: [{ path: { type: 'PathPrefix', value } }],
@@ -76,7 +76,7 @@ describe('the HTTPRoute', () => {
     expect(publicUrl(manifests)).toBe('https://api.example.com');
   });
 
-  it('is made on request only, also beside an Ingress', async () => {
+  it('is created only if enabled, also in addition to an Ingress', async () => {
     const kinds = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind }) => kind);
     expect(kinds(await render(evaluation))).not.toContain('HTTPRoute');
     const ingress = { enabled: true, host: 'api.example.org', tls: { secretName: 'tls' } };
@@ -85,22 +85,26 @@ describe('the HTTPRoute', () => {
     expect(publicUrl(both)).toBe('https://api.example.org');
   });
 
-  it('leaves timeouts that are not set to its Gateway', async () => {
+  it('omits empty timeouts', async () => {
     const rules = rulesOf(await render({ ...edged, httpRoute: { ...httpRoute, timeouts: { api: '' } } }));
     expect(rules.map(({ timeouts }) => timeouts)).toEqual([undefined, { request: '0s' }]);
   });
 
   it.each<[string, object, RegExp]>([
-    ['no Gateway', { httpRoute: { ...httpRoute, parentRefs: [] } }, /^httpRoute\.parentRefs is required: .*\.$/],
-    ['no host', { httpRoute: { ...httpRoute, hostnames: [] } }, /^httpRoute\.hostnames is required: .*\.$/],
-    ['hosts, and is off', { httpRoute: { hostnames: ['a.example.com'] } }, /^httpRoute\..* unless httpRoute\.enabled/],
+    ['no parent Gateway', { httpRoute: { ...httpRoute, parentRefs: [] } }, /^httpRoute\.parentRefs is required: .*\.$/],
+    ['no host name', { httpRoute: { ...httpRoute, hostnames: [] } }, /^httpRoute\.hostnames is required: .*\.$/],
     [
-      'only a wildcard, with no host for links',
+      'hosts although it is disabled',
+      { httpRoute: { hostnames: ['a.example.com'] } },
+      /^httpRoute\..* unless httpRoute\.enabled/,
+    ],
+    [
+      'only a wildcard and no public URL',
       { httpRoute: { ...httpRoute, hostnames: ['*.example.com'] } },
       /^http\.publicUrl is required: .* wildcard, .*\.$/,
     ],
     [
-      'another host than the Ingress, and nothing says which is meant',
+      'a different host than the Ingress and no public URL',
       { httpRoute, ingress: { enabled: true, host: 'other.example.com' } },
       /^http\.publicUrl is required: .* different hosts, .*\.$/,
     ],
@@ -110,11 +114,11 @@ describe('the HTTPRoute', () => {
       /at '\/httpRoute\/hostnames/,
     ],
     ['a timeout without a unit', { httpRoute: { ...httpRoute, timeouts: { api: '10' } } }, /at '\/httpRoute\/timeouts/],
-  ])('is refused where it has %s', async (_what, values, sentence) => {
+  ])('is rejected with %s', async (_fault, values, sentence) => {
     expect((await refusal({ ...external, ...values })).trim()).toMatch(sentence);
   });
 
-  it('takes wildcards and different hosts where links have a host', async () => {
+  it('accepts wildcards and different hosts with a public URL', async () => {
     const values = {
       httpRoute: { ...httpRoute, hostnames: ['*.example.com'] },
       http: { ...http, publicUrl: 'https://a.example.com' },
@@ -133,18 +137,18 @@ describe('an edge', () => {
     ['an HTTPRoute', { httpRoute: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: [host] } }],
   ];
 
-  it.each(edges)('%s is refused if nothing says whose X-Forwarded-For counts', async (_what, edge) => {
+  it.each(edges)('%s is rejected without trusted proxies', async (_kind, edge) => {
     const sentence = /^http\.trustedProxies is required: .* all clients share one rate limit by address\. .*\.$/;
     expect((await refusal({ ...external, ...edge })).trim()).toMatch(sentence);
     await expect(render({ ...external, ...edge, http })).resolves.not.toEqual([]);
   });
 
-  it.each(edges)('%s needs no trusted proxies if no rate of addresses is limited', async (_what, edge) => {
+  it.each(edges)('%s requires no trusted proxies without a rate limit by address', async (_kind, edge) => {
     const orchestrator = { rateLimits: { address: { perSecond: 0 } } };
     await expect(render({ ...external, ...edge, orchestrator })).resolves.not.toEqual([]);
   });
 
-  it('without TLS is refused unless plain HTTP is accepted explicitly', async () => {
+  it('without TLS is rejected unless plain HTTP is explicitly allowed', async () => {
     const ingress = { enabled: true, host };
     expect((await refusal({ ...external, ingress, http })).trim()).toMatch(
       /^ingress\.tls\.secretName is required: .*\.$/,
@@ -152,16 +156,16 @@ describe('an edge', () => {
     await expect(render({ ...external, ingress, http: { ...http, insecure: true } })).resolves.not.toEqual([]);
   });
 
-  it('is taken for one with TLS if the public URL says that TLS ends before it', async () => {
+  it('counts as using TLS if the public URL uses https', async () => {
     const ingress = { enabled: true, host };
-    const told = (publicUrl: string): object => ({ ...external, ingress, http: { ...http, publicUrl } });
-    await expect(render(told('https://api.example.com'))).resolves.not.toEqual([]);
-    expect((await refusal(told('http://api.example.com'))).trim()).toMatch(
+    const withUrl = (publicUrl: string): object => ({ ...external, ingress, http: { ...http, publicUrl } });
+    await expect(render(withUrl('https://api.example.com'))).resolves.not.toEqual([]);
+    expect((await refusal(withUrl('http://api.example.com'))).trim()).toMatch(
       /^http\.publicUrl must use https: .*http\.insecure=true.*\.$/,
     );
   });
 
-  it('has Strict-Transport-Security sent by both services behind it only if clients use https', async () => {
+  it('makes both services send Strict-Transport-Security only if clients use https', async () => {
     const ages = async (values: object): Promise<(string | undefined)[]> => {
       const manifests = await render({ ...external, ...values });
       return ['orchestrator', 'realtime-gateway'].map(

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { referencesOf } from './references.js';
-import { enters, networkPod, policiesOf } from './network-model.js';
+import { referencesOf } from './support/references.js';
+import { enters, networkPod, policiesOf } from './support/network-model.js';
 import {
   type Container,
   container,
@@ -14,24 +14,24 @@ import {
   podTemplates,
   render,
   repositoryFile,
-} from './rendering.js';
+} from './support/rendering.js';
 
 const read = async (path: string): Promise<unknown> => parse(await readFile(repositoryFile(path), 'utf8'));
 
-describe('the example values', () => {
+describe('example values', () => {
   it.each(['kind', 'production'])('of deploy/%s pass a strict lint', async (name) => {
     const files = [repositoryFile(`deploy/${name}/values.yaml`)];
     expect(await helm(['lint', '--strict'], {}, { files })).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
 
-  it('are all in the table of deploy/README.md', async () => {
+  it('are all listed in deploy/README.md', async () => {
     const readme = await readFile(repositoryFile('deploy/README.md'), 'utf8');
     const found = await readdir(repositoryFile('deploy'), { recursive: true });
     const listed = [...readme.matchAll(/^\| `([^`]+\.yaml)`/gm)].map(([, path]) => path);
     expect(listed.toSorted()).toEqual(found.filter((path) => path.endsWith('values.yaml')).toSorted());
   });
 
-  it('for kind need nothing but images of this machine', async () => {
+  it('for kind require only local images', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/kind/values.yaml')] });
     const own = podTemplates(manifests).flatMap((pod) => containersOf(pod).map(({ image }) => image));
     expect(own.filter((image) => image.includes('/uswarm/'))).not.toEqual([]);
@@ -39,7 +39,7 @@ describe('the example values', () => {
     expect(ofKind(manifests, 'Secret').map(({ metadata }) => metadata.name)).toContain('uswarm-evaluation');
   });
 
-  it('for production keep data and secrets outside, and survive the loss of a node', async () => {
+  it('for production use external data and Secrets, and tolerate the loss of a node', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const names = ofKind(manifests, 'Deployment').map(({ metadata }) => metadata.name);
     expect(names.filter((name) => /postgres|valkey/.test(name))).toEqual([]);
@@ -62,7 +62,7 @@ describe('the example values', () => {
     },
   );
 
-  it('name nothing that the chart does not make and deploy/README.md does not show how to make', async () => {
+  it('refer only to objects that the chart or the commands of deploy/README.md create', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const references = referencesOf(manifests);
     expect(references).toEqual(
@@ -82,11 +82,11 @@ describe('the example values', () => {
   });
 });
 
-/** Rendered with deploy/production/values.yaml below it, as deploy/README.md says. */
+/** Renders values on top of deploy/production/values.yaml. */
 const onTopOfProduction = (path: string): Promise<Manifest[]> =>
   render({}, { files: ['deploy/production/values.yaml', path].map(repositoryFile) });
 
-/** Where the probe of readiness of a component answers, as a load balancer in front of its pods reaches it. */
+/** The readiness endpoint of a component, for a load balancer in front of its pods. */
 function readiness(manifests: readonly Manifest[], owner: string): { port: number; path: string } {
   const pod = podTemplates(manifests).find((each) => each.owner === owner)!;
   const serving = pod.spec.containers[0] as Container;
@@ -95,7 +95,7 @@ function readiness(manifests: readonly Manifest[], owner: string): { port: numbe
 }
 const EDGE = ['uswarm-orchestrator', 'uswarm-realtime-gateway'];
 
-/** Whether a pod of the edge takes a connection from this address. */
+/** Whether the NetworkPolicies allow a connection from this address to an edge pod. */
 function takes(manifests: readonly Manifest[], owner: string, address: string, port: number): boolean {
   const pod = networkPod(
     podTemplates(manifests).find((each) => each.owner === owner)!,
@@ -105,7 +105,7 @@ function takes(manifests: readonly Manifest[], owner: string, address: string, p
 }
 
 describe('the example for EKS', () => {
-  it('has a load balancer that checks readiness where it answers 200, and may reach it', async () => {
+  it('lets the load balancer check the readiness endpoint', async () => {
     const manifests = await onTopOfProduction('deploy/eks/values.yaml');
     const [ingress] = ofKind(manifests, 'Ingress');
     expect(ingress!['spec'].ingressClassName).toBe('alb');
@@ -122,7 +122,7 @@ describe('the example for EKS', () => {
     }
   });
 
-  it('gives the orchestrator a role of its own in place of an access key', async () => {
+  it('uses a role of the orchestrator instead of an access key', async () => {
     const manifests = await onTopOfProduction('deploy/eks/values.yaml');
     const account = find(manifests, 'ServiceAccount', 'uswarm-orchestrator');
     expect(account.metadata.annotations).toHaveProperty(['eks.amazonaws.com/role-arn']);
@@ -132,7 +132,7 @@ describe('the example for EKS', () => {
 });
 
 describe('the examples for GKE', () => {
-  it('have a Gateway that checks readiness where it answers 200, and may reach it', async () => {
+  it('let the Gateway check the readiness endpoint', async () => {
     const manifests = await onTopOfProduction('deploy/gke/values.yaml');
     const targets = (kind: string): string[] =>
       ofKind(manifests, kind).map(({ spec }) => `${spec.targetRef.kind} ${spec.targetRef.name}`);
@@ -151,7 +151,7 @@ describe('the examples for GKE', () => {
     expect(ofKind(manifests, 'Ingress')).toEqual([]);
   });
 
-  it('have an Ingress whose BackendConfig checks readiness where it answers 200', async () => {
+  it('have a BackendConfig that checks the readiness endpoint', async () => {
     const manifests = await onTopOfProduction('deploy/gke/ingress-values.yaml');
     for (const name of EDGE) {
       const annotations = find(manifests, 'Service', name).metadata.annotations!;
@@ -177,7 +177,7 @@ const KEYS_OF_KIND: Record<string, string[]> = {
   tls: ['tls.crt', 'tls.key'],
 };
 
-/** What the commands of a document make. */
+/** The objects that the commands of a document create. */
 async function shownIn(path: string): Promise<string[]> {
   const text = (await readFile(repositoryFile(path), 'utf8')).replaceAll('\\\n', ' ');
   const commands = text.matchAll(/^kubectl -n (\S+) create (?:secret (\S+)|configmap) (\S+)(.*)$/gm);
@@ -188,7 +188,7 @@ async function shownIn(path: string): Promise<string[]> {
 }
 
 describe('the commands for kind in deploy/README.md', () => {
-  it('end with requests that the API takes', async () => {
+  it('send valid API requests', async () => {
     const readme = await readFile(repositoryFile('deploy/README.md'), 'utf8');
     const kind = readme.split('\n## kind\n')[1]!.split('\n### ')[0]!;
     const { paths } = (await read('packages/contract/openapi.json')) as { paths: Record<string, object> };
@@ -210,7 +210,7 @@ describe('skaffold.yaml', () => {
     };
   }
 
-  it('builds every image of the chart, and sets its tag', async () => {
+  it('builds every image of the chart and sets its tag', async () => {
     const { build, deploy } = (await read('skaffold.yaml')) as Skaffold;
     const [release] = deploy.helm.releases;
     const tags = Object.entries(release!.setValueTemplates);
@@ -228,7 +228,7 @@ describe('skaffold.yaml', () => {
     }
   });
 
-  it('points at files that are there, with values that the chart takes', async () => {
+  it('refers to existing files and valid values', async () => {
     const { deploy } = (await read('skaffold.yaml')) as Skaffold;
     const [release] = deploy.helm.releases;
     const files = release!.valuesFiles.map(repositoryFile);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KnownCluster, startKnownCluster } from './known-cluster.js';
-import { external, find, helm, type Manifest, render } from './rendering.js';
+import { type KnownCluster, startKnownCluster } from './support/known-cluster.js';
+import { external, find, helm, type Manifest, render } from './support/rendering.js';
 
 const valuesOf = (framework: string) => ({ ...external, controller: { framework } });
 const userSwarm: Manifest = { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name: 'workspace-a' } };

@@ -13,13 +13,13 @@ import {
   refusal,
   render,
   repositoryFile,
-} from './rendering.js';
+} from './support/rendering.js';
 
 const CRD = `${USERSWARM_PLURAL}.${API_GROUP}`;
 const keep = { 'helm.sh/resource-policy': 'keep' };
 
-describe('the definition of UserSwarm', () => {
-  it('is the generated one, upgraded with the chart and kept when it goes', async () => {
+describe('the CRD of UserSwarm', () => {
+  it('is the generated one, is upgraded with the chart and is kept on uninstall', async () => {
     const crd = find(await render(external), 'CustomResourceDefinition', CRD);
     const generated = parse(await readFile(repositoryFile(`crds/${CRD}.yaml`), 'utf8')) as { spec: object };
     expect(crd['spec']).toEqual(generated.spec);
@@ -30,18 +30,18 @@ describe('the definition of UserSwarm', () => {
     );
   });
 
-  it('can be left to somebody else, or go with the release', async () => {
+  it('can be omitted, or deleted with the release', async () => {
     expect(ofKind(await render({ ...external, crds: { enabled: false } }), 'CustomResourceDefinition')).toEqual([]);
     const crd = find(await render({ ...external, crds: { keep: false } }), 'CustomResourceDefinition', CRD);
     expect(crd.metadata.annotations ?? {}).not.toMatchObject(keep);
   });
 });
 
-describe('the Secret for model keys of an evaluation', () => {
-  it('is kept when it leaves the release: nothing else has what was put in', async () => {
+describe('the model key Secret of an evaluation', () => {
+  it('is kept when it leaves the release', async () => {
     const secret = find(await render(evaluation), 'Secret', 'uswarm-model-env', DEFAULT_RUNTIME_NAMESPACE);
     expect(secret.metadata.annotations).toEqual(keep);
-    // What helm adopts again by.
+    // Helm adopts the object again by these.
     expect(secret.metadata.labels).toMatchObject({ 'app.kubernetes.io/managed-by': 'Helm' });
     const named = { ...evaluation, runtime: { modelEnv: { existingSecret: 'my-model-env' } } };
     const secrets = ofKind(await render(named), 'Secret').map(({ metadata }) => metadata.name);
@@ -49,7 +49,7 @@ describe('the Secret for model keys of an evaluation', () => {
   });
 });
 
-it('what is kept is all that helm says and the guide lists', async () => {
+it('NOTES.txt and docs/operations.md list all kept objects', async () => {
   const isKept = (manifest: Manifest): boolean => manifest.metadata.annotations?.['helm.sh/resource-policy'] === 'keep';
   const kept = (await render(evaluation)).filter(isKept);
   expect(kept.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual([

@@ -3,10 +3,10 @@ import { loadConfig } from '@uswarm/service-kit';
 import { readConfig } from '../../services/orchestrator/src/config.js';
 import { GatewayConfig } from '../../services/realtime-gateway/src/config.js';
 import { loadControllerConfig } from '../../services/uswarm-controller/src/config.js';
-import { container, environmentOf, evaluation, type Manifest, render } from './rendering.js';
-import { merge } from './value-paths.js';
+import { container, environmentOf, evaluation, type Manifest, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
-/** Any other key of the generated Secret stands for the previous one. */
+/** Uses another key of the generated Secret as the previous one. */
 const rotating = merge(evaluation, {
   secrets: {
     internalApi: { previousKey: 'sync-token' },
@@ -27,7 +27,7 @@ const namesOf = (from: readonly Manifest[], owner: string): string[] =>
   container(from, `uswarm-${owner}`, owner).env!.map(({ name }) => name);
 
 describe('during a rotation', () => {
-  it('the orchestrator accepts the keys that the values name as previous ones', () => {
+  it('the orchestrator accepts the configured previous keys', () => {
     const env = environment(manifests, 'orchestrator');
     const config = readConfig(env);
     expect({
@@ -45,7 +45,7 @@ describe('during a rotation', () => {
     });
   });
 
-  it('the previous key of operators is taken from their Secret', async () => {
+  it('the previous operator key is read from the operator Secret', async () => {
     const secrets = { admin: { existingSecret: 'operators', previousKey: 'before' } };
     const { env } = container(await render(merge(evaluation, { secrets })), 'uswarm-orchestrator', 'orchestrator');
     expect(env).toContainEqual({
@@ -54,7 +54,7 @@ describe('during a rotation', () => {
     });
   });
 
-  it('the webhook accepts a second token, and the controller shows the current one only', () => {
+  it('the webhook accepts two tokens and the controller sends only the current one', () => {
     const orchestrator = environment(manifests, 'orchestrator');
     const webhook = environment(manifests, 'webhook');
     expect(webhook['SYNC_TOKEN_PREVIOUS']).toBe(orchestrator['CURSOR_KEY']);
@@ -63,14 +63,14 @@ describe('during a rotation', () => {
     expect(namesOf(manifests, 'controller').filter((name) => name.endsWith('_PREVIOUS'))).toEqual([]);
   });
 
-  it('the gateway shows the current key only', () => {
+  it('the gateway sends only the current key', () => {
     expect(loadConfig(GatewayConfig, environment(manifests, 'realtime-gateway')).INTERNAL_API_KEY).toBe(
       environment(manifests, 'orchestrator')['INTERNAL_API_KEY'],
     );
   });
 });
 
-it('without a rotation there is no previous key in any environment', async () => {
+it('no environment contains a previous key without a rotation', async () => {
   const still = await render(evaluation);
   const names = ['orchestrator', 'realtime-gateway', 'webhook', 'controller'].flatMap((owner) => namesOf(still, owner));
   expect(names.filter((name) => name.endsWith('_PREVIOUS'))).toEqual([]);

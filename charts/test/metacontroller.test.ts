@@ -11,10 +11,10 @@ import {
   ofKind,
   podTemplates,
   render,
-} from './rendering.js';
+} from './support/rendering.js';
 
-// Metacontroller itself is not at hand: this is its CompositeController as its documents describe it for
-// 4.16 and newer, as far as the chart uses it, and nothing else. A key that it does not know would be dropped.
+// The part of Metacontroller's CompositeController (4.16 or newer) that the chart uses, from its documentation.
+// The API server would drop unknown keys.
 
 const resource = { apiVersion: z.string(), resource: z.string().regex(/^[a-z]+$/, 'the plural') };
 const hook = z.strictObject({
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 
 describe('controller.framework=metacontroller', () => {
-  it('has a CompositeController that looks after UserSwarms and their children in place', () => {
+  it('has a CompositeController that updates the children of UserSwarms in place', () => {
     expect(composite.spec).toMatchObject({
       generateSelector: true,
       resyncPeriodSeconds: 30,
@@ -66,7 +66,7 @@ describe('controller.framework=metacontroller', () => {
       ({ apiVersion, resource: plural }) => `${plural.replace(/s$/, '')}.${apiVersion}`,
     );
     expect(kinds).toEqual(CHILD_GROUPS.map((group) => group.toLowerCase()));
-    // OnDelete, which it would be without one, never changes a child; Recreate deletes it for any change.
+    // OnDelete, the default, never updates a child. Recreate deletes it for every change.
     expect(composite.spec.childResources.map(({ updateStrategy }) => updateStrategy.method)).toEqual([
       'InPlace',
       'InPlace',
@@ -74,7 +74,7 @@ describe('controller.framework=metacontroller', () => {
     ]);
   });
 
-  it('syncs and finalizes by the webhook, which it shows the token that the webhook expects', () => {
+  it('calls the webhook for sync and finalize with its token', () => {
     const { sync, finalize } = composite.spec.hooks;
     expect(finalize).toEqual(sync);
     expect(sync.version).toBe('v1');
@@ -86,36 +86,36 @@ describe('controller.framework=metacontroller', () => {
     expect(token?.valueFrom?.secretKeyRef).toEqual({ name, key });
   });
 
-  it('leaves our controller out: no pod, no Service, no rights', () => {
+  it('omits the pod, Service and RBAC of the built-in controller', () => {
     const ours = manifests.filter(({ metadata }) => metadata.name.startsWith('uswarm-controller'));
     expect(ours).toEqual([]);
     expect(podTemplates(manifests).map(({ owner }) => owner)).not.toContain('uswarm-controller');
   });
 
-  it('lets a new platform reach runtimes at once, since nobody gives go-aheads', async () => {
+  it('rolls changes out to runtimes immediately, without the rollout gate', async () => {
     const gate = (rendered: Manifest[]) =>
       container(rendered, 'uswarm-webhook', 'webhook').env?.find(({ name }) => name === 'ROLLOUT_GATE')?.value;
     expect([gate(manifests), gate(await render(external))]).toEqual(['off', 'on']);
   });
 
-  it('never has two configurations of the webhook answer by turns, which our controller alone can tell apart', async () => {
+  it('never runs two configurations of the webhook concurrently', async () => {
     const strategy = (rendered: Manifest[]) => find(rendered, 'Deployment', 'uswarm-webhook')['spec'].strategy.type;
     expect([strategy(manifests), strategy(await render(external))]).toEqual(['Recreate', 'RollingUpdate']);
   });
 
-  it('keeps the drain, which knows its finalizer by the name of the CompositeController', () => {
+  it('keeps the drain, which derives the finalizer from the name of the CompositeController', () => {
     expect(composite.metadata.name).toBe('userswarm-controller');
     expect(podTemplates(manifests).map(({ owner }) => owner)).toContain('uswarm-drain');
   });
 
-  it('takes resync and timeout from the values of the controller', async () => {
+  it('uses the resync period and the timeout of the controller values', async () => {
     const controller = { framework: 'metacontroller', resyncSeconds: 45, syncTimeoutMs: 2_500 };
     const [found] = ofKind(await render({ ...external, controller }), 'CompositeController');
     const { resyncPeriodSeconds, hooks } = CompositeController.parse(found).spec;
     expect([resyncPeriodSeconds, hooks.sync.webhook.timeout]).toEqual([45, '2500ms']);
   });
 
-  it('needs no image of the controller once nothing is drained either', async () => {
+  it('requires no controller image if the drain is disabled', async () => {
     const { registry } = evaluation.images;
     const image = { image: { registry } };
     const each = { orchestrator: image, gateway: image, webhook: image, searxngClient: image };
@@ -124,14 +124,14 @@ describe('controller.framework=metacontroller', () => {
     await expect(render(values)).rejects.toThrow(/controller\.image\.registry/);
   });
 
-  it('says where to look when something is wrong', async () => {
+  it('lists commands for troubleshooting in NOTES.txt', async () => {
     const notes = await helm(['install', '--dry-run=client'], metacontroller);
     expect(notes).toContain('kubectl describe compositecontroller userswarm-controller');
     expect(notes).not.toContain('deployment/uswarm-controller');
   });
 });
 
-it('builtin is the default, and has no CompositeController', async () => {
+it('the default framework is builtin, without a CompositeController', async () => {
   const builtin = await render(external);
   expect(ofKind(builtin, 'CompositeController')).toEqual([]);
   expect(podTemplates(builtin).map(({ owner }) => owner)).toContain('uswarm-controller');

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { CHART, evaluation, external, find, type Manifest, ofKind, refusal, render } from './rendering.js';
+import { CHART, evaluation, external, find, type Manifest, ofKind, refusal, render } from './support/rendering.js';
 
 const KINDS = ['ServiceMonitor', 'PrometheusRule'];
 const on = (metrics: object): object => ({ ...evaluation, metrics });
 
-it('asks for nothing that the cluster may not have, unless it is told to', async () => {
+it('monitoring objects are disabled by default', async () => {
   const manifests = await render(external);
   expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith('monitoring.coreos.com'))).toEqual([]);
   expect(ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name.includes('dashboard'))).toEqual([]);
@@ -17,7 +17,7 @@ describe('the ServiceMonitor', () => {
       Object.entries(matchLabels).every(([name, value]) => metadata.labels?.[name] === value),
     );
 
-  it('finds each service that serves metrics by its port, and with it each of its pods', async () => {
+  it('selects all pods that serve metrics', async () => {
     const manifests = await render(on({ serviceMonitor: { enabled: true } }));
     const { spec } = find(manifests, 'ServiceMonitor', 'uswarm') as Manifest;
     expect(spec.namespaceSelector).toEqual({ matchNames: ['backend'] });
@@ -40,7 +40,7 @@ describe('the ServiceMonitor', () => {
     }
   });
 
-  it('has the labels that a Prometheus selects by, and its own beside them', async () => {
+  it('has the configured labels in addition to its own', async () => {
     const monitor = { enabled: true, labels: { release: 'prometheus' }, interval: '1m', scrapeTimeout: '20s' };
     const { metadata, spec } = find(await render(on({ serviceMonitor: monitor })), 'ServiceMonitor', 'uswarm');
     expect(metadata.labels).toMatchObject({ release: 'prometheus', 'app.kubernetes.io/instance': 'uswarm' });
@@ -58,7 +58,7 @@ describe('the PrometheusRule', () => {
     return (spec.groups as { rules: Manifest[] }[]).flatMap(({ rules }) => rules);
   };
 
-  it('leaves alerts out that are not wanted', async () => {
+  it('omits disabled alerts', async () => {
     const [all, fewer] = [
       await rulesOf({}),
       await rulesOf({ disabledAlerts: ['UswarmApiErrors', 'UswarmSearchFailing'] }),
@@ -68,14 +68,14 @@ describe('the PrometheusRule', () => {
     expect([names.has('UswarmApiErrors'), names.has('UswarmSearchFailing')]).toEqual([false, false]);
   });
 
-  it('has no alert on figures of a controller that is not there', async () => {
+  it('has no alerts on metrics of the built-in controller with Metacontroller', async () => {
     const values = { ...on({ prometheusRule: { enabled: true } }), controller: { framework: 'metacontroller' } };
     const { spec } = find(await render(values), 'PrometheusRule', 'uswarm');
     expect((spec.groups as { name: string }[]).map(({ name }) => name)).not.toContain('uswarm-runtimes');
     expect(JSON.stringify(spec)).not.toMatch(/uswarm_controller|uswarm_userswarms|uswarm-controller/);
   });
 
-  it('has no group without rules', async () => {
+  it('has no empty group', async () => {
     const settings = { enabled: true, disabledAlerts: ['UswarmSearchFailing', 'UswarmSearchEngineFailing'] };
     const { spec } = find(await render(on({ prometheusRule: settings })), 'PrometheusRule', 'uswarm');
     expect((spec.groups as { name: string }[]).map(({ name }) => name)).toEqual([
@@ -87,25 +87,25 @@ describe('the PrometheusRule', () => {
     ]);
   });
 
-  it('refuses to leave out what there is not', async () => {
+  it('rejects unknown names of disabled alerts', async () => {
     const wrong = on({ prometheusRule: { enabled: true, disabledAlerts: ['UswarmApiError'] } });
     expect(await refusal(wrong)).toContain('disabledAlerts names UswarmApiError; there is no such alert.');
   });
 
-  it('takes labels for routing, which do not change how bad an alert is', async () => {
+  it('adds labels for routing that cannot override the severity', async () => {
     for (const { labels } of await rulesOf({ alertLabels: { team: 'a', severity: 'none' } })) {
       expect(labels).toMatchObject({ team: 'a', severity: expect.not.stringMatching('none') });
     }
   });
 
-  it('leads to runbooks where they are', async () => {
+  it('links to runbooks at the configured URL', async () => {
     const [first] = await rulesOf({ runbookUrl: 'https://git.example.com/uswarm/docs/runbooks/' });
     expect(first!['annotations'].runbook_url).toBe('https://git.example.com/uswarm/docs/runbooks/UswarmApiErrors.md');
   });
 });
 
 describe('the dashboards', () => {
-  it("are ConfigMaps that the sidecar of Grafana's chart finds", async () => {
+  it('are ConfigMaps with the label of the Grafana sidecar', async () => {
     const dashboards = { enabled: true, labels: { folder: 'a' }, annotations: { grafana_folder: 'uswarm' } };
     const maps = ofKind(await render(on({ dashboards })), 'ConfigMap').filter(
       ({ metadata }) => metadata.labels?.['grafana_dashboard'],
@@ -121,7 +121,7 @@ describe('the dashboards', () => {
   });
 });
 
-it('all of it renders for a cluster that has none of the definitions', async () => {
+it('monitoring objects render for a cluster without their CRDs', async () => {
   const everything = {
     serviceMonitor: { enabled: true },
     prometheusRule: { enabled: true },

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { LABEL, RUNTIME_COMPONENT } from '@uswarm/contract/userswarm';
 import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
-import { connects, leaves, type NetworkPod, networkPod, policiesOf, selecting } from './network-model.js';
-import { evaluation, external, type Manifest, ofKind, podTemplates, refusal, render } from './rendering.js';
-import { merge } from './value-paths.js';
+import { connects, leaves, type NetworkPod, networkPod, policiesOf, selecting } from './support/network-model.js';
+import { evaluation, external, type Manifest, ofKind, podTemplates, refusal, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
 const runtime = (namespace = 'userswarms', workspace = 'workspace-a'): NetworkPod => ({
   name: `${namespace}/runtime`,
@@ -31,12 +31,12 @@ beforeAll(async () => {
 });
 
 describe('network policies', () => {
-  it('can be switched off', async () => {
+  it('can be disabled', async () => {
     const none = await render({ ...evaluation, networkPolicy: { enabled: false } });
     expect(ofKind(none, 'NetworkPolicy')).toEqual([]);
   });
 
-  it('cover every pod of the release by one of its own, in both directions, and by the refusal of all else', () => {
+  it('cover every pod of the release in both directions and deny everything else', () => {
     const policies = policiesOf(manifests);
     const pods = podsOf(manifests);
     expect(pods.length).toBeGreaterThanOrEqual(9);
@@ -52,7 +52,7 @@ describe('network policies', () => {
     }
   });
 
-  it('are each about pods that there are, on ports that these have', async () => {
+  it('select existing pods and ports', async () => {
     for (const rendered of [manifests, await render(external)]) {
       const pods = [...podsOf(rendered), runtime(), runtime('team-a')];
       for (const policy of policiesOf(rendered)) {
@@ -65,7 +65,7 @@ describe('network policies', () => {
     }
   });
 
-  it('let through exactly these connections between pods', () => {
+  it('allow exactly these connections between pods', () => {
     const policies = policiesOf(manifests);
     const everybody = [...podsOf(manifests), runtime(), runtime('team-a')];
     const open = everybody.flatMap((to) =>
@@ -94,7 +94,7 @@ describe('network policies', () => {
     );
   });
 
-  it('let strangers, also with labels of ours, reach the edge and metrics and nothing else', () => {
+  it('let unrelated pods reach only the edge and metrics, even with labels of the release', () => {
     const policies = policiesOf(manifests);
     const labels = podOf(manifests, 'uswarm-orchestrator').labels;
     const strangers = [
@@ -115,7 +115,7 @@ describe('network policies', () => {
     expect(connects(policies, runtime(), podOf(manifests, 'uswarm-controller'), 8081)).toBe(false);
   });
 
-  it('can keep edge and metrics for those that are named', async () => {
+  it('can restrict the edge and metrics to configured peers', async () => {
     const named = (namespace: string): object => ({
       from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } }],
     });
@@ -129,7 +129,7 @@ describe('network policies', () => {
     }
   });
 
-  it('leave other people’s pods alone, except in the namespace that the chart makes', async () => {
+  it('do not select unrelated pods, except in the namespace that the chart creates', async () => {
     const covered = (rendered: readonly Manifest[], namespace: string): number =>
       selecting(policiesOf(rendered), stranger(namespace)).length;
     expect(['backend', 'team-a', 'userswarms'].map((name) => covered(manifests, name))).toEqual([0, 0, 1]);
@@ -139,7 +139,7 @@ describe('network policies', () => {
   });
 });
 
-describe('what leaves the cluster', () => {
+describe('egress from the cluster', () => {
   const PRIVATE = [
     '10.96.0.1',
     '100.100.100.200',
@@ -159,7 +159,7 @@ describe('what leaves the cluster', () => {
   ];
   const PUBLIC = ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '64:ff9b::101:101'];
 
-  it('of a runtime is the internet on port 443, and no private address', () => {
+  it('of a runtime is limited to port 443 on the internet', () => {
     const policies = policiesOf(manifests);
     const reached = (address: string): boolean => leaves(policies, runtime(), address, 443);
     expect(PRIVATE.filter(reached)).toEqual([]);
@@ -167,7 +167,7 @@ describe('what leaves the cluster', () => {
     expect([22, 25, 53, 80, 8443].filter((port) => leaves(policies, runtime(), '1.1.1.1', port))).toEqual([]);
   });
 
-  it('of a runtime is also the ports of its stores, and every port if no port is named', async () => {
+  it('of a runtime includes the ports of its stores, or all ports if none is configured', async () => {
     const stores = {
       existingSecret: 's',
       database: { host: 'db', port: 6432, name: 'n', user: 'u' },
@@ -184,7 +184,7 @@ describe('what leaves the cluster', () => {
     expect(await open({ nonPrivatePorts: [] })).toEqual([25, 80, 443, 6380, 6432, 9000]);
   });
 
-  it('of SearXNG is the web', () => {
+  it('of SearXNG is limited to the web', () => {
     const policies = policiesOf(manifests);
     const searxng = podOf(manifests, 'searxng');
     expect(PRIVATE.filter((address) => leaves(policies, searxng, address, 443))).toEqual([]);
@@ -192,13 +192,13 @@ describe('what leaves the cluster', () => {
     expect([80, 443, 22].map((port) => leaves(policies, searxng, '1.1.1.1', port))).toEqual([true, true, false]);
   });
 
-  it('of other components is what they connect to, on its ports', async () => {
+  it('of other components is limited to their dependencies', async () => {
     const rendered = await render(
       merge(external, {
         oidc: { issuers: [{ issuer: 'http://login.example.com:9000/realms/a', audience: 'app' }] },
         objectStorage: { bucket: 'files', endpoint: 'http://minio.storage.svc' },
         runtime: { stores: { existingSecret: 's', database: { host: 'db', port: 6432, name: 'n', user: 'u' } } },
-        // Of the platform's own database alone.
+        // Only the database of the platform.
         networkPolicy: { database: { to: [{ ipBlock: { cidr: '192.0.2.1/32' } }] } },
         searxngClient: { endpoint: 'https://search.example.com' },
       }),
@@ -217,7 +217,7 @@ describe('what leaves the cluster', () => {
     expect(ports('uswarm-test')).toEqual([443, 6443]);
   });
 
-  it('of stores is nothing', () => {
+  it('of the stores is denied', () => {
     for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
       expect(
         [53, 443].filter((port) => leaves(policiesOf(manifests), podOf(manifests, name), '1.1.1.1', port)),
@@ -225,7 +225,7 @@ describe('what leaves the cluster', () => {
     }
   });
 
-  it('leads to the cloud’s credentials only where the orchestrator has a role of its own', async () => {
+  it('includes the cloud metadata service only if the orchestrator uses a role', async () => {
     const metadata = async (values: object): Promise<boolean> => {
       const rendered = await render(values);
       return leaves(policiesOf(rendered), podOf(rendered, 'uswarm-orchestrator'), '169.254.169.254', 80);
@@ -235,7 +235,7 @@ describe('what leaves the cluster', () => {
     expect(await metadata(evaluation)).toBe(false);
   });
 
-  it('of a runtime can be opened and narrowed by name', async () => {
+  it('of a runtime can be extended and restricted by values', async () => {
     const models = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'models' } } };
     const rules = {
       nonPrivatePorts: [443],
@@ -259,7 +259,7 @@ describe('what leaves the cluster', () => {
     expect(leaves(policiesOf(none), runtime(), '1.1.1.1', 443)).toBe(false);
   });
 
-  it('asks for names in kube-system and at node-local caches, or where it is told', async () => {
+  it('includes DNS in kube-system and node-local caches, or at configured addresses', async () => {
     const dns = (policies: ReturnType<typeof policiesOf>, namespace: string): boolean =>
       connects(policies, runtime(), { ...stranger(namespace), ports: { dns: 53 } }, 53);
     const policies = policiesOf(manifests);
@@ -276,7 +276,7 @@ describe('what leaves the cluster', () => {
     expect([dns(anywhere, 'elsewhere'), leaves(anywhere, runtime(), '1.1.1.1', 53)]).toEqual([true, true]);
   });
 
-  it('can be widened for every component by rules of one’s own', async () => {
+  it('can be extended for every component with extraEgress', async () => {
     const proxy = { to: [{ ipBlock: { cidr: '10.9.9.9/32' } }], ports: [{ protocol: 'TCP', port: 3128 }] };
     const rendered = await render({ ...external, networkPolicy: { extraEgress: [proxy] } });
     const through = podsOf(rendered).filter((pod) => leaves(policiesOf(rendered), pod, '10.9.9.9', 3128));
@@ -288,7 +288,7 @@ describe('what leaves the cluster', () => {
     );
   });
 
-  it('is refused by the schema where an address is none', async () => {
+  it('is rejected by the schema with an invalid CIDR range', async () => {
     const wrong = {
       networkPolicy: { runtime: { egressAllowRules: { privateEndpoints: [{ cidr: 'db', ports: [1] }] } } },
     };
@@ -297,7 +297,7 @@ describe('what leaves the cluster', () => {
   });
 });
 
-it('a runtime reaches the REST API only if a value opens it, on the port that runtimes are told', async () => {
+it('a runtime reaches the REST API only if networkPolicy.runtime.restApi is true', async () => {
   const { spec } = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'uswarm-webhook')!;
   const env = spec.template.spec.containers[0].env as { name: string; value?: string }[];
   const endpoint = env.find(({ name }) => name === 'SVC_ORCHESTRATOR_ENDPOINT')!.value!;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { evaluation, external, helm, repositoryFile } from './rendering.js';
+import { evaluation, external, helm, repositoryFile } from './support/rendering.js';
 
 const http = { trustedProxies: ['10.32.0.8/29'] };
 const notes = async (values: object, files: string[] = []): Promise<string> =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KnownCluster, startKnownCluster } from './known-cluster.js';
-import { evaluation, helm, type Manifest } from './rendering.js';
+import { type KnownCluster, startKnownCluster } from './support/known-cluster.js';
+import { evaluation, helm, type Manifest } from './support/rendering.js';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -33,7 +33,7 @@ describe('a second release in the cluster', () => {
     ['another name', role('first', 'backend', 'controller')],
     ['another namespace', role('uswarm', 'elsewhere', 'controller')],
     ['Metacontroller instead of the controller', role('first', 'backend', 'orchestrator')],
-  ])('is rejected (%s)', async (_what, found) => {
+  ])('is rejected (%s)', async (_difference, found) => {
     roles = [{ apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name: 'view' } }, found];
     await expect(install()).rejects.toThrow(/is already installed in this cluster: .* one release per cluster/);
   });

@@ -1,11 +1,20 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { connects, networkPod, policiesOf } from './network-model.js';
-import { evaluation, external, find, type Manifest, ofKind, podTemplates, refusal, render } from './rendering.js';
-import { merge } from './value-paths.js';
+import { connects, networkPod, policiesOf } from './support/network-model.js';
+import {
+  evaluation,
+  external,
+  find,
+  type Manifest,
+  ofKind,
+  podTemplates,
+  refusal,
+  render,
+} from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
-// What other platforms than a plain cluster need of the chart.
+// Support for managed platforms.
 
-/** Components by their key in the values, and the name of their objects. */
+/** Key in the values → name of the objects. */
 const COMPONENTS = {
   orchestrator: 'uswarm-orchestrator',
   gateway: 'uswarm-realtime-gateway',
@@ -40,7 +49,7 @@ describe('labels and annotations', () => {
     });
   });
 
-  it.each(Object.entries(COMPONENTS))('of %s reach its Service, its ServiceAccount and its Deployment', (key, name) => {
+  it.each(Object.entries(COMPONENTS))('of %s are set on its Service, ServiceAccount and Deployment', (key, name) => {
     const all = metadata('all');
     const service = metadata(`service-${key}`);
     const account = metadata(`account-${key}`);
@@ -52,14 +61,14 @@ describe('labels and annotations', () => {
     });
   });
 
-  it('of defaults reach the stores of an evaluation too', () => {
+  it('of defaults are also set on the evaluation stores', () => {
     for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
       for (const kind of ['Service', 'ServiceAccount'])
         expect(find(manifests, kind, name).metadata).toMatchObject(metadata('all'));
     }
   });
 
-  it('never change what selects pods', async () => {
+  it('never change selectors', async () => {
     const stolen = { 'app.kubernetes.io/component': 'other' };
     const changed = await render({ ...evaluation, webhook: { service: { labels: stolen }, deploymentLabels: stolen } });
     for (const kind of ['Service', 'Deployment']) {
@@ -71,15 +80,15 @@ describe('labels and annotations', () => {
 });
 
 describe('ServiceAccounts', () => {
-  it('mount their token only if a value says so', async () => {
+  it('mount their token only if configured', async () => {
     const manifests = await render({ ...evaluation, gateway: { serviceAccount: { automount: true } } });
     const automounting = ofKind(manifests, 'ServiceAccount').filter((each) => each['automountServiceAccountToken']);
     expect(automounting.map(({ metadata: { name } }) => name)).toEqual(['uswarm-realtime-gateway']);
   });
 });
 
-describe('a Service that is reached from outside', () => {
-  it('has the http port alone, beside the one of the cluster', async () => {
+describe('an external Service', () => {
+  it('has only the http port, in addition to the internal Service', async () => {
     const service = {
       type: 'LoadBalancer',
       nodePort: 30_080,
@@ -104,7 +113,7 @@ describe('a Service that is reached from outside', () => {
     expect(ofKind(manifests, 'Service').filter(({ spec }) => spec.type !== 'ClusterIP')).toEqual([edge]);
   });
 
-  it('has nothing of a load balancer if it is a NodePort', async () => {
+  it('has no load balancer settings with type NodePort', async () => {
     const service = { type: 'NodePort', loadBalancerClass: 'a', loadBalancerSourceRanges: ['192.0.2.0/24'] };
     const { spec } = find(
       await render({ ...evaluation, gateway: { service } }),
@@ -115,12 +124,12 @@ describe('a Service that is reached from outside', () => {
     expect(Object.keys(spec)).not.toEqual(expect.arrayContaining(['loadBalancerClass']));
   });
 
-  it('cannot be one of a component that only the cluster uses', async () => {
+  it('is rejected for internal components', async () => {
     expect(await refusal(merge(external, { webhook: { service: { type: 'LoadBalancer' } } }))).toContain("'type'");
   });
 });
 
-it('objects of values are rendered with their templates', async () => {
+it('extraObjects are rendered as templates', async () => {
   const extraObjects = [
     {
       apiVersion: 'v1',
@@ -139,7 +148,7 @@ it('objects of values are rendered with their templates', async () => {
   expect(await refusal(merge(external, { extraObjects: [{ kind: 'Secret' }] }))).toContain('/extraObjects/0');
 });
 
-it('the ids of pods can be changed, not to root, and not those of images that need theirs', async () => {
+it('pod user ids can be changed, but not to root and not for images with fixed ids', async () => {
   const ids = { runAsUser: 1000, runAsGroup: 1001, fsGroup: 1002 };
   const pods = podTemplates(await render({ ...evaluation, defaults: { podSecurityContext: ids } }));
   const others = pods.filter(({ spec }) => spec.securityContext.runAsUser !== 1000);
@@ -159,7 +168,7 @@ describe('on OpenShift', () => {
   const bindings = (manifests: readonly Manifest[]): Manifest[] =>
     ofKind(manifests, 'RoleBinding').filter((each) => each['roleRef'].name.startsWith('system:openshift'));
 
-  it('nothing is bound unless a value says so', async () => {
+  it('no security context constraint is bound by default', async () => {
     expect(bindings(await render(evaluation))).toEqual([]);
   });
 
@@ -168,7 +177,7 @@ describe('on OpenShift', () => {
     ['metacontroller', { ...external, controller: { framework: 'metacontroller' } }],
     ['Helm', { ...evaluation, drain: { hooks: 'helm' } }],
     ['Argo CD', { ...evaluation, drain: { hooks: 'argocd' } }],
-  ])('every account of the release, and those of workspaces, may run with a fixed id (%s)', async (_, values) => {
+  ])('all ServiceAccounts of the release and of workspaces may use fixed ids (%s)', async (_, values) => {
     const manifests = await render(merge(values, { openshift, runtime: { extraNamespaces: ['team-a'] } }));
     const found = bindings(manifests);
     for (const each of found) expect(each['roleRef']).toEqual(NONROOT);
@@ -198,7 +207,7 @@ describe('on OpenShift', () => {
     },
   );
 
-  it('pods reach the name servers of OpenShift', async () => {
+  it('pods can reach the DNS servers of OpenShift', async () => {
     const dns = { name: 'dns', namespace: 'openshift-dns', labels: {}, ports: { dns: 5353 } };
     for (const [values, expected] of [
       [evaluation, false],

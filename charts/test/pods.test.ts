@@ -10,7 +10,7 @@ import {
   type PodTemplate,
   podTemplates,
   render,
-} from './rendering.js';
+} from './support/rendering.js';
 
 let manifests: Manifest[];
 let pods: PodTemplate[];
@@ -36,8 +36,8 @@ function eachContainer(check: (container: Container, pod: PodTemplate) => void):
   for (const pod of pods) for (const each of containersOf(pod)) check(each, pod);
 }
 
-describe('what runs', () => {
-  it('is what is documented', () => {
+describe('workloads', () => {
+  it('are the documented ones', () => {
     expect(
       ofKind(manifests, 'Deployment')
         .map(({ metadata }) => metadata.name)
@@ -58,7 +58,7 @@ describe('what runs', () => {
     ['searxng', { http: 8080 }],
     ['uswarm-postgres', { postgres: 5432 }],
     ['uswarm-valkey', { valkey: 6379 }],
-  ])('Service %s leads to the ports of its pods', (name, ports) => {
+  ])('include Service %s, which targets the ports of its pods', (name, ports) => {
     const service = find(manifests, 'Service', name, 'backend');
     const listed = service['spec'].ports as { name: string; port: number; targetPort: string }[];
     expect(Object.fromEntries(listed.map((each) => [each.name, each.port]))).toEqual(ports);
@@ -72,7 +72,7 @@ describe('what runs', () => {
     expect(others.map(({ labels }) => labels)).not.toContainEqual(expect.objectContaining(service['spec'].selector));
   });
 
-  it('can be told from the same chart under another name', async () => {
+  it('have different selectors in another release', async () => {
     const other = await render(evaluation, { release: 'second', namespace: 'elsewhere' });
     const names = ofKind(other, 'Deployment').map(({ metadata }) => metadata.name);
     expect(names.toSorted()).toEqual(DEPLOYMENTS.map((name) => name.replace('uswarm-', 'second-uswarm-')).toSorted());
@@ -83,7 +83,7 @@ describe('what runs', () => {
 });
 
 describe('every pod', () => {
-  it('runs as a user without rights, with the seccomp profile of the runtime', () => {
+  it('runs as a non-root user with the default seccomp profile', () => {
     for (const { spec } of pods) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
       for (const id of ['runAsUser', 'runAsGroup', 'fsGroup']) expect(spec.securityContext[id]).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe('every pod', () => {
     );
   });
 
-  it('mounts only kinds of volumes that Pod Security restricted allows, and uses all of them', () => {
+  it('has only volume types that Pod Security restricted allows, and mounts all volumes', () => {
     const allowed = ['configMap', 'emptyDir', 'persistentVolumeClaim', 'secret'];
     for (const pod of pods) {
       const volumes = (pod.spec.volumes ?? []) as { name: string; emptyDir?: { sizeLimit?: string } }[];
@@ -111,15 +111,15 @@ describe('every pod', () => {
     }
   });
 
-  it('gets no variables of other Services', () => {
+  it('has no service environment variables', () => {
     for (const { spec } of pods) expect(spec.enableServiceLinks).toBe(false);
   });
 
-  it('has an account of its own, and a token only where the Kubernetes API is used', () => {
+  it('has its own ServiceAccount, with a token only if it uses the Kubernetes API', () => {
     for (const { owner, spec } of pods) {
       const account = find(manifests, 'ServiceAccount', spec.serviceAccountName, 'backend');
       expect(account['automountServiceAccountToken']).toBe(false);
-      // The two Jobs of a removal share one.
+      // The two Jobs of an uninstall share one.
       expect(account.metadata.name).toBe(owner.replace(/-finish$/, ''));
     }
     const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false);
@@ -132,7 +132,7 @@ describe('every pod', () => {
     ]);
   });
 
-  it('says what it needs and where it ends', () => {
+  it('has resource requests and limits', () => {
     eachContainer(({ resources, name }) => {
       expect([name, resources]).toEqual([
         name,
@@ -141,7 +141,7 @@ describe('every pod', () => {
     });
   });
 
-  it('has probes, if it serves', () => {
+  it('has probes if it serves requests', () => {
     for (const { owner, spec } of pods.filter(({ hook }) => hook === undefined)) {
       const [serving] = spec.containers as Container[];
       const probes = [serving!.startupProbe, serving!.livenessProbe, serving!.readinessProbe];
@@ -168,7 +168,7 @@ describe('every pod', () => {
   });
 });
 
-it('asks for less than one core of a node, all in all', () => {
+it('all pods together request less than one core', () => {
   const millis = pods
     .filter(({ hook }) => hook === undefined)
     .map(({ spec }) => {
@@ -180,15 +180,15 @@ it('asks for less than one core of a node, all in all', () => {
   expect(millis.reduce((total, each) => total + each, 0)).toBeLessThan(1000);
 });
 
-describe('roll-outs', () => {
-  it('never let two Postgres have the same files', () => {
+describe('rolling updates', () => {
+  it('never run two Postgres servers with the same data', () => {
     const strategies = Object.fromEntries(
       ofKind(manifests, 'Deployment').map(({ metadata, spec }) => [metadata.name, spec.strategy.type]),
     );
     expect(strategies).toMatchObject({ 'uswarm-postgres': 'Recreate', 'uswarm-orchestrator': 'RollingUpdate' });
   });
 
-  it('replace two webhooks one by one, each only once it is no longer asked', () => {
+  it('replace the webhooks one at a time after they are removed from the endpoints', () => {
     const webhook = find(manifests, 'Deployment', 'uswarm-webhook');
     expect(webhook.spec).toMatchObject({
       replicas: 2,
@@ -204,7 +204,7 @@ describe('roll-outs', () => {
     expect(webhook.spec.template.spec.topologySpreadConstraints).toHaveLength(2);
   });
 
-  it('migrate the database before the orchestrator starts, which does not', () => {
+  it('migrate the database in an init container and not in the orchestrator', () => {
     const migrations = container(manifests, 'uswarm-orchestrator', 'migrations');
     const orchestrator = container(manifests, 'uswarm-orchestrator', 'orchestrator');
     expect(migrations.image).toBe(orchestrator.image);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { evaluation, find, type Manifest, ofKind, render } from './rendering.js';
+import { evaluation, find, type Manifest, ofKind, render } from './support/rendering.js';
 
 interface Rule {
   apiGroups: string[];
@@ -40,8 +40,8 @@ const CHILDREN = [
 
 const DRAINED = ['serviceaccounts: list delete', 'services: list delete', 'deployments.apps: list delete'];
 
-describe('rights', () => {
-  it('are exactly these', () => {
+describe('permissions', () => {
+  it('are limited to the required ones', () => {
     const roles = [...ofKind(manifests, 'ClusterRole'), ...ofKind(manifests, 'Role')];
     expect(Object.fromEntries(roles.map((role) => [place(role), rights(role)]))).toEqual({
       '*/uswarm-orchestrator': ['userswarms.uswarm.dev: get list watch create patch delete'],
@@ -58,7 +58,7 @@ describe('rights', () => {
       'default/uswarm-controller-events': ['events: create patch'],
       'userswarms/uswarm-controller-children': CHILDREN,
       'team-a/uswarm-controller-children': CHILDREN,
-      // Hooks: only there while the release is being removed.
+      // Hooks: exist only during an uninstall.
       '*/uswarm-drain': [
         'userswarms.uswarm.dev: get list patch delete',
         'leases.coordination.k8s.io[uswarm-controller]: get delete',
@@ -71,7 +71,7 @@ describe('rights', () => {
     });
   });
 
-  it('of the hooks of Argo CD reach UserSwarms and the names of what shows that the release exists', async () => {
+  it('of the Argo CD hooks are limited to UserSwarms and the objects of the release that they check', async () => {
     const rendered = await render({ ...TWO_NAMESPACES, drain: { hooks: 'argocd' } });
     const names = 'uswarm-orchestrator,uswarm-webhook,uswarm-controller';
     expect(rights(find(rendered, 'ClusterRole', 'uswarm-cleanup'))).toEqual([
@@ -86,7 +86,7 @@ describe('rights', () => {
     expect(roles.filter((name) => name.includes('drain'))).toEqual(['uswarm-orchestrator-drain-flag']);
   });
 
-  it('are bound to the account of their component, in the same place', () => {
+  it('are bound to the ServiceAccount of their component in the same namespace', () => {
     const bindings = [...ofKind(manifests, 'ClusterRoleBinding'), ...ofKind(manifests, 'RoleBinding')];
     const bound = bindings.map((binding) => {
       const { roleRef, subjects } = binding as unknown as {
@@ -108,7 +108,7 @@ describe('rights', () => {
     expect(bound.toSorted()).toEqual(roles.toSorted());
   });
 
-  it('name their lease as the controller is told to', () => {
+  it('contain the Lease name of the controller', () => {
     const controller = manifests.find(
       ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'uswarm-controller',
     )!;

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from '@jest/globals';
 import { chartReadme, describeWith } from '@uswarm/testkit';
 import { parse } from 'yaml';
-import { CHART, repositoryFile } from './rendering.js';
-import { pathsOf } from './value-paths.js';
+import { CHART, repositoryFile } from './support/rendering.js';
+import { pathsOf } from './support/value-paths.js';
 
 const README = await readFile(`${CHART}/README.md`, 'utf8');
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { container, evaluation, render } from './rendering.js';
+import { container, evaluation, render } from './support/rendering.js';
 
 // Runs the program of `helm test` against fake components. The check of the API server needs a cluster, so it is ignored.
 

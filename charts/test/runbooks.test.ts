@@ -3,9 +3,9 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { allDocumentedMetrics, askPrometheus, describeWith } from '@uswarm/testkit';
 import { parse } from 'yaml';
-import { misused } from './monitoring/promql.js';
-import { CHART, evaluation, render, repositoryFile } from './rendering.js';
-import { valueAt } from './value-paths.js';
+import { misused } from './support/monitoring/promql.js';
+import { CHART, evaluation, render, repositoryFile } from './support/rendering.js';
+import { valueAt } from './support/value-paths.js';
 
 const FOLDER = repositoryFile('docs/runbooks');
 const HEADINGS = ['Meaning', 'Impact', 'Diagnosis', 'Mitigation'];
@@ -94,8 +94,8 @@ describe('runbooks', () => {
     const roots = Object.keys(values).join('|');
     for (const [name, text] of runbooks) {
       const set = [...text.matchAll(/--set ([\w.]+)=/g)].map(([, value]) => value!);
-      const told = [...text.matchAll(new RegExp(`\`((?:${roots})\\.[\\w.]+)\``, 'g'))].map(([, value]) => value!);
-      const unknown = [...set, ...told].filter((value) => valueAt(values, value) === undefined);
+      const mentioned = [...text.matchAll(new RegExp(`\`((?:${roots})\\.[\\w.]+)\``, 'g'))].map(([, value]) => value!);
+      const unknown = [...set, ...mentioned].filter((value) => valueAt(values, value) === undefined);
       expect([name, unknown.filter((value) => value !== 'gateway.resources.limits.memory')]).toEqual([name, []]);
     }
   });

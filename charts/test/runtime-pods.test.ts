@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
 import { parseQuantity } from '../../services/uswarm-webhook/src/render/quantity.js';
 import { childLabels } from '../../services/uswarm-webhook/src/render/labels.js';
-import { leaves, policiesOf } from './network-model.js';
-import { referencesOf } from './references.js';
+import { leaves, policiesOf } from './support/network-model.js';
+import { referencesOf } from './support/references.js';
 import {
   container,
   environmentOf,
@@ -16,8 +16,8 @@ import {
   refusal,
   render,
   repositoryFile,
-} from './rendering.js';
-import { merge } from './value-paths.js';
+} from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
 const runtimePod = {
   name: 'userswarms/runtime',
@@ -26,22 +26,22 @@ const runtimePod = {
   ports: { grpc: 42_618 },
 };
 
-/** What the webhook is told of runtime pods. */
-function toldOfPods(manifests: readonly Manifest[]): ReturnType<typeof runtimePods.parse> {
+/** The settings of runtime pods in the environment of the webhook. */
+function podSettings(manifests: readonly Manifest[]): ReturnType<typeof runtimePods.parse> {
   const { env = [] } = container(manifests, 'uswarm-webhook', 'webhook');
   return runtimePods.parse(JSON.parse(env.find(({ name }) => name === 'RUNTIME_PODS')!.value!));
 }
 
-describe('a runtime that names no resources', () => {
-  it('has limits of CPU, memory and disk, and requests below them', async () => {
-    const { requests, limits } = toldOfPods(await render(evaluation)).resources;
+describe('a runtime without resources in its spec', () => {
+  it('has requests and limits of CPU, memory and ephemeral storage', async () => {
+    const { requests, limits } = podSettings(await render(evaluation)).resources;
     expect(limits).toEqual({ cpu: '1', memory: '512Mi', 'ephemeral-storage': '1Gi' });
     expect(Object.keys(requests!).toSorted()).toEqual(Object.keys(limits!).toSorted());
   });
 });
 
-describe('the maximum of a UserSwarm', () => {
-  it('is in the lists of the policy by default, and refuses 64 cores', async () => {
+describe('the maximum resources of a UserSwarm', () => {
+  it('are in the policy lists by default and are validated', async () => {
     const manifests = await render(evaluation);
     expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data']).toMatchObject({ maxCpu: '8', maxMemory: '16Gi' });
     const { validations } = find(manifests, 'ValidatingAdmissionPolicy', 'uswarm-policy')['spec'];
@@ -50,7 +50,7 @@ describe('the maximum of a UserSwarm', () => {
       expect(judged).toContain(`spec.?runtime.?resources.?${field}`);
   });
 
-  it('can be changed and removed, and is a quantity', async () => {
+  it('can be changed and disabled, and must be quantities', async () => {
     const lists = async (maxResources: object): Promise<object> =>
       find(await render(merge(evaluation, { runtime: { maxResources } })), 'ConfigMap', 'uswarm-policy')['data'];
     expect(await lists({ cpu: '500m', memory: '' })).toMatchObject({ maxCpu: '500m', maxMemory: '' });
@@ -61,24 +61,24 @@ describe('the maximum of a UserSwarm', () => {
 });
 
 describe('quotas of the runtime namespace', () => {
-  it('are not made unless values say so', async () => {
+  it('are not created by default', async () => {
     const manifests = await render(evaluation);
     expect([...ofKind(manifests, 'ResourceQuota'), ...ofKind(manifests, 'LimitRange')]).toEqual([]);
   });
 
-  it('of the example for production have room for exactly the runtimes that they count', async () => {
+  it('of the production example match its number of runtimes', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const { hard } = find(manifests, 'ResourceQuota', 'uswarm-runtimes', 'userswarms')['spec'] as {
       hard: Record<string, string>;
     };
-    const { requests } = toldOfPods(manifests).resources;
+    const { requests } = podSettings(manifests).resources;
     const runtimes = ['cpu', 'memory'].map(
       (name) => parseQuantity(hard[`requests.${name}`]!)!.milli / parseQuantity(requests![name]!)!.milli,
     );
     expect(runtimes).toEqual([BigInt(hard['pods']!), BigInt(hard['pods']!)]);
   });
 
-  it('hold what values say, in that namespace alone', async () => {
+  it('have the configured limits, only in that namespace', async () => {
     const hard = { pods: '500', 'requests.cpu': '25' };
     const limitRange = { default: { cpu: '1' }, max: { cpu: '4', memory: '8Gi' } };
     const runtime = { namespace: 'agents', extraNamespaces: ['team-a'], resourceQuota: { hard }, limitRange };
@@ -92,16 +92,16 @@ describe('quotas of the runtime namespace', () => {
   });
 });
 
-describe('what leads out of a runtime', () => {
-  it('is no proxy and no certificate authority of its own by default', async () => {
-    const told = toldOfPods(await render(evaluation));
-    expect([told.proxy, told.trustedCA, told.secretRevision]).toEqual([undefined, undefined, undefined]);
+describe('outbound connections of a runtime', () => {
+  it('use no proxy and no private certificate authority by default', async () => {
+    const { proxy, trustedCA, secretRevision } = podSettings(await render(evaluation));
+    expect({ proxy, trustedCA, secretRevision }).toEqual({});
   });
 
-  it('is the proxy of the values, except for what is in the cluster', async () => {
+  it('use the configured proxy except for cluster names', async () => {
     const proxy = { https: 'http://proxy.example.com:3128', noProxy: ['models.example.com'] };
     const manifests = await render({ ...evaluation, clusterDomain: 'cluster.example', runtime: { proxy } });
-    const { noProxy, ...urls } = toldOfPods(manifests).proxy!;
+    const { noProxy, ...urls } = podSettings(manifests).proxy!;
     expect(urls).toEqual({ https: proxy.https });
     expect(noProxy.split(',')).toEqual([
       'localhost',
@@ -117,41 +117,42 @@ describe('what leads out of a runtime', () => {
     expect(leaves(policiesOf(manifests), runtimePod, '203.0.113.1', 3128)).toBe(true);
   });
 
-  it('refuses a password in the URL of a proxy', async () => {
+  it('cannot use a proxy URL with a password', async () => {
     const proxy = { https: 'http://user:password@proxy.example.com' };
     expect(await refusal(merge(evaluation, { runtime: { proxy } }))).toContain('/runtime/proxy/https');
   });
 
-  it('trusts the ConfigMap of the values', async () => {
+  it('trust the certificates of the configured ConfigMap', async () => {
     const manifests = await render({
       ...evaluation,
       runtime: { trustedCA: { existingConfigMap: 'ca', key: 'a.pem' } },
     });
-    expect(toldOfPods(manifests).trustedCA).toEqual({ configMap: 'ca', key: 'a.pem' });
+    expect(podSettings(manifests).trustedCA).toEqual({ configMap: 'ca', key: 'a.pem' });
     expect(referencesOf(manifests)).toContain('ConfigMap userswarms/ca a.pem');
   });
 });
 
-it('a changed revision of Secrets reaches the webhook, which restarts for it', async () => {
-  const told = async (secretRevision: string): Promise<string | undefined> =>
-    toldOfPods(await render({ ...evaluation, runtime: { secretRevision } })).secretRevision;
-  expect([await told('2026-11-22'), await told('3')]).toEqual(['2026-11-22', '3']);
+it('runtime.secretRevision is passed to the webhook', async () => {
+  const revisionOf = async (secretRevision: string): Promise<string | undefined> =>
+    podSettings(await render({ ...evaluation, runtime: { secretRevision } })).secretRevision;
+  expect(await revisionOf('2026-11-22')).toBe('2026-11-22');
+  expect(await revisionOf('3')).toBe('3');
 });
 
-describe('a pod that goes', () => {
+describe('termination and eviction', () => {
   const LOCAL = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';
 
-  it('of a runtime has two minutes, and does not keep its node from being removed', async () => {
-    const { terminationGracePeriodSeconds, annotations } = toldOfPods(await render(evaluation));
+  it('of a runtime have a grace period of two minutes and do not block node removal', async () => {
+    const { terminationGracePeriodSeconds, annotations } = podSettings(await render(evaluation));
     expect(terminationGracePeriodSeconds).toBe(120);
     expect(annotations).toEqual({ [LOCAL]: 'cache,tmp' });
     const values = { terminationGracePeriodSeconds: 30, pods: { annotations: { a: 'b' } } };
-    const told = toldOfPods(await render({ ...evaluation, runtime: values }));
-    expect(told.terminationGracePeriodSeconds).toBe(30);
-    expect(told.annotations).toEqual({ [LOCAL]: 'cache,tmp', a: 'b' });
+    const settings = podSettings(await render({ ...evaluation, runtime: values }));
+    expect(settings.terminationGracePeriodSeconds).toBe(30);
+    expect(settings.annotations).toEqual({ [LOCAL]: 'cache,tmp', a: 'b' });
   });
 
-  it('of a service does not keep its node from being removed, unless it holds data', async () => {
+  it('of a service do not block node removal unless its pod stores data', async () => {
     const holding = async (values: object): Promise<string[]> =>
       podTemplates(await render(values))
         .filter(({ hook }) => hook === undefined)
@@ -168,7 +169,7 @@ describe('a pod that goes', () => {
     ).toEqual(['uswarm-orchestrator', 'uswarm-postgres', 'uswarm-valkey']);
   });
 
-  it('keeps an annotation of the values', async () => {
+  it('keep a configured annotation', async () => {
     const manifests = await render({ ...evaluation, gateway: { podAnnotations: { [LOCAL]: 'none' } } });
     const pod = podTemplates(manifests).find(({ owner }) => owner === 'uswarm-realtime-gateway')!;
     expect(pod.annotations[LOCAL]).toBe('none');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { evaluation, external, find, type Manifest, ofKind, refusal, render } from './rendering.js';
+import { evaluation, external, find, type Manifest, ofKind, refusal, render } from './support/rendering.js';
 
 const SCALABLE = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient'];
 const all = (value: object): object => Object.fromEntries(SCALABLE.map((name) => [name, value]));

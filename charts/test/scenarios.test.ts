@@ -4,32 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith, kubeconform, kubeScore } from '@uswarm/testkit';
-import { EXCEPTIONS } from './kube-score-exceptions.js';
-import { writeSchemas } from './kube-schemas.js';
-import { CHART, helm, repositoryFile } from './rendering.js';
+import { EXCEPTIONS } from './support/kube-score-exceptions.js';
+import { writeSchemas } from './support/kube-schemas.js';
+import { CHART, helm, repositoryFile } from './support/rendering.js';
 
-/** Builds the programs and fetches the sources of the schemas the first time. */
+/** The first run builds the programs and downloads the schemas. */
 const FIRST_TIME_MS = 15 * 60_000;
 
 const SCENARIOS = [
   ...(await readdir(`${CHART}/ci`)).map((name) => `charts/uswarm/ci/${name}`),
   'deploy/kind/values.yaml',
   'deploy/production/values.yaml',
-  // On top of another one.
+  // On top of other values.
   ...['eks/values', 'gke/values', 'gke/ingress-values', 'openshift/values'].map(
     (name) => `deploy/production/values.yaml deploy/${name}.yaml`,
   ),
 ];
 const files = (paths: string): { files: string[] } => ({ files: paths.split(' ').map(repositoryFile) });
 
-/** Kinds of clouds, which publish no schema that the tests could fetch; examples.test.ts compares them field by field. */
+/** Kinds of clouds without published schemas; examples.test.ts compares their fields. */
 const CLOUD_KINDS = ['BackendConfig', 'GCPBackendPolicy', 'HealthCheckPolicy'];
 
-/** What the program prints, whatever it thinks of `input`. */
+/** The output of the program, even if it reports faults. */
 function judge(program: string, args: readonly string[], input: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      // 1 is its judgement.
+      // Exit code 1 means that it reports faults.
       if (error !== null && error.code !== 1) reject(new Error(`${program}: ${stderr}`, { cause: error }));
       else resolve(stdout);
     });
@@ -49,7 +49,7 @@ it.each(SCENARIOS)('the chart passes a strict lint with %s', async (path) => {
   expect(await helm(['lint', '--strict'], {}, files(path))).toContain('1 chart(s) linted, 0 chart(s) failed');
 });
 
-describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () => {
+describeWith('go', 'rendered manifests validated against the schemas of Kubernetes', () => {
   interface Resource {
     filename: string;
     kind: string;
@@ -59,7 +59,7 @@ describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () =>
   }
   const check = async (manifests: readonly string[]): Promise<Resource[]> => {
     const report = await judge(program, [...args, ...manifests], '');
-    // A template whose parts are all switched off leaves an empty document.
+    // A template without enabled parts renders an empty document.
     return (JSON.parse(report) as { resources: Resource[] }).resources.filter(({ kind, msg }) => kind + msg !== '');
   };
   const written = async (name: string, manifests: string): Promise<string> => {
@@ -78,7 +78,7 @@ describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () =>
     found = await check(await Promise.all([...rendered].map(([path, manifests]) => written(path, manifests))));
   }, FIRST_TIME_MS);
 
-  it.each(SCENARIOS)('is valid: %s', async (path) => {
+  it.each(SCENARIOS)('are valid with %s', async (path) => {
     const resources = found.filter(({ filename }) => filename.endsWith(`/${path.replaceAll(/[/ ]/g, '_')}.yaml`));
     expect(resources.length).toBeGreaterThan(30);
     const own = resources.filter(({ kind }) => !CLOUD_KINDS.includes(kind));
@@ -101,10 +101,10 @@ describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () =>
       'spec: { parentRefs: [{ name: 5 }] }',
       'parentRefs/0/name',
     ],
-    ['a phase that nobody knows', 'uswarm.dev/v1alpha1', 'UserSwarm', 'spec: { userId: a, image: b }', "'image'"],
-    ['a kind that nobody knows', 'example.com/v1', 'Thing', 'spec: {}', 'could not find schema'],
+    ['an unknown field', 'uswarm.dev/v1alpha1', 'UserSwarm', 'spec: { userId: a, image: b }', "'image'"],
+    ['an unknown kind', 'example.com/v1', 'Thing', 'spec: {}', 'could not find schema'],
     ['a key twice', 'v1', 'ConfigMap', 'data: { a: b, a: c }', 'already set'],
-  ])('would not be with %s', async (_what, apiVersion, kind, body, says) => {
+  ])('are invalid with %s', async (_fault, apiVersion, kind, body, says) => {
     const manifest = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n${body}\n`;
     const [resource] = await check([await written(kind, manifest)]);
     expect(resource).toMatchObject({
@@ -114,7 +114,7 @@ describeWith('go', 'what the chart renders, by the schemas of Kubernetes', () =>
   });
 });
 
-describeWith('go', 'what the chart renders, by kube-score', () => {
+describeWith('go', 'rendered manifests checked by kube-score', () => {
   interface Complaint {
     scenario: string;
     check: string;
@@ -152,12 +152,12 @@ describeWith('go', 'what the chart renders, by kube-score', () => {
     (exception.scenarios?.test(complaint.scenario) ?? true) &&
     complaint.says.includes(exception.says ?? '');
 
-  it.each(SCENARIOS)('is good practice, apart from exceptions that have a reason: %s', (path) => {
+  it.each(SCENARIOS)('follow its rules, apart from listed exceptions, with %s', (path) => {
     const said = complaints.filter(({ scenario }) => scenario === path);
     expect(said.filter((each) => !EXCEPTIONS.some((exception) => covers(exception, each)))).toEqual([]);
   });
 
-  it('needs every exception that there is', () => {
+  it('need every listed exception', () => {
     expect(EXCEPTIONS.filter((exception) => !complaints.some((each) => covers(exception, each)))).toEqual([]);
   });
 });

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { container, evaluation, external, find, type Manifest, podTemplates, REGISTRY, render } from './rendering.js';
+import {
+  container,
+  evaluation,
+  external,
+  find,
+  type Manifest,
+  podTemplates,
+  REGISTRY,
+  render,
+} from './support/rendering.js';
 
 interface Settings {
   use_default_settings: { engines: { keep_only: string[] } };
@@ -16,8 +25,8 @@ const settings = (manifests: readonly Manifest[]): Settings =>
 const checksum = (manifests: readonly Manifest[], owner: string): string | undefined =>
   podTemplates(manifests).find((pod) => pod.owner === owner)?.annotations['checksum/config'];
 
-describe('the search service', () => {
-  it('is called searxng, whatever the release is, and small', async () => {
+describe('SearXNG', () => {
+  it('is named searxng in every release and has small requests', async () => {
     const manifests = await render(external, { release: 'other' });
     expect(find(manifests, 'Service', 'searxng', 'backend')['spec'].ports).toMatchObject([{ port: 8080 }]);
     const { spec } = find(manifests, 'Deployment', 'searxng', 'backend') as unknown as { spec: { replicas: number } };
@@ -25,7 +34,7 @@ describe('the search service', () => {
     expect(container(manifests, 'searxng', 'searxng').resources.requests).toEqual({ cpu: '50m', memory: '128Mi' });
   });
 
-  it('answers in JSON, without a limiter, before the tool gives up', async () => {
+  it('returns JSON without a limiter before the timeout of the search tool', async () => {
     const { search, server, outgoing } = settings(await render(external));
     expect(search.formats).toContain('json');
     expect(server).toMatchObject({ limiter: false, port: 8080 });
@@ -33,7 +42,7 @@ describe('the search service', () => {
     expect(outgoing.max_request_timeout).toBeLessThan(10);
   });
 
-  it('asks five general engines, an encyclopedia and a knowledge base, and no others', async () => {
+  it('uses five general engines, an encyclopedia and a knowledge base', async () => {
     const { engines, use_default_settings: defaults } = settings(await render(external));
     expect(defaults.engines.keep_only).toEqual([]);
     expect(engines.map(({ engine }) => engine)).toEqual([
@@ -49,7 +58,7 @@ describe('the search service', () => {
     expect(engines.filter(({ disabled }) => disabled)).toEqual([]);
   });
 
-  it('can be given other engines and settings, and restarts when it is, not otherwise', async () => {
+  it('restarts only when its engines or settings change', async () => {
     const engines = [{ name: 'test', engine: 'json_engine', search_url: 'http://upstream/?q={query}' }];
     const values = { engines, settings: { outgoing: { proxies: { 'all://': ['http://proxy'] } } } };
     const [before, same, after] = await Promise.all([
@@ -66,7 +75,7 @@ describe('the search service', () => {
     expect(pod(same)).toEqual(pod(before));
   });
 
-  it('is where the tool server searches, unless that is told otherwise', async () => {
+  it('is the default endpoint of the search tool', async () => {
     const endpoint = async (values: object): Promise<unknown> =>
       container(await render(values), 'uswarm-searxng-client', 'searxng-client').env!.find(
         ({ name }) => name === 'SVC_SEARCH_ENDPOINT',
@@ -78,7 +87,7 @@ describe('the search service', () => {
 });
 
 describe('the policy', () => {
-  it('names namespaces, images, Secrets and maxima, one a line, and a change of it restarts the webhook', async () => {
+  it('lists namespaces, images, Secrets and maxima, and a change restarts the webhook', async () => {
     const more = {
       extraNamespaces: ['team-a'],
       imagePrefixes: ['registry.example.com/agents/'],

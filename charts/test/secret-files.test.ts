@@ -18,10 +18,10 @@ import {
   type PodTemplate,
   podTemplates,
   render,
-} from './rendering.js';
+} from './support/rendering.js';
 
 const MOUNTED_AT = '/etc/uswarm/secrets';
-/** Images of others, which know only variables. */
+/** Third-party images, which read only variables. */
 const FOREIGN = ['searxng', 'uswarm-postgres', 'uswarm-valkey'];
 
 interface Source {
@@ -34,7 +34,7 @@ let asVariables: Manifest[];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'uswarm-mounted-'));
   const files = [`${CHART}/ci/everything-values.yaml`];
-  // No key of the Secrets that are not generated is known here: all values come from the generated one.
+  // The keys of other Secrets are unknown here, so all values come from the generated one.
   const generated = {
     secrets: {
       signature: { previousKey: 'cursor-key' },
@@ -60,14 +60,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const ours = (manifests: readonly Manifest[]): PodTemplate[] =>
   podTemplates(manifests).filter(({ owner }) => !FOREIGN.includes(owner));
 
-/** The projected sources that a container sees at the folder of secrets. */
+/** The sources of the projected volume of a container. */
 function sourcesOf(pod: PodTemplate, { volumeMounts = [] }: Container): Source[] {
   const mount = volumeMounts.find(({ mountPath }) => mountPath === MOUNTED_AT);
   const volume = pod.spec.volumes?.find(({ name }: { name: string }) => name === mount?.name);
   return volume?.projected.sources ?? [];
 }
 
-/** The environment of a container, with its mounted files written below a folder of the test. */
+/** The environment of a container, with its mounted files in a temporary folder. */
 async function environment(owner: string, name: string): Promise<Record<string, string>> {
   const pod = podTemplates(asFiles).find((each) => each.owner === `uswarm-${owner}`)!;
   const container = containersOf(pod).find((each) => each.name === name)!;
@@ -83,7 +83,7 @@ async function environment(owner: string, name: string): Promise<Record<string, 
 }
 
 describe('with mountSecretsAsFiles', () => {
-  it('no container of ours has a secret in its environment', () => {
+  it('no container of this project has a secret in its environment', () => {
     const found = ours(asFiles).flatMap((pod) =>
       containersOf(pod).flatMap(({ name, env = [] }) =>
         env.filter(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined).map((each) => `${name} ${each.name}`),
@@ -93,7 +93,7 @@ describe('with mountSecretsAsFiles', () => {
     expect(ours(asFiles).filter((pod) => containersOf(pod).some((each) => 'envFrom' in each))).toEqual([]);
   });
 
-  it('each container mounts exactly the secrets that it has as variables without it', () => {
+  it('each container mounts the secrets that it otherwise has as variables', () => {
     const variables = ours(asVariables).map((pod) =>
       containersOf(pod).map(({ name, env = [] }) => ({
         name,
@@ -120,14 +120,14 @@ describe('with mountSecretsAsFiles', () => {
     }
   });
 
-  it('files are readable for the group of the pod and for no one else', () => {
+  it('files are readable only by the owner and the group of the pod', () => {
     const projected = ours(asFiles).flatMap(({ spec }) =>
       (spec.volumes ?? []).filter((volume: object) => 'projected' in volume),
     );
     expect(new Set(projected.map((volume) => volume.projected.defaultMode))).toEqual(new Set([0o440]));
   });
 
-  it('a variable among the values takes the place of the file', async () => {
+  it('a variable in extraEnv overrides the file', async () => {
     const SYNC_TOKEN = { name: 'SYNC_TOKEN', valueFrom: { secretKeyRef: { name: 'mine', key: 'token' } } };
     const files = [`${CHART}/ci/evaluation-values.yaml`];
     const values = { mountSecretsAsFiles: true, controller: { extraEnv: [SYNC_TOKEN] } };
@@ -137,10 +137,10 @@ describe('with mountSecretsAsFiles', () => {
   });
 });
 
-describe('every service reads its secrets from the mounted files', () => {
+describe('secrets in mounted files', () => {
   const secret = (key: string): string => find(asFiles, 'Secret', 'uswarm-evaluation')['stringData'][key] as string;
 
-  it('the orchestrator', async () => {
+  it('are read by the orchestrator', async () => {
     const env = await environment('orchestrator', 'orchestrator');
     expect(readConfig(env)).toMatchObject({
       DATABASE_URL: secret('database-url'),
@@ -153,19 +153,19 @@ describe('every service reads its secrets from the mounted files', () => {
     expect(e2eToken(env)).toBe(secret('e2e-token'));
   });
 
-  it('its migrations', async () => {
+  it('are read by migrations', async () => {
     const env = await environment('orchestrator', 'migrations');
     expect(loadConfig(MigrationConfig, env).DATABASE_URL).toBe(secret('database-url'));
     expect(Object.keys(env).filter((name) => name.endsWith('_FILE'))).toEqual(['DATABASE_URL_FILE']);
   });
 
-  it('the gateway', async () => {
+  it('are read by the gateway', async () => {
     const config = loadConfig(GatewayConfig, await environment('realtime-gateway', 'realtime-gateway'));
     expect(config.INTERNAL_API_KEY).toBe(secret('internal-api-key'));
     expect(config.REALTIME_REDIS_URL).toBe(secret('realtime-redis-url'));
   });
 
-  it('the webhook', async () => {
+  it('are read by the webhook', async () => {
     const { data } = find(asFiles, 'ConfigMap', 'uswarm-policy') as unknown as { data: Record<string, string> };
     const policy = join(folder, 'policy');
     await mkdir(policy);
@@ -176,12 +176,12 @@ describe('every service reads its secrets from the mounted files', () => {
     expect(config.settings.callPublicKey).toContain('BEGIN PUBLIC KEY');
   });
 
-  it('the controller', async () => {
+  it('are read by the controller', async () => {
     const env = { ...(await environment('controller', 'controller')), POD_NAME: 'controller-0' };
     expect(loadControllerConfig(env).SYNC_TOKEN).toBe(secret('sync-token'));
   });
 
-  it('the search tool', async () => {
+  it('are read by the search tool', async () => {
     const config = loadSearchConfig(await environment('searxng-client', 'searxng-client'), []);
     expect(config.keys).toHaveLength(2);
   });

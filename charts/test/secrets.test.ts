@@ -10,7 +10,7 @@ import {
   podTemplates,
   refusal,
   render,
-} from './rendering.js';
+} from './support/rendering.js';
 
 const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
 /** Secrets of optional features. */

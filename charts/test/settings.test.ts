@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { container, containersOf, evaluation, external, find, podTemplates, refusal, render } from './rendering.js';
+import {
+  container,
+  containersOf,
+  evaluation,
+  external,
+  find,
+  podTemplates,
+  refusal,
+  render,
+} from './support/rendering.js';
 
 const COMPONENTS = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient', 'searxng'];
 const everywhere = (value: object): object => Object.fromEntries(COMPONENTS.map((name) => [name, value]));

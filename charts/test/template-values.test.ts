@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { CHART } from './rendering.js';
-import { valuesRead } from './template-values.js';
-import { valueAt } from './value-paths.js';
+import { CHART } from './support/rendering.js';
+import { valuesRead } from './support/template-values.js';
+import { valueAt } from './support/value-paths.js';
 
-describe('the values that a template reads', () => {
+describe('the parser of values in templates', () => {
   it.each<[string, string[]]>([
     ['{{ .Values.a.b }}', ['a.b']],
     ['{{- $.Values.a }}{{ .Chart.Name }}', ['a']],
@@ -17,12 +17,12 @@ describe('the values that a template reads', () => {
     ['{{ define "x" }}{{ .root.Values.a }}{{ .values.b }}{{ .image.c }}{{ end }}', ['a', '*.b']],
     ['{{ with .values.a }}{{ .b }}{{ end }}', ['*.a', '*.a.b']],
     ['{{ (default dict .values.a).b }}', ['*.a']],
-  ])('%s', (template, paths) => {
+  ])('finds the values in %s', (template, paths) => {
     expect(valuesRead(template)).toEqual(paths);
   });
 });
 
-it('every value that a template reads is in values.yaml', async () => {
+it('values.yaml contains every value that templates read', async () => {
   const values = parse(await readFile(`${CHART}/values.yaml`, 'utf8')) as Record<string, object>;
   const files = (await readdir(`${CHART}/templates`, { recursive: true })).filter((name) => /\.\w+$/.test(name));
   const read = await Promise.all(

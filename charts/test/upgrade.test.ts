@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type KnownCluster, startKnownCluster } from './known-cluster.js';
-import { evaluation, find, helm, type Manifest, ofKind, parseManifests, render } from './rendering.js';
-import { merge } from './value-paths.js';
+import { type KnownCluster, startKnownCluster } from './support/known-cluster.js';
+import { evaluation, find, helm, type Manifest, ofKind, parseManifests, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
 
 const SECRET = 'uswarm-evaluation';
 
@@ -12,7 +12,7 @@ describe('an upgrade of an evaluation', () => {
   });
   afterEach(() => cluster.close());
 
-  /** What `helm upgrade` sends, from what is in the cluster. */
+  /** The output of `helm upgrade` for the objects in the cluster. */
   const upgrade = async (values: object): Promise<Manifest[]> => {
     const verb = ['template', '--is-upgrade', '--dry-run=server', '--disable-openapi-validation'];
     return parseManifests(await helm([...verb, '--kubeconfig', cluster.kubeconfig], values));
@@ -23,7 +23,7 @@ describe('an upgrade of an evaluation', () => {
     return { ...(rest as Manifest), data: Object.fromEntries(data) };
   };
 
-  it('keeps every secret that was generated', async () => {
+  it('keeps all generated secrets', async () => {
     const installed = find(await render(evaluation), 'Secret', SECRET);
     cluster.objects.push(asStored(installed));
     const upgraded = find(await upgrade(evaluation), 'Secret', SECRET);
@@ -31,7 +31,7 @@ describe('an upgrade of an evaluation', () => {
     expect(Object.keys(installed['stringData'] as object).length).toBeGreaterThan(10);
   });
 
-  it('generates only what is missing, such as the secret of a new version', async () => {
+  it('generates only missing secrets', async () => {
     const installed = find(await render(evaluation), 'Secret', SECRET);
     const { 'cursor-key': _, ...older } = installed['stringData'] as Record<string, string>;
     cluster.objects.push(asStored({ ...installed, stringData: older }));
@@ -71,7 +71,7 @@ describe('pods restart', () => {
       ['uswarm-orchestrator', 'uswarm-realtime-gateway'],
     ],
     ['nothing of theirs', { images: { pullSecrets: [] }, crds: { keep: false } }, []],
-  ])('where they are told of a change: %s', async (_what, values, names) => {
+  ])('when their configuration changes: %s', async (_change, values, names) => {
     expect((await changed(values)).toSorted()).toEqual(names);
   });
 });

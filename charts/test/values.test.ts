@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { chartSchema } from '../generate/values-schema.js';
-import { CHART, external, helm, refusal, repositoryFile } from './rendering.js';
-import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './value-paths.js';
+import { CHART, external, helm, refusal, repositoryFile } from './support/rendering.js';
+import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './support/value-paths.js';
 
 let schema: Schema;
 let values: object;

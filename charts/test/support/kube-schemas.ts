@@ -8,7 +8,7 @@ import { CHART, repositoryFile } from './rendering.js';
 
 const OPENAPI = 'api/openapi-spec/swagger.json';
 
-/** Kubernetes' own kinds come with the version that the cluster of the tests runs. */
+/** Built-in kinds use the Kubernetes version of the test cluster. */
 async function modules(): Promise<GoModule[]> {
   const pinned = await readFile(repositoryFile('hack/cluster/go/kube/go.mod'), 'utf8');
   const version = /^\s*k8s\.io\/kubernetes (v\S+)/m.exec(pinned)![1]!;
@@ -28,7 +28,7 @@ async function modules(): Promise<GoModule[]> {
   ];
 }
 
-/** What the schemas are made from, fetched once into the user's cache. */
+/** Sources of the schemas, downloaded once into the user's cache. */
 async function sources(): Promise<string> {
   const wanted = await modules();
   const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 12);
@@ -45,7 +45,7 @@ async function sources(): Promise<string> {
   return folder;
 }
 
-/** As much of an OpenAPI schema as tells it from a JSON schema. */
+/** The parts of an OpenAPI schema that differ from JSON Schema. */
 interface OpenApi {
   [key: string]: unknown;
   format?: string;
@@ -53,7 +53,7 @@ interface OpenApi {
   additionalProperties?: unknown;
 }
 
-/** The same schema, that lets no field through that it does not name. */
+/** The same schema, which rejects unknown fields. */
 function strict(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strict);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -88,14 +88,14 @@ interface Crd {
   };
 }
 
-/** As `SCHEMA_LOCATION` has it; the core group is named by its version there. */
+/** The name in `SCHEMA_LOCATION`, where the core group is named by its version. */
 const fileOf = (group: string, version: string, kind: string): string =>
   `${group || version}_${version}_${kind.toLowerCase()}.json`;
 const SCHEMA_LOCATION = '{{ .Group }}_{{ .ResourceAPIVersion }}_{{ .ResourceKind }}.json';
 
 function ofKubernetes(definitions: Record<string, Definition>): Record<string, unknown> {
   const kinds = Object.entries(definitions).flatMap(([name, { 'x-kubernetes-group-version-kind': names = [] }]) =>
-    // Those with several are options of requests.
+    // Kinds with several versions are request options.
     names.length === 1
       ? names.map(({ group, version, kind }) => [fileOf(group, version, kind), referenceTo(name)])
       : [],
@@ -119,7 +119,7 @@ function ofCrd({ spec }: Crd): Record<string, unknown> {
   );
 }
 
-/** Strict JSON schemas of every kind that the chart may make, in `folder`; where kubeconform finds them. @throws LocalError */
+/** Writes strict JSON schemas of every kind of the chart to `folder`. @returns their location for kubeconform. @throws LocalError */
 export async function writeSchemas(folder: string): Promise<string> {
   const from = await sources();
   const read = (file: string): Promise<string> => readFile(file, 'utf8');

@@ -8,16 +8,16 @@ import type { Manifest } from './rendering.js';
 const RBAC = 'rbac.authorization.k8s.io';
 const USERSWARMS = 'uswarm.dev/v1alpha1';
 
-/** As much of a cluster as helm needs to look up Secrets, ClusterRoles and the namespace `default`. */
+/** A fake API server that serves `lookup` of Secrets, ClusterRoles and the namespace `default`. */
 export interface KnownCluster {
-  /** The file that leads there. */
+  /** Path of the kubeconfig. */
   kubeconfig: string;
-  /** What is in it. */
+  /** The objects of the cluster. */
   objects: Manifest[];
   close(): Promise<void>;
 }
 
-/** `kinds`: of which objects it knows the kinds, besides those that are looked up. */
+/** Discovery also lists the kinds of `kinds`. */
 export async function startKnownCluster(kinds: readonly Manifest[] = []): Promise<KnownCluster> {
   const directory = await mkdtemp(path.join(tmpdir(), 'uswarm-chart-'));
   const kubeconfig = path.join(directory, 'kubeconfig');
@@ -58,7 +58,7 @@ const LOOKED_UP: readonly Kind[] = [
   { apiVersion: USERSWARMS, kind: 'UserSwarm' },
 ];
 
-/** What the cluster says of the kinds that it knows. */
+/** Discovery responses. */
 function discovery(kinds: readonly Kind[]): Record<string, object> {
   const versions = new Map<string, Map<string, object>>();
   for (const { apiVersion, kind } of kinds) {

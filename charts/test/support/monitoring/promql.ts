@@ -1,8 +1,8 @@
 import type { DocumentedMetric, Expression } from '@uswarm/testkit';
 
-/** What a scrape adds to every series. */
+/** Labels that a scrape adds to every series. */
 const OF_TARGETS = ['component', 'instance', 'pod', 'namespace', 'job', 'cluster'];
-/** Of Node and of the client library: names and kinds that do not change. */
+/** Metrics of Node.js and the client library. */
 const OF_EVERY_PROCESS: Record<string, string> = {
   process_cpu_seconds_total: 'counter',
   process_resident_memory_bytes: 'gauge',
@@ -18,7 +18,7 @@ interface Known {
   isCounter: boolean;
 }
 
-/** Why an expression cannot mean anything: metrics, labels and rates of what there is not. Pure. */
+/** Faults of an expression: unknown metrics and labels, and rates of gauges. */
 export function misused(expression: Expression, documented: readonly DocumentedMetric[]): string[] {
   const { error, selectors, labels, calls } = expression;
   if (error !== undefined) return [error];
@@ -39,7 +39,7 @@ export function misused(expression: Expression, documented: readonly DocumentedM
   ];
 }
 
-/** A metric by a name that its series have: those of a histogram are three. */
+/** The metric of a series name. A histogram has three. */
 function lookUp(name: string, documented: readonly DocumentedMetric[]): Known | undefined {
   const base = name.replace(/_(bucket|count|sum)$/, '');
   const ofNode = OF_EVERY_PROCESS[name] ?? (OF_EVERY_PROCESS[base] === 'histogram' ? 'histogram' : undefined);

@@ -2,7 +2,7 @@ import { always, type Figures, histogram, none, rises } from './series.js';
 
 const COMPONENTS = ['orchestrator', 'realtime-gateway', 'uswarm-webhook', 'uswarm-controller', 'searxng-client'];
 
-/** The labels that a scrape of a pod of a component gives, those of the Prometheus operator among them. */
+/** Labels of a scraped pod, including those of the Prometheus operator. */
 export const pod = (component: string, number = 0): string =>
   `component="${component}",instance="10.0.0.${COMPONENTS.indexOf(component)}${number}:8081",` +
   `pod="uswarm-${component}-${number}",service="uswarm-${component}",namespace="backend"`;
@@ -28,7 +28,7 @@ const HTTP = 'uswarm_http_request_duration_seconds';
 const api: Figures = {
   ...histogram(HTTP, `${ORCHESTRATOR},route="listWorkspaces",method="GET",status="2xx"`, '0.5', 600, [10, 10]),
   ...histogram(HTTP, `${ORCHESTRATOR},route="none",method="any",status="4xx"`, '0.5', 60, [10, 10]),
-  // Files take as long as they take.
+  // Uploads may take long.
   ...histogram(HTTP, `${ORCHESTRATOR},route="createUpload",method="POST",status="2xx"`, '0.5', 300, [1, 1]),
   [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1),
   [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: none,
@@ -112,5 +112,5 @@ const search: Figures = {
   [`uswarm_search_engine_failures_total{${SEARCH},engine="bing"}`]: rises(2),
 };
 
-/** A platform on which all is well, with what goes wrong on every day. */
+/** A healthy platform with a normal rate of failures. */
 export const healthy: Figures = { ...ofProcesses(), ...api, ...realtime, ...replies, ...runtimes, ...search };

@@ -1,21 +1,21 @@
 import type { AlertScenario } from '@uswarm/testkit';
 
-/** Series by their name and labels, each with one value a minute. */
+/** Series by name and labels, with one value per minute. */
 export type Figures = Record<string, number[]>;
 
 const MINUTES = 90;
-/** When faults begin. */
+/** The minute at which faults begin. */
 const FAULT_AT = 50;
 
-/** A gauge that is always the same. */
+/** A constant gauge. */
 export const always = (value: number, minutes = MINUTES): number[] => Array<number>(minutes + 1).fill(value);
 
-/** A gauge that changes when the fault begins, for so many minutes. */
+/** A gauge that changes when the fault begins, for `minutes`. */
 export function becomes(before: number, after: number, lasting = MINUTES): number[] {
   return always(0).map((_, minute) => (minute >= FAULT_AT && minute < FAULT_AT + lasting ? after : before));
 }
 
-/** A counter by what is added a minute, before the fault and from then on. */
+/** A counter with its increase per minute before and during the fault. */
 export function rises(perMinute: number, fromFault = perMinute, minutes = MINUTES): number[] {
   let value = 0;
   return always(0, minutes).map((_, minute) => {
@@ -24,13 +24,13 @@ export function rises(perMinute: number, fromFault = perMinute, minutes = MINUTE
   });
 }
 
-/** A counter that nobody has counted anything in. */
+/** A counter that is always 0. */
 export const none = always(0);
 
-/** No value at all. */
+/** A series without values. */
 export const absent: number[] = [];
 
-/** A histogram's buckets and count, where `fast` of each ten are within `le`, before and after. */
+/** Buckets and count of a histogram; `fast` of ten observations are within `le`, before and during the fault. */
 export function histogram(
   name: string,
   labels: string,
@@ -47,7 +47,7 @@ export function histogram(
   };
 }
 
-/** `changes` over what is there otherwise. */
+/** The healthy series with `changes`. */
 export function scenario(base: Figures, changes: Figures, minutes = MINUTES): AlertScenario {
   const all = Object.entries({ ...base, ...changes }).filter(([, values]) => values.length > 0);
   return { minutes, series: all.map(([series, values]) => ({ series, values: values.join(' ') })) };

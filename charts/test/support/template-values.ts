@@ -1,7 +1,7 @@
-/** Where a `.` or a variable of a template leads: below the values at this path, or nobody knows where. */
+/** The path in the values that `.` or a variable refers to; undefined if unknown. */
 type Place = readonly string[] | undefined;
 
-/** Stands for any component: templates that serve several get its values as `.values`. */
+/** Any component: shared templates receive its values as `.values`. */
 const COMPONENT = '*';
 
 interface Block {
@@ -9,14 +9,14 @@ interface Block {
   variables: Map<string, Place>;
 }
 
-/** An assignment, or none; then what it is about: `with $x := .a`, `$x := .a`, `.a`. */
+/** An optional assignment and its expression: `with $x := .a`, `$x := .a`, `.a`. */
 const ASSIGNMENT = /^(?:(\$\w+)(?:, *(\$\w+))? *:?= *)?(.*)$/s;
 const REFERENCE = /(?<![\w.)])(\$\w*)?((?:\.[a-zA-Z]\w*)+)/g;
 const ONLY_REFERENCE = /^(\$\w*)?((?:\.[a-zA-Z]\w*)+)$/;
 
 /**
- * Paths of the values that a template of the chart reads, as far as can be told from its text: also
- * through `with`, `range` and variables. What a component's template reads begins with `*.`.
+ * Paths of the values that a template reads, found in its text, also through `with`, `range` and variables.
+ * Paths in the values of any component begin with `*.`.
  */
 export function valuesRead(template: string): string[] {
   const read = new Set<string>();

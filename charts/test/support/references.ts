@@ -34,7 +34,7 @@ function ofPod(namespace: string, pod: PodTemplate): string[] {
   return [...variables, ...volumes, ...pullSecrets(namespace, pod.spec.imagePullSecrets)];
 }
 
-/** What runtime pods will take, as the webhook is told of it. */
+/** References of runtime pods, from the environment of the webhook. */
 function ofRuntimes(manifests: readonly Manifest[]): string[] {
   const webhook = find(manifests, 'Deployment', 'uswarm-webhook')['spec'].template.spec.containers[0];
   const env = webhook.env as { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
@@ -55,7 +55,7 @@ function ofRuntimes(manifests: readonly Manifest[]): string[] {
   ]);
 }
 
-/** Every Secret and ConfigMap that pods and Ingress of the release and of runtimes take something from, with the key. */
+/** Secrets and ConfigMaps with the keys that the release and runtimes refer to. */
 export function referencesOf(manifests: readonly Manifest[], namespace = 'backend'): string[] {
   const ingress = manifests
     .filter(({ kind }) => kind === 'Ingress')

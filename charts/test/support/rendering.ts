@@ -6,14 +6,14 @@ import { parseAllDocuments } from 'yaml';
 
 const run = promisify(execFile);
 
-export const repositoryFile = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+export const repositoryFile = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 export const CHART = repositoryFile('charts/uswarm');
 
-/** The release that the documented names belong to. */
+/** The release name of the documentation. */
 const RELEASE = 'uswarm';
 const NAMESPACE = 'backend';
 
-/** A manifest, as far as the tests look into it. */
+/** The parts of a manifest that tests use. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
@@ -27,13 +27,13 @@ export interface Manifest {
   [field: string]: any;
 }
 
-/** Where somebody pushed the images to. */
+/** The registry of the project's images. */
 export const REGISTRY = 'registry.example.com/team';
 
-/** Renders as Helm does for a cluster: without one the chart leaves its hooks out. */
+/** Renders the hooks of Helm, which `auto` omits without a cluster. */
 const HELM_HOOKS = { hooks: 'helm' };
 
-/** The smallest values that install. */
+/** The smallest installable values. */
 export const evaluation = {
   drain: HELM_HOOKS,
   images: { registry: REGISTRY },
@@ -58,7 +58,7 @@ const SECRETS = [
   'e2e',
 ];
 
-/** Every secret by reference, nothing in the cluster. */
+/** Existing Secrets and external stores. */
 export const external = {
   drain: HELM_HOOKS,
   images: evaluation.images,
@@ -71,11 +71,11 @@ export const external = {
 export interface RenderOptions {
   release?: string;
   namespace?: string;
-  /** Further value files. */
+  /** Additional value files. */
   files?: readonly string[];
 }
 
-/** Runs helm with the chart and `values`; what it prints. @throws with what helm said */
+/** Runs helm with the chart and `values`. @returns its output. @throws an error with its stderr. */
 export async function helm(verb: readonly string[], values: object, options: RenderOptions = {}): Promise<string> {
   const { release = RELEASE, namespace = NAMESPACE, files = [] } = options;
   const target = verb[0] === 'lint' ? [CHART] : [release, CHART, '-n', namespace];
@@ -83,7 +83,7 @@ export async function helm(verb: readonly string[], values: object, options: Ren
   const started = run((await kubeTools()).helm, [...verb, ...target, ...from], {
     maxBuffer: 16 * 1024 * 1024,
     timeout: 60_000,
-    // No cluster: what `lookup` finds must not depend on the machine.
+    // No cluster: the result of `lookup` must not depend on the machine.
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], KUBECONFIG: '/dev/null' },
   });
   started.child.stdin?.end(JSON.stringify(values));
@@ -103,7 +103,7 @@ export function parseManifests(text: string): Manifest[] {
   });
 }
 
-/** Why helm refuses `values`: the sentence alone. */
+/** The message with which helm rejects `values`. */
 export async function refusal(values: object, options: RenderOptions = {}): Promise<string> {
   try {
     await helm(['template'], values, options);
@@ -128,10 +128,10 @@ export function find(manifests: readonly Manifest[], kind: string, name: string,
 export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[] =>
   manifests.filter((manifest) => manifest.kind === kind);
 
-/** Every pod that the release starts: of Deployments, and of hooks. */
+/** Every pod of the release: of Deployments and of hooks. */
 export interface PodTemplate {
   owner: string;
-  /** When helm runs it, if it is no lasting part of the release. */
+  /** The hook event; undefined for permanent objects. */
   hook: string | undefined;
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -176,7 +176,7 @@ export function container(manifests: readonly Manifest[], owner: string, name: s
   return found;
 }
 
-/** The environment of a container as the process sees it, with secrets from the rendered Secret. */
+/** The environment of a container, with secrets from the rendered Secret. */
 export function environmentOf(manifests: readonly Manifest[], { env = [] }: Container): Record<string, string> {
   return Object.fromEntries(
     env.map(({ name, value, valueFrom }) => {

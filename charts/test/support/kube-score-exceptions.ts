@@ -1,12 +1,12 @@
-/** What kube-score says of the chart and is not followed. An exception that nothing needs fails the tests. */
+/** Accepted findings of kube-score. An unused exception fails the tests. */
 interface Exception {
   /** Id of the check: `kube-score list`. */
   check: string;
-  /** Names of the objects; all without it. */
+  /** Names of the objects. Default: all. */
   objects?: readonly string[];
-  /** Part of what it says there, where it says several things; all without it. */
+  /** Part of the finding. Default: all findings of the check. */
   says?: string;
-  /** Which value files; all without it. */
+  /** Value files. Default: all. */
   scenarios?: RegExp;
   reason: string;
 }
@@ -33,12 +33,12 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     check: 'container-security-context-user-group-id',
     objects: NOT_OURS,
-    reason: 'The ids that these images of others were made for; never root. Values can change them.',
+    reason: 'These third-party images require fixed ids, which are not root. Values can change them.',
   },
   {
     check: 'pod-probes-identical',
     objects: NOT_OURS,
-    reason: 'They have one way to be asked; their liveness probes wait much longer.',
+    reason: 'They have a single endpoint for probes; the liveness probe waits much longer.',
   },
   {
     check: 'deployment-replicas',
@@ -49,17 +49,17 @@ export const EXCEPTIONS: readonly Exception[] = [
   {
     check: 'deployment-replicas',
     scenarios: /evaluation|minimal|kind/,
-    reason: 'One replica of each is what somebody needs who tries it out, or whose users can wait while a node goes.',
+    reason: 'One replica is enough for an evaluation, or if an outage during node drains is acceptable.',
   },
   {
     check: 'deployment-strategy',
     objects: ['uswarm-webhook', 'uswarm-postgres', 'uswarm-valkey'],
     reason:
-      'Two webhooks of different configuration would rewrite every runtime by turns; two Postgres must never have the same files.',
+      'Webhooks with different configurations would alternate and rewrite every runtime. Two Postgres servers must never use the same data.',
   },
   {
     check: 'networkpolicy-targets-pod',
     objects: ['uswarm-default-deny', 'uswarm-agent-runtime'],
-    reason: 'Their pods are those of workspaces, which the controller makes.',
+    reason: 'Their pods are runtimes, which the controller creates.',
   },
 ];

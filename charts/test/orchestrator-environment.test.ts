@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '@uswarm/service-kit';
+import { callKeys, MigrationConfig, objectSettings, readConfig } from '../../services/orchestrator/src/config.js';
+import { environment, FULL, renderEnvironments } from './support/environment.js';
+import { container, evaluation, type Manifest, render } from './support/rendering.js';
+import { merge } from './support/value-paths.js';
+
+// The orchestrator's own configuration reads the environment that the chart renders.
+
+let minimal: Manifest[];
+let full: Manifest[];
+beforeAll(async () => {
+  ({ minimal, full } = await renderEnvironments());
+});
+
+describe('the orchestrator', () => {
+  it('accepts the environment of the smallest values', () => {
+    expect(readConfig(environment(minimal, 'orchestrator'))).toMatchObject({
+      OIDC_ISSUERS: [{ issuer: 'https://login.example.com', audience: 'app' }],
+      SIGNATURE_MODE: 'required',
+      RUNTIME_DRIVER: 'kubernetes',
+      RUNTIME_NAMESPACE: 'userswarms',
+      RUNTIME_ENV_SECRET: 'uswarm-model-env',
+      IDLE_SUSPEND_AFTER_S: 1800,
+      MIGRATE: false,
+      HTTP_PORT: 8080,
+      OPS_PORT: 8081,
+      INTERNAL_PORT: 8082,
+    });
+  });
+
+  it('receives the configured values', () => {
+    expect(readConfig(environment(full, 'orchestrator'))).toMatchObject({
+      HTTP_TRUSTED_PROXIES: ['10.0.0.0/8', 'loopback'],
+      CORS_ORIGINS: ['https://a.example.com', 'https://b.example.com'],
+      HSTS_MAX_AGE_S: 31_536_000,
+      RATE_IP_PER_S: 100,
+      RATE_IP_BURST: 300,
+      RATE_USER_PER_S: 20,
+      RATE_USER_BURST: 60,
+      RATE_SENDS_PER_S: 2,
+      RATE_SENDS_BURST: 10,
+      RATE_SEARCH_PER_S: 2,
+      RATE_SEARCH_BURST: 20,
+      OIDC_ISSUERS: [
+        {
+          issuer: 'https://login.example.com',
+          audience: ['app', 'web'],
+          jwks_uri: 'https://login.example.com/keys',
+          id: 'main',
+        },
+      ],
+      RUNTIME_DEFAULT_PROVIDER: 'openai',
+      RUNTIME_DEFAULT_MODEL: 'opus',
+      IDLE_SUSPEND_AFTER_S: 0,
+    });
+  });
+
+  it.each([
+    ['the configured provider', { runtime: { defaultProvider: 'openai' } }, 'openai'],
+    ['demo for an evaluation with an empty Secret', {}, 'demo'],
+    [
+      'openai if a Secret with model keys is configured',
+      { runtime: { modelEnv: { existingSecret: 'keys' } } },
+      'openai',
+    ],
+    ['demo if runtimes receive no Secret', { runtime: { modelEnv: { enabled: false } } }, 'demo'],
+  ])('lists %s in the model catalog', async (_case, values, provider) => {
+    const config = readConfig(environment(await render(merge(evaluation, values)), 'orchestrator'));
+    expect(config.MODEL_PROVIDER).toBe(provider);
+  });
+
+  it('receives an operator key only if its Secret is configured', async () => {
+    const operators = merge(evaluation, { secrets: { admin: { existingSecret: 'operators' } } });
+    const entry = (manifests: Manifest[]) =>
+      container(manifests, 'uswarm-orchestrator', 'orchestrator').env?.find(
+        ({ name }: { name: string }) => name === 'ADMIN_API_KEY',
+      );
+    expect(entry(minimal)).toBeUndefined();
+    expect(entry(await render(operators))).toEqual({
+      name: 'ADMIN_API_KEY',
+      valueFrom: { secretKeyRef: { name: 'operators', key: 'admin-api-key' } },
+    });
+  });
+
+  it('stores files of an evaluation in its pod, and otherwise in the bucket', () => {
+    expect(readConfig(environment(minimal, 'orchestrator'))).toMatchObject({
+      OBJECT_STORE: 'file',
+      OBJECT_DIRECTORY: '/var/lib/uswarm/objects',
+      UPLOAD_BYTES: 26_214_400,
+      UPLOAD_BYTES_PER_USER: 5_368_709_120,
+      UPLOADS_AT_ONCE: 16,
+      UPLOADS_AT_ONCE_PER_USER: 2,
+      UPLOADS_PER_USER: 10_000,
+    });
+    const { volumeMounts } = container(minimal, 'uswarm-orchestrator', 'orchestrator');
+    expect(volumeMounts).toContainEqual({ name: 'objects', mountPath: '/var/lib/uswarm/objects' });
+    const config = readConfig(environment(full, 'orchestrator'));
+    expect(config).toMatchObject({
+      UPLOAD_BYTES: 1_000,
+      UPLOAD_BYTES_PER_USER: 10_000_000_000,
+      UPLOADS_AT_ONCE: 3,
+      UPLOADS_AT_ONCE_PER_USER: 1,
+      UPLOADS_PER_USER: 50,
+    });
+    expect(objectSettings(config)).toEqual({
+      store: 's3',
+      bucket: 'files',
+      endpoint: 'https://s3.example.com',
+      region: 'eu',
+      prefix: 'a/',
+      pathStyle: false,
+    });
+  });
+
+  it('uses the external URL in links', async () => {
+    const publicUrl = (manifests: Manifest[]) => readConfig(environment(manifests, 'orchestrator')).PUBLIC_URL;
+    const explicit = await render(merge(FULL, { http: { publicUrl: 'https://elsewhere.example.com/uswarm' } }));
+    expect({ minimal: publicUrl(minimal), full: publicUrl(full), explicit: publicUrl(explicit) }).toEqual({
+      minimal: undefined,
+      full: 'https://api.example.com',
+      explicit: 'https://elsewhere.example.com/uswarm',
+    });
+  });
+
+  it('reads bucket keys and OAuth clients from the configured Secrets', async () => {
+    const secrets = { objectStorage: { existingSecret: 'bucket' }, integrations: { existingSecret: 'apps' } };
+    const { env } = container(await render(merge(FULL, { secrets })), 'uswarm-orchestrator', 'orchestrator');
+    const from = (name: string, key: string): object => ({ valueFrom: { secretKeyRef: { name, key } } });
+    expect(env).toEqual(
+      expect.arrayContaining([
+        { name: 'S3_ACCESS_KEY_ID', ...from('bucket', 'access-key-id') },
+        { name: 'S3_SECRET_ACCESS_KEY', ...from('bucket', 'secret-access-key') },
+        { name: 'INTEGRATION_PROVIDERS', ...from('apps', 'integration-providers') },
+        { name: 'INTEGRATION_TOKEN_KEYS', ...from('apps', 'integration-token-keys') },
+        { name: 'INTEGRATION_CATALOG_FILE', value: '/etc/uswarm/integrations/integrations.json' },
+      ]),
+    );
+  });
+
+  it('has one call key, and two during a rotation', () => {
+    expect(
+      [minimal, full].map((manifests) => callKeys(readConfig(environment(manifests, 'orchestrator'))).length),
+    ).toEqual([1, 2]);
+  });
+
+  it('migrates its own database', () => {
+    const { DATABASE_URL: url } = loadConfig(MigrationConfig, environment(minimal, 'orchestrator', 'migrations'));
+    expect(url).toBe(readConfig(environment(minimal, 'orchestrator')).DATABASE_URL);
+  });
+});

@@ -1,0 +1,71 @@
+import { container, environmentOf, evaluation, type Manifest, render } from './rendering.js';
+import { merge } from './value-paths.js';
+
+/** Values that set everything that reaches the environment of a service. */
+export const FULL = merge(evaluation, {
+  secrets: {
+    internalApi: { previousKey: 'sync-token' },
+    cursor: { previousKey: 'identity-hash-key' },
+    identityHash: { previousKey: 'cursor-key' },
+    signature: { previousKey: 'cursor-key' },
+    sync: { previousKey: 'cursor-key' },
+    mcpSigning: { previousKey: 'cursor-key' },
+    callKey: { previousPrivateKey: 'call-private-key' },
+  },
+  rollout: { maxConcurrent: 2, deadlineSeconds: 3_600, maxFailures: 1 },
+  start: { maxConcurrent: 0 },
+  oidc: {
+    issuers: [
+      {
+        issuer: 'https://login.example.com',
+        audience: ['app', 'web'],
+        jwksUri: 'https://login.example.com/keys',
+        id: 'main',
+      },
+    ],
+  },
+  http: { trustedProxies: ['10.0.0.0/8', 'loopback'], corsOrigins: ['https://a.example.com', 'https://b.example.com'] },
+  ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 'tls' } },
+  objectStorage: {
+    bucket: 'files',
+    endpoint: 'https://s3.example.com',
+    region: 'eu',
+    prefix: 'a/',
+    pathStyle: 'never',
+  },
+  orchestrator: {
+    rateLimits: { sends: { perSecond: 2, burst: 10 } },
+    uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
+    integrations: { existingConfigMap: 'catalog' },
+  },
+  gateway: { transports: ['websocket'], sockets: { perUser: 3, unreadBytes: 70_000 } },
+  runtime: {
+    defaultProvider: 'openai',
+    defaultModel: 'opus',
+    idleSuspendAfterSeconds: 0,
+    extraNamespaces: ['team-a'],
+    imagePrefixes: ['registry.example.com/agents/'],
+    pods: {
+      imagePullSecrets: [{ name: 'registry' }],
+      nodeSelector: { pool: 'agents' },
+      tolerations: [{ key: 'agents', operator: 'Exists' }],
+      affinity: { podAntiAffinity: {} },
+      topologySpreadConstraints: [{ maxSkew: 1 }],
+      priorityClassName: 'low',
+      runtimeClassName: 'gvisor',
+      labels: { team: 'a' },
+      annotations: { note: 'a' },
+      extraEnv: [{ name: 'TZ', value: 'UTC' }],
+    },
+  },
+});
+
+/** The environment of a container, with the generated secrets. `name` defaults to the component. */
+export const environment = (manifests: Manifest[], component: string, name = component): Record<string, string> =>
+  environmentOf(manifests, container(manifests, `uswarm-${component}`, name));
+
+/** The chart rendered with the smallest values and with all. */
+export async function renderEnvironments(): Promise<{ minimal: Manifest[]; full: Manifest[] }> {
+  const [minimal, full] = await Promise.all([render(evaluation), render(FULL)]);
+  return { minimal, full };
+}
