@@ -11,40 +11,40 @@ interface Exception {
   reason: string;
 }
 
-const NOT_OURS = ['searxng', 'uswarm-postgres', 'uswarm-valkey'];
+const THIRD_PARTY = ['searxng', 'uswarm-postgres', 'uswarm-valkey'];
 
 export const EXCEPTIONS: readonly Exception[] = [
   {
     check: 'container-resources',
     says: 'CPU limit',
     reason:
-      'A limit throttles a pod while the node has CPU to spare, which makes probes and leases late; requests share the CPU fairly.',
+      'A CPU limit throttles a pod even if the node has spare CPU, which delays probes and leases. Requests share the CPU fairly.',
   },
   {
     check: 'container-ephemeral-storage-request-and-limit',
     reason:
-      'Root file systems are read-only and each emptyDir has a limit of its own, so that only the log is left, which the kubelet rotates.',
+      'Root file systems are read-only and each emptyDir has a size limit. Only the log remains, which the kubelet rotates.',
   },
   {
     check: 'container-image-pull-policy',
     reason:
-      'Tags are fixed (`latest` is refused) and digests can be given; a registry that is away must not keep a pod from starting again.',
+      'Tags are fixed (`latest` is rejected), and digests are supported. Pods must be able to restart while the registry is unavailable.',
   },
   {
     check: 'container-security-context-user-group-id',
-    objects: NOT_OURS,
+    objects: THIRD_PARTY,
     reason: 'These third-party images require fixed ids, which are not root. Values can change them.',
   },
   {
     check: 'pod-probes-identical',
-    objects: NOT_OURS,
+    objects: THIRD_PARTY,
     reason: 'They have a single endpoint for probes; the liveness probe waits much longer.',
   },
   {
     check: 'deployment-replicas',
-    objects: NOT_OURS,
+    objects: THIRD_PARTY,
     reason:
-      'One on purpose: each SearXNG would learn by itself which engines refuse it, and the others are only to try things out.',
+      'SearXNG runs one replica, because each would learn separately which engines block it. The others are evaluation stores.',
   },
   {
     check: 'deployment-replicas',
