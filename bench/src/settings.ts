@@ -26,7 +26,7 @@ export interface Settings {
 
 export type Command = { do: 'run'; settings: Settings } | { do: 'compare' | 'keep' | 'help' };
 
-/** A mistake of whoever called the program: its message is all that is shown. */
+/** A mistake of the caller: only its message is printed. */
 export class BenchError extends Error {
   override name = 'BenchError';
 }

@@ -11,8 +11,8 @@ const END = /^(commit|rollback)/i;
 type Row = Record<string, unknown>;
 
 /**
- * The least that could do the work: express, a pool, and the statements that the orchestrator was seen to make. It
- * checks nothing and knows nobody; what it answers are messages as the database has them.
+ * The least that could do the work: express, a pool, and the recorded statements of the orchestrator. It validates and
+ * authenticates nothing and returns messages as the database has them.
  */
 export function createFloorApp(script: FloorScript, pool: pg.Pool): Express {
   const places = new Map(script.places.map((place) => [pathOf(place), place]));

@@ -4,13 +4,13 @@ import { Pool } from 'undici';
 import type { Job, Measured, Shot } from './job.js';
 import { latencyOf } from './percentiles.js';
 
-/** Signatures are good for five minutes; an app makes them anew as it likes. */
+/** Signatures are good for five minutes; an app may renew them at any time. */
 const SIGNED_FOR_MS = 60_000;
 const ANSWER_DEADLINE_MS = 30_000;
 
 type Send = (shot: Shot) => Promise<void>;
 
-/** Credentials of each user, signed now and then. */
+/** Credentials of each user, signed again after a while. */
 export function createSigner(
   tokens: readonly string[],
   signatureSecret: string,
@@ -90,7 +90,7 @@ async function closedLoop(job: Job, send: Send, counting: Counting): Promise<voi
   await Promise.all(Array.from({ length: job.connections }, client));
 }
 
-/** Sends what the job says, and measures it. */
+/** Sends the requests of the job and measures them. */
 export async function generateLoad(job: Job): Promise<Measured> {
   const pool = new Pool(job.url, {
     connections: job.connections,

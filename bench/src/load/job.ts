@@ -6,13 +6,13 @@ export interface Shot {
   path: string;
   /** Whose token it carries: an index of `tokens`. */
   user: number;
-  /** Text of a message; a body with a `local_id` of its own is made of it for each request. */
+  /** Text of a message; each request gets a body with this text and a new `local_id`. */
   text?: string;
 }
 
 /**
- * `open`: requests begin at their times, whether earlier ones are answered or not. `closed`: as many at once as there
- * are connections, each followed by the next when it is answered.
+ * `open`: requests begin at their times, whether earlier ones are answered or not. `closed`: each connection sends
+ * its next request when the last one is answered.
  */
 export type Pace = { kind: 'open'; perSecond: number } | { kind: 'closed' };
 

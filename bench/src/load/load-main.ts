@@ -1,7 +1,7 @@
 import { generateLoad } from './generate.js';
 import type { Job } from './job.js';
 
-// A load generator: a process of its own, so that its processor time can be told from everybody else's.
+// A load generator: a separate process, so that its processor time is measured separately.
 process.once('message', (job: Job) => {
   void generateLoad(job).then((measured) => process.send?.(measured, () => process.disconnect()));
 });

@@ -29,7 +29,7 @@ describe('percentiles', () => {
     expect(median([])).toBeNaN();
   });
 
-  it('are the smallest sample that so many do not exceed', () => {
+  it('returns the smallest sample that the given share does not exceed', () => {
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 100 }), (values, percent) => {
         const found = percentile(ascending(values), percent);

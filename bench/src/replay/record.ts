@@ -19,8 +19,8 @@ interface Recording {
 }
 
 /**
- * Serves the application, and notes each statement that it makes while it works on a request. What works in the
- * background is nobody's request, and is not noted.
+ * Serves the application and records each statement that it executes for a request. Statements of background work are
+ * not recorded.
  */
 export async function startRecorder(app: RequestListener): Promise<Recorder> {
   const requests = new AsyncLocalStorage<Recording>();

@@ -4,7 +4,7 @@ import { fill, newIdsOf, templateOf, verbatim } from './template.js';
 const USER = '11111111-1111-4111-8111-111111111111';
 const MESSAGE = '22222222-2222-4222-8222-222222222222';
 const TURN = '33333333-3333-4333-8333-333333333333';
-const known = { userId: USER, text: 'What was said' };
+const known = { userId: USER, text: 'Hello' };
 
 describe('statements of one request become those of any', () => {
   const filled = (values: unknown[], filling = {}, seq?: number) => {
@@ -13,7 +13,7 @@ describe('statements of one request become those of any', () => {
   };
 
   it('with the values of the request, also within others', () => {
-    expect(filled([USER, 'fixed', `{"text":"What was said"}`, `${USER}/${USER}`])).toEqual([
+    expect(filled([USER, 'fixed', `{"text":"Hello"}`, `${USER}/${USER}`])).toEqual([
       'U',
       'fixed',
       '{"text":"T"}',

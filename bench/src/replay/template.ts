@@ -25,7 +25,7 @@ export interface StatementTemplate {
   values: ValueTemplate[];
 }
 
-/** What the blanks stand for. Ids that are made anew for each request are blanks too: `new-0`, `new-1`, … */
+/** Values of the blanks. Ids that are new for each request are blanks too: `new-0`, `new-1`, … */
 export type Filling = Record<string, string>;
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
@@ -78,7 +78,7 @@ function countNew(names: ReadonlyMap<string, string>): number {
   return [...names.values()].filter((name) => name.startsWith('new-')).length;
 }
 
-/** A text in parts; what stands for a blank is one. */
+/** Splits a text at the values of blanks. */
 function split(value: string, names: ReadonlyMap<string, string>): TextPart[] {
   for (const [found, blank] of names) {
     const at = value.indexOf(found);

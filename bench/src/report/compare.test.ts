@@ -53,7 +53,7 @@ describe('two runs beside each other', () => {
     expect(compare(result(before), result(now)).map(({ tooMuch }) => tooMuch)).toEqual([false, true]);
   });
 
-  it('a ratio that is gone, or is none, is no success', () => {
+  it('refuses a result in which a ratio is missing or is not a number', () => {
     expect(() => compare(result({ a: lower(1) }), result({}))).toThrow('The newest run has no "a".');
     expect(() => compare(result({ a: lower(1) }), result({ a: lower(Number.NaN) }))).toThrow('has no "a"');
   });
@@ -91,6 +91,6 @@ describe('kept results', () => {
     expect(() => baselineFile(folder)).toThrow('npm run bench -- --keep');
     const file = join(folder, '2026.json');
     writeFileSync(file, '{"format": 2}');
-    expect(() => readResult(file)).toThrow('is no result of a benchmark');
+    expect(() => readResult(file)).toThrow('is not a benchmark result');
   });
 });

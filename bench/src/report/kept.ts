@@ -44,10 +44,10 @@ export function baselineFile(folder = RESULTS): string {
   return file;
 }
 
-/** @throws BenchError where the file is no result */
+/** @throws BenchError if the file is not a benchmark result */
 export function readResult(file: string): Result {
   const parsed = Kept.safeParse(parseJson(readFileSync(file, 'utf8')));
-  if (!parsed.success) throw new BenchError(`${file} is no result of a benchmark.`);
+  if (!parsed.success) throw new BenchError(`${file} is not a benchmark result.`);
   return parsed.data as unknown as Result;
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from '../settings.js';
 
 export type SideName = 'orchestrator' | 'floor';
 
-/** One measurement, with the processor time of the server beside it, in cores; null where the system does not say. */
+/** One measurement, with the processor time of the server beside it, in cores; null if the system does not report it. */
 export interface Round extends Measured {
   serverCores: number | null;
 }

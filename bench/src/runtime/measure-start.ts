@@ -14,7 +14,7 @@ export interface StartCase {
 }
 
 export interface StartFigures {
-  /** Milliseconds from the start of the process to the line that says it listens. */
+  /** Milliseconds from the start of the process to the line that reports that it listens. */
   listeningMs: number;
   /** Milliseconds of processor time until then, user and system. */
   cpuMs: number;
@@ -24,7 +24,7 @@ export interface StartFigures {
   privateMiB: number;
 }
 
-/** After this the garbage of the start is gone or stays. */
+/** Enough for the garbage of the start to be collected. */
 const REST_MS = 1_500;
 
 /** Starts a program, waits until it listens and rests, and stops it. @throws BenchError when it ends by itself */

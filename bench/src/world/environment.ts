@@ -10,14 +10,14 @@ interface Surroundings {
   redisUrl: string;
   issuer: string;
   signatureSecret: string;
-  /** A folder for files that nobody uploads. */
+  /** A folder for uploads; nothing is uploaded. */
   directory: string;
   pool: number;
 }
 
 /**
- * As in production, tokens and signatures checked and events published, but without rate limits and with nobody who
- * works on turns, runtimes and upkeep.
+ * As in production, tokens and signatures checked and events published, but without rate limits and without
+ * workers for turns, runtimes and maintenance jobs.
  */
 export function orchestratorEnvironment(given: Surroundings): Record<string, string> {
   return {

@@ -107,7 +107,7 @@ describe('the floor', () => {
     expect(paths.filter((path) => answers.get(path)!.data.length > 0).length).toBeGreaterThan(7);
   });
 
-  it('stores a message with all that belongs to it, also of many at once', async () => {
+  it('stores each message with its rows, also when many arrive concurrently', async () => {
     const before = (await pool.query(COUNTS)).rows[0];
     const sent = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {

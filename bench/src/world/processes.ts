@@ -9,7 +9,7 @@ import type { Job, Measured } from '../load/job.js';
 import type { FloorScript } from '../replay/script.js';
 import { BenchError } from '../settings.js';
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Side {
   url: string;
   pid: number;
@@ -65,7 +65,7 @@ export async function startFloor(script: FloorScript): Promise<Side> {
   return { url, pid: child.pid ?? 0, close: () => ended(child) };
 }
 
-/** Measures with a load generator of its own. */
+/** Measures with a new load generator. */
 export async function measure(job: Job): Promise<Measured> {
   const child = fork(program('../load/load-main.js'));
   const exited = once(child, 'exit');
@@ -94,7 +94,7 @@ async function ended(child: ChildProcess): Promise<void> {
 
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of processor time of a process so far; undefined where the system does not say. */
+/** Seconds of processor time of a process so far; undefined if the system does not report it. */
 export function cpuSeconds(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -62,7 +62,7 @@ async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): P
   return { history, search, statements };
 }
 
-const SAID = ['What is asked of a friend on a Monday morning', 'Another thing, about the weather in the mountains'];
+const SAID = ['Questions for a friend on a Monday morning', 'Another thing, about the weather in the mountains'];
 
 /**
  * Sends a message in each of two places. Made of the first, the statements have to be those of the second too, or a

@@ -38,7 +38,7 @@ const MESSAGES = `
     JOIN workspaces w ON w.id = c.workspace_id
     JOIN users u ON u.id = w.owner_id
     JOIN agents manager ON manager.workspace_id = w.id AND manager.sort_order = 0
-  ), said AS (
+  ), texts AS (
     SELECT p.*, n, (SELECT string_agg(list[1 + (power(random(), 3) * 999)::int + 0 * n * word], ' ') FROM generate_series(1, 10) word)
         || CASE WHEN n % 10000 = 0 THEN ' needle' WHEN n = 5 THEN ' haystack' ELSE '' END AS text
     FROM words CROSS JOIN places p
@@ -48,7 +48,7 @@ const MESSAGES = `
   SELECT gen_random_uuid(), workspace_id, id, CASE n % 2 WHEN 0 THEN agent_id END, CASE n % 2 WHEN 1 THEN owner_id END,
     (n - 1) * ${CONVERSATIONS} + place + 1, CASE n % 2 WHEN 0 THEN 'agent' ELSE 'user' END,
     jsonb_build_object('type', 'text', 'text', text), 'delivered', now() - (100000 - n) * interval '1 second'
-  FROM said`;
+  FROM texts`;
 
 /** What came with the messages: their events, published, and the turns that wrote the replies. */
 const TRACES = `
@@ -89,7 +89,7 @@ export async function seed(url: string, settings: Settings): Promise<void> {
 const RELAY_DEADLINE_MS = 120_000;
 const UNPUBLISHED = 'SELECT FROM workspace_events WHERE published_at IS NULL LIMIT 1';
 
-/** Waits until all events are published: what is left of one measurement is no load of the next. */
+/** Waits until all events are published: the rest of one measurement must not be load in the next. */
 export async function waitForRelay(url: string): Promise<void> {
   const deadline = performance.now() + RELAY_DEADLINE_MS;
   await withClient(url, async (client) => {
@@ -101,8 +101,8 @@ export async function waitForRelay(url: string): Promise<void> {
 }
 
 /**
- * Ends what sent messages left waiting: nobody runs their turns here, where a queue has room for a few only, and
- * nobody publishes the events of the floor.
+ * Ends what sent messages left waiting: turns do not run here, queues are short, and the events of the floor are not
+ * published.
  */
 export async function settle(url: string): Promise<void> {
   await withClient(url, async (client) => {

@@ -34,7 +34,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Starts and fills everything. The floor has a database of its own, a copy: neither sees what the other one wrote. */
+/** Starts and fills everything. The floor uses a copy of the database: neither side sees what the other one wrote. */
 export async function startWorld(settings: Settings, folder: string, say: (line: string) => void): Promise<World> {
   const stack = new CloseStack(silentLogger);
   try {
@@ -152,7 +152,7 @@ async function lookAtOrchestrator(environment: Record<string, string>, { places,
     const { history, search, statements: reads } = await scriptReads(recorder, ask, long);
     const others = places.slice(LONG_CONVERSATIONS);
     const send = await scriptSend(recorder, ask, others);
-    const texts = ['Could you have a look at this, please?', 'And what does it say about tomorrow?'];
+    const texts = ['Could you read this, please?', 'And what about tomorrow?'];
     const sends = others.map((place, n): Shot => ({
       method: 'POST',
       path: pathOf(place),
