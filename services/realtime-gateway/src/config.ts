@@ -27,14 +27,14 @@ export const GatewayConfig = z.object({
   HTTP_TRUSTED_PROXIES: proxyList.default([]),
   /** Seconds of Strict-Transport-Security on each answer; only with https at the edge. */
   HSTS_MAX_AGE_S: hstsMaxAge,
-  /** Sockets of one user over all gateways; 0 is no limit. */
+  /** Sockets of one user over all gateways; 0 disables the limit. */
   SOCKETS_PER_USER: count.default(DEFAULT_SETTINGS.socketsPerUser),
-  /** Events of one socket a second in the long run, and at once; 0 a second is no limit. */
+  /** Sustained events per second of one socket, and its burst; 0 per second disables the limit. */
   SOCKET_EVENTS_PER_S: count.default(DEFAULT_SETTINGS.eventsPerSocket.perSecond),
   SOCKET_EVENTS_BURST: count.min(1).default(DEFAULT_SETTINGS.eventsPerSocket.burst),
   /** Bytes that may wait for one socket. */
   SOCKET_UNREAD_BYTES: count.min(16 * 1024).default(DEFAULT_SETTINGS.unreadBytesPerSocket),
-  /** Connections of one address that are not authenticated yet; 0 is no limit. */
+  /** Connections of one address that are not authenticated yet; 0 disables the limit. */
   UNAUTHENTICATED_PER_ADDRESS: count.default(DEFAULT_SETTINGS.unauthenticatedPerAddress),
   SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
   LOG_LEVEL: z.string().default('info'),

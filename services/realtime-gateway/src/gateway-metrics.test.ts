@@ -13,7 +13,7 @@ describe('the metrics of the gateway', () => {
     expect(metricsIn(registry)).toEqual(documentedMetrics('realtime-gateway'));
   });
 
-  it('say whether the bus can be reached', async () => {
+  it('report whether the bus is reachable', async () => {
     const registry = new Registry();
     let stands = true;
     registerBus(registry, { healthy: () => stands });
@@ -22,7 +22,7 @@ describe('the metrics of the gateway', () => {
     expect(await registry.metrics()).toContain('uswarm_event_bus_up 0');
   });
 
-  it('call a failure what is no fault of the client', () => {
+  it('count as failed what the client did not cause', () => {
     const errors = [new ApiError('rate_limited'), new ApiError('service_unavailable'), new Error('a bug')];
     expect(errors.map(outcomeOf)).toEqual(['refused', 'failed', 'failed']);
   });

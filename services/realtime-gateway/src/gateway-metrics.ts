@@ -4,7 +4,7 @@ import { knownCounter, knownLabel, readGauge, type Registry } from '@uswarm/serv
 import { type Counter, Gauge, Histogram } from 'prom-client';
 import { REFUSALS } from './features/connection/admission.js';
 
-/** `refused`: by a rule, as the client can know; `failed`: by a fault of ours. */
+/** `refused`: by a rule that the client can know; `failed`: by a server error. */
 export type CallOutcome = 'ok' | 'refused' | 'failed';
 
 /** What the gateway asks the orchestrator. */
@@ -148,7 +148,7 @@ function counters(registry: Registry) {
   };
 }
 
-/** Not among the others: in local mode the orchestrator says it of the bus that both have. */
+/** Separate: in local mode the orchestrator reports it for the bus that both share. */
 export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>): void {
   const help = '1 while both connections to Redis are established; 0 means degraded, not unready.';
   readGauge(registry, 'uswarm_event_bus_up', help, () => (bus.healthy() ? 1 : 0));

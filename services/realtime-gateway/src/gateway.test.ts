@@ -131,7 +131,7 @@ describe('the gateway', () => {
     expect(response.headers.get('strict-transport-security')).toBeNull();
   });
 
-  it('leaves other paths to whoever owns the server', async () => {
+  it('leaves other paths to the owner of the server', async () => {
     await start();
     expect(await status(`${gateway.url}/v1/health`)).toBe(404);
   });
@@ -178,7 +178,7 @@ describe('the gateway', () => {
       expect(await (await as('phone')).disconnected).toBe('io server disconnect');
     });
 
-    it('lets in nobody who was asked about before', async () => {
+    it('refuses a socket whose user was looked up before', async () => {
       const asked = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<void>();
       await start({

@@ -145,7 +145,7 @@ interface WatchDeps {
   logger: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** Hears of sessions that end, by the adapter or, if there is none, by the bus. @returns ends the latter */
+/** Receives session revocations by the adapter or, without one, by the bus. @returns ends the subscription */
 function watchSessionEnds({ namespace, bus, sessionEnds, logger }: WatchDeps): () => void {
   namespace.on(SESSION_END_EVENT, (end: unknown) => {
     const parsed = SessionEnd.safeParse(end);
@@ -153,8 +153,8 @@ function watchSessionEnds({ namespace, bus, sessionEnds, logger }: WatchDeps): (
     else logger.warn({ err: parsed.error }, 'dropped the end of a session that is not one');
   });
   const watching = bus.onSessionEnd(sessionEnds.end);
-  watching.catch((error: unknown) => logger.error({ err: error }, 'sessions that end cannot be heard of'));
-  // Not waited for: with the bus away there is no subscription to end.
+  watching.catch((error: unknown) => logger.error({ err: error }, 'subscription to session revocations failed'));
+  // Not awaited: without the bus no subscription exists.
   return () =>
     void watching.then(
       (stop) => stop(),
@@ -192,7 +192,7 @@ function announceTransportSecurity(httpServer: HttpServer, io: GatewayServer, ma
   io.engine.on('headers', (upgrade: Record<string, string>) => Object.assign(upgrade, Object.fromEntries(headers)));
 }
 
-/** Everybody who reaches the port may join the namespace `/`; nothing is served there. */
+/** Any client that reaches the port may join the namespace `/`; nothing is served there. */
 function refuseDefaultNamespace(io: GatewayServer, logger: Logger): void {
   const everything: Namespace = io.of('/');
   everything.use((_socket, next) => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import { undocumented } from '@uswarm/testkit';
 
-it('the gateway is ready without Redis, says so in its metrics, and docs/metrics.md has all of them', async () => {
+it('the gateway is ready without Redis, its metrics report the outage, and docs/metrics.md lists all of them', async () => {
   const gateway = spawn(process.execPath, [fileURLToPath(new URL('../dist/main.js', import.meta.url))], {
     env: {
       REALTIME_REDIS_URL: 'redis://127.0.0.1:1',

@@ -119,7 +119,7 @@ describe('the orchestrator client', () => {
     ['an error that is not ours', 418, '{"teapot": true}', 'internal_error'],
     ['an answer of another form', 200, '{"id": 1}', 'internal_error'],
     ['an answer that is not JSON', 200, 'ok', 'internal_error'],
-  ])('turns %s into a code of ours', async (_name, status, text, code) => {
+  ])('maps %s to an error code', async (_name, status, text, code) => {
     const { client } = await against((response) => void response.writeHead(status).end(text));
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe(code);
   });
@@ -134,7 +134,7 @@ describe('the orchestrator client', () => {
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
   });
 
-  it('says service_unavailable when nobody listens', async () => {
+  it('returns service_unavailable when the port is closed', async () => {
     const server = await listen(() => undefined, { host: '127.0.0.1', port: 0 });
     await server.close();
     const client = createOrchestratorClient({ url: server.url, key });

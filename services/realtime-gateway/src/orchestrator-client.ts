@@ -132,7 +132,7 @@ export function createOrchestratorClient({
   };
 }
 
-/** The error that an answer stands for; something between us and the orchestrator may have written it. */
+/** The error of an answer; a proxy in between may have written it. */
 function refusal(status: number, text: string, name: OrchestratorCall): ApiError {
   const body = ErrorBody.safeParse(parseJson(text));
   if (!body.success) return new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error');

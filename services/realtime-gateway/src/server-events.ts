@@ -5,5 +5,5 @@ export type ServerToClientEvents = {
   [Name in ServerEventName]: (payload: ServerEventPayload<Name>) => void;
 };
 
-/** Sends one event to one client; does nothing once the client is gone. */
+/** Sends one event to one client; does nothing once the client is disconnected. */
 export type Emit = <Name extends ServerEventName>(event: Name, payload: ServerEventPayload<Name>) => void;

@@ -14,7 +14,7 @@ export interface GatewaySettings extends DeliveryOptions {
   hstsMaxAgeS: number;
   /** Workspaces that one socket may watch. */
   subscriptionsPerSocket: number;
-  /** Sockets of one user over all gateways; the oldest is closed for one more. 0 is no limit. */
+  /** Sockets of one user over all gateways; the oldest is closed for one more. 0 disables the limit. */
   socketsPerUser: number;
   /** Events of one socket that are taken up. */
   eventsPerSocket: RateLimit;
@@ -22,7 +22,7 @@ export interface GatewaySettings extends DeliveryOptions {
   refusalsPerSocket: RateLimit;
   /** Bytes that may wait for one socket before it is closed. */
   unreadBytesPerSocket: number;
-  /** Connections of one address that are not authenticated yet; 0 is no limit. */
+  /** Connections of one address that are not authenticated yet; 0 disables the limit. */
   unauthenticatedPerAddress: number;
   /** Milliseconds from a connection to its credentials. */
   authenticationMs: number;
@@ -38,7 +38,7 @@ export interface GatewaySettings extends DeliveryOptions {
   busTimeoutMs: number;
   /** Milliseconds between two looks at whether the sessions of the sockets have ended. */
   sessionCheckMs: number;
-  /** Milliseconds over which a shutdown sends its clients away, so that they do not come back all at once. */
+  /** Milliseconds over which a shutdown closes connections, so that clients do not reconnect at the same time. */
   shutdownWindowMs: number;
 }
 

@@ -25,7 +25,7 @@ describe('system timers', () => {
     expect(task).not.toHaveBeenCalled();
   });
 
-  it('run at once what is overdue', () => {
+  it('run overdue tasks immediately', () => {
     const task = jest.fn();
     systemTimers.after(-5, task);
     jest.advanceTimersByTime(0);

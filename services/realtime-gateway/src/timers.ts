@@ -4,7 +4,7 @@ export interface Timers {
   after(ms: number, task: () => void): () => void;
 }
 
-/** What `setTimeout` can count to; a longer wait would fire at once. */
+/** The longest delay of `setTimeout`; a longer one would fire immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 function after(ms: number, task: () => void): () => void {

@@ -15,7 +15,7 @@ export interface TestGateway {
   url: string;
   bus: EventBus;
   publish(...envelopes: BusEnvelope[]): Promise<void>;
-  /** A client with a token that everybody accepts, unless told otherwise. */
+  /** A client; by default with a token that is accepted. */
   connect(options?: ClientOptions): Promise<TestClient>;
   /** The `connect_error` of a client that must not get in. */
   refusal(options?: ClientOptions): Promise<ConnectError>;
@@ -25,7 +25,7 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-/** Knows one user and accepts everything; tests replace what they are about. */
+/** Knows one user and accepts everything; tests replace single calls. */
 export const agreeable: OrchestratorClient = {
   authenticate: async () => ({ user_id: USER, expires_at: null, token_hash: null }),
   subscriptions: async (_userId, ids) => ({

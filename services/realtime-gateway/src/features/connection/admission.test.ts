@@ -27,11 +27,11 @@ describe('admission', () => {
     expect(createAdmission({ ...open, corsOrigins: ['*'] })(from('https://anywhere.test'))).toBeUndefined();
   });
 
-  it('asks whoever mounts the gateway', () => {
+  it('refuses a connection that the host application does not admit', () => {
     expect(createAdmission({ ...open, admit: () => false })(from())).toBe('not_admitted');
   });
 
-  it('lets nobody in during a shutdown', () => {
+  it('refuses connections during a shutdown', () => {
     expect(createAdmission({ ...open, accepting: () => false })(from())).toBe('shutting_down');
   });
 

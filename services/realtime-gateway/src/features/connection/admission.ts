@@ -9,7 +9,7 @@ export interface AdmissionDeps {
   overloaded: () => boolean;
   /** Whether the address of the caller has as many unauthenticated connections as allowed. */
   full: (request: IncomingMessage) => boolean;
-  /** A further check of whoever mounts the gateway. */
+  /** A further check by the application that mounts the gateway. */
   admit: (request: IncomingMessage) => boolean;
 }
 

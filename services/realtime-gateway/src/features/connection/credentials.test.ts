@@ -30,7 +30,7 @@ describe('credentials of a handshake', () => {
     expect(readCredentials({ cookie: 'session', host: 'here' }, auth)).toEqual({});
   });
 
-  it('fall back to the header when the entry of auth is no text', () => {
+  it('uses the header when the entry of auth is not a string', () => {
     expect(readCredentials({ 'x-token': 't' }, { 'x-token': ['u'] })).toEqual({ 'x-token': 't' });
   });
 

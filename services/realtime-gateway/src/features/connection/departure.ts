@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Closes every connection at a random moment of the next `windowMs`, so that the clients do not all
- * come back at once; resolves when the last one was closed.
+ * reconnect at the same time; resolves when the last one was closed.
  */
 export async function departAll<Leaving>(
   sockets: Iterable<Leaving>,

@@ -56,7 +56,7 @@ describe('the dispatch of client events', () => {
     expect(handed).toEqual([]);
   });
 
-  it('survives a handler that throws at once, and shows nothing of what it threw', async () => {
+  it('survives a handler that throws synchronously and does not reveal the error', async () => {
     const { ask } = setUp(() => {
       throw new Error('the password is 1234');
     });
@@ -100,7 +100,7 @@ describe('the dispatch of client events', () => {
     expect(await second).toEqual({ ok: true });
   });
 
-  it('refuses an event that comes too fast, and says when to try again', async () => {
+  it('refuses an event above the rate and returns when to retry', async () => {
     const waits = [0, 40];
     const { ask, refusals, throttled } = setUp(async ({ acknowledge }) => acknowledge({}), {
       rate: () => waits.shift() ?? 0,

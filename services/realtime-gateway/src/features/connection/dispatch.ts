@@ -91,7 +91,7 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
     if (waitMs > 0) {
       if (throttle('rate')) refuse(limited(waitMs));
     } else if (handler === undefined) {
-      refuse(new ApiError('validation_failed', { message: 'There is no such event.' }));
+      refuse(new ApiError('validation_failed', { message: 'Unknown event.' }));
     } else if (!queue.add(() => run(handler)) && throttle('queue')) refuse(limited(QUEUE_RETRY_MS));
   };
 }

@@ -102,7 +102,7 @@ describe('the handshake', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('asks whoever mounts it before it takes a connection up', async () => {
+  it('asks the host application before it accepts a connection', async () => {
     const asked = await start({ admit: ({ headers }) => headers.host?.startsWith('localhost') ?? false });
     await gateway.refusal();
     expect(asked).toEqual([]);

@@ -11,11 +11,11 @@ import type { Slots } from './slots.js';
 /** What the gateway knows of a connected client. */
 export interface SessionData {
   userId: string;
-  /** When the credential expires; null where it does not. */
+  /** When the credential expires; null if it does not. */
   expiresAt: Date | null;
-  /** By which the credential is known when it is logged out; null where it cannot be. */
+  /** Identifies the credential when it is revoked; null if it cannot be revoked. */
   tokenHash: string | null;
-  /** When the credential was issued, as ISO 8601; null where it does not say. */
+  /** When the credential was issued, as ISO 8601; null if unknown. */
   issuedAt: string | null;
   /** When the orchestrator was asked about it, in milliseconds that only grow. */
   askedAt: number;
@@ -51,7 +51,7 @@ export interface Refusal {
 }
 
 const RETRY = { initialMs: 100, maxMs: 2_000 };
-/** What is not in the catalogue is a bug of ours, which a release may fix while the client waits. */
+/** An error without a code is our bug, which a release may fix while the client waits. */
 const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
 
 function retryAfter(error: unknown): number {

@@ -68,7 +68,7 @@ describe('a client that does not read', () => {
     await start({ settings: { unreadBytesPerSocket: 256 * 1024 } });
     const client = await gateway.connect({ transports: ['polling'] });
     await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
-    // No further request for what is there.
+    // The client fetches nothing further.
     Reflect.set(client.socket.io.engine.transport, '_poll', () => undefined);
     for (let seq = 1; seq <= 40; seq += 1) await gateway.publish(bigMessage(seq));
     await until(async () => (await count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"')) === 1);
@@ -172,7 +172,7 @@ describe('a connection without credentials', () => {
 });
 
 describe('a session that ends', () => {
-  it('says that the gateway leaves, so that the client reconnects', async () => {
+  it('announces that the gateway shuts down, so that the client reconnects', async () => {
     await start();
     const client = await gateway.connect();
     await gateway.shutDown();
@@ -180,7 +180,7 @@ describe('a session that ends', () => {
     expect(await client.disconnected).toBe('transport close');
   });
 
-  it.each(['logged_out', 'user_banned', 'user_deleted'] as const)('says %s, and is over', async (code) => {
+  it.each(['logged_out', 'user_banned', 'user_deleted'] as const)('sends %s and is closed', async (code) => {
     await start();
     const client = await gateway.connect();
     const { user_id } = await agreeableUser();
@@ -189,7 +189,7 @@ describe('a session that ends', () => {
     expect(await client.disconnected).toBe('io server disconnect');
   });
 
-  it('says that the credential expired', async () => {
+  it('reports that the credential expired', async () => {
     await start({
       orchestrator: {
         authenticate: async () => ({

@@ -11,7 +11,7 @@ export interface NewConnection {
 
 export interface NewcomersDeps {
   clientAddress: ClientAddress;
-  /** Unauthenticated connections of one address (of IPv6: of one /64 network); 0 is no limit. */
+  /** Unauthenticated connections of one address (of IPv6: of one /64 network); 0 disables the limit. */
   perAddress: number;
   /** Milliseconds from the connection to the credentials. */
   timeoutMs: number;
@@ -20,7 +20,7 @@ export interface NewcomersDeps {
 
 /** The connections that are not authenticated yet. */
 export interface Newcomers {
-  /** Whether the address of the request has as many as allowed. */
+  /** Whether the address of the request has reached its limit. */
   full(request: IncomingMessage): boolean;
   /** Counts a connection until it is authenticated or closed; closes it when no credentials come. */
   enter(conn: NewConnection): void;

@@ -12,7 +12,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-/** An orchestrator that can be away, and knows one good token. */
+/** An orchestrator that can be unavailable and accepts one token. */
 async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions['settings'] = {}) {
   const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, asked: 0 };
   gateway = await startTestGateway({
@@ -54,7 +54,7 @@ const refusalOf = (client: Socket): Promise<Error & { data?: unknown }> =>
   new Promise((resolve) => client.on('connect_error', (error) => client.active || resolve(error)));
 
 describe('a client with default options', () => {
-  it('is connected when the orchestrator returns, like 499 others that connected while it was away', async () => {
+  it('is connected when the orchestrator returns, like 499 others that connected during the outage', async () => {
     const orchestrator = await start('service_unavailable');
     const all = Array.from({ length: 500 }, () => defaultClient());
     // Some were sent away already, some wait.
@@ -80,7 +80,7 @@ describe('a client with default options', () => {
     },
   );
 
-  it('waits in its handshake for an orchestrator that is away for a moment', async () => {
+  it('waits in its handshake for an orchestrator that is briefly unavailable', async () => {
     const orchestrator = await start('service_unavailable', { handshakePatienceMs: 600_000 });
     const client = defaultClient();
     let closed = 0;

@@ -45,7 +45,7 @@ describe('the check of sessions', () => {
     stop();
   });
 
-  it('asks about many in several questions, each with places of its own', async () => {
+  it('splits many sockets into several requests, each with its own indexes', async () => {
     const names = Array.from({ length: 1_201 }, (_, n) => `user ${n}`);
     const sizes: number[] = [];
     const { closed, pass, stop } = setUp(names, async (sessions) => {

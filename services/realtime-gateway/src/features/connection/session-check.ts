@@ -17,8 +17,8 @@ export interface SessionCheckDeps {
 const SESSIONS_A_QUESTION = 500;
 
 /**
- * Asks the orchestrator now and then which sockets are of sessions that have ended. The bus says so at
- * once, but at most once: what was said while it was away is found out here. @returns ends it
+ * Asks the orchestrator periodically which sockets belong to revoked sessions. The bus delivers revocations
+ * immediately but at most once: those of an outage are found here. @returns stops it
  */
 export function checkSessions({ orchestrator, open, everyMs, timers, logger }: SessionCheckDeps): () => void {
   let stopped = false;
@@ -42,7 +42,7 @@ export function checkSessions({ orchestrator, open, everyMs, timers, logger }: S
     if (stopped) return;
     cancel = timers.after(everyMs, () => {
       check()
-        // Whoever cannot be asked keeps the sockets open; next time is soon.
+        // If the orchestrator is unavailable, sockets stay open until the next check.
         .catch((error: unknown) => logger.debug({ err: error }, 'sessions were not checked'))
         .finally(again);
     });

@@ -8,7 +8,7 @@ export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 
 
 /** Which sockets there are, by whom they are, so that they can be closed when a session ends. */
 export interface SessionEnds {
-  /** @returns forgets the socket again; undefined where its session ended since the orchestrator was asked about it */
+  /** @returns removes the socket; undefined if its session was revoked since the orchestrator was asked about it */
   enter(session: OpenSession): (() => void) | undefined;
   /** Closes the sockets that are meant, and refuses those whose handshake is under way. */
   end(ended: SessionEnd): void;

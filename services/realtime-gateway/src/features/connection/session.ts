@@ -34,7 +34,7 @@ export interface SessionSocket {
 export interface Session {
   /** Takes an event of the client: its name, payload and perhaps an acknowledgement callback. */
   dispatch(name: string, ...args: unknown[]): void;
-  /** The socket is gone. */
+  /** Called when the socket is closed. */
   close(): void;
 }
 

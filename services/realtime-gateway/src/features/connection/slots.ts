@@ -30,7 +30,7 @@ export function createSlots({ concurrent, queued }: SlotLimits): Slots {
       if (given) return;
       given = true;
       const [next] = waiters;
-      // The slot passes directly to the next caller, so nobody who comes later overtakes.
+      // The slot passes directly to the next caller, so later callers do not overtake.
       if (next === undefined) taken -= 1;
       else next();
     };

@@ -1,7 +1,7 @@
 export interface RateLimit {
-  /** In the long run; 0 is no limit. */
+  /** Sustained rate; 0 disables the limit. */
   perSecond: number;
-  /** At once. */
+  /** Events that may arrive together. */
   burst: number;
 }
 

@@ -21,7 +21,7 @@ export function limitUnreadBytes(conn: UnreadConnection, limit: number, exceeded
     waiting += sizeOf(data);
     if (looking || !isOver()) return;
     looking = true;
-    // Later: what a client reads goes out at once, however much it is.
+    // Later: what the client reads is sent immediately, however much it is.
     setImmediate(() => {
       if (isOver()) exceeded();
       else looking = false;

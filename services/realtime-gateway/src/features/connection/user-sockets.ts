@@ -27,7 +27,7 @@ export const END_EVENT = 'socket.end';
 
 export interface UserSocketsDeps {
   namespace: SocketsNamespace;
-  /** Sockets of one user over all gateways; 0 is no limit. */
+  /** Sockets of one user over all gateways; 0 disables the limit. */
   limit: number;
   /** Ends the session of a socket of this gateway. @returns whether it has the socket */
   end(socketId: string, code: SessionEndingCode): boolean;

@@ -77,7 +77,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
 
   const giveUpGap = (): void => {
     stopGapTimer();
-    // A hold is no gap: the missing seq may wait here. The release looks again.
+    // While events are held, a missing seq may be among them. The release checks again.
     if (position === undefined || holds.size > 0 || closed) return;
     const next = Math.min(...durable.keys());
     if (next > position + 1) onGap(position + 1, next - 1);

@@ -78,7 +78,7 @@ describe('message.send', () => {
   it.each([
     ['nothing', undefined, ''],
     ['text', 'hello', ''],
-    ['a local_id that is no text', { ...draft, local_id: 7 }, ''],
+    ['a local_id that is not a string', { ...draft, local_id: 7 }, ''],
     ['no content', { ...draft, content: undefined }, 'local-1'],
     ['a text that is too long', { ...draft, content: { type: 'text', text: 'x'.repeat(32_001) } }, 'local-1'],
     ['a local_id that is too long', { ...draft, local_id: 'y'.repeat(129) }, 'y'.repeat(128)],

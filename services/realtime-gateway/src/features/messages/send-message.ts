@@ -21,7 +21,7 @@ function readLocalId(payload: unknown): string {
   return typeof payload.local_id === 'string' ? payload.local_id.slice(0, LOCAL_ID_SHOWN) : '';
 }
 
-/** @throws ApiError that says in its message what is wrong: `message.send.error` has no other field for it. */
+/** @throws ApiError whose message names the fault: `message.send.error` has no other field for it. */
 function parse(payload: unknown): MessageSend {
   const parsed = MessageSend.safeParse(payload);
   if (parsed.success) return parsed.data;
@@ -31,7 +31,7 @@ function parse(payload: unknown): MessageSend {
 }
 
 /**
- * `message.send`: the orchestrator stores it, the ack says so. The relay may be faster than the
+ * `message.send`: the orchestrator stores the message, and the ack confirms it. The relay may be faster than the
  * answer, so the workspace's events wait here until the ack is out: the sender sees the ack before
  * its own `message.new`. spec: orchestrator §6.1, §6.2
  */

@@ -167,7 +167,7 @@ describe('workspace.subscribe', () => {
     ['null', [null]],
     ['text', [WORKSPACE]],
     ['a list', [[WORKSPACE]]],
-    ['an id that is no text', [{ workspace_ids: [7] }]],
+    ['an id that is not a string', [{ workspace_ids: [7] }]],
     ['too many ids', [{ workspace_ids: Array.from({ length: 51 }, (_, index) => someId(index)) }]],
   ])('tells a client that sent %s, by event and by callback', async (_name, payload) => {
     const client = await connected({
@@ -202,7 +202,7 @@ describe('workspace.subscribe', () => {
     await until(() => bus.open() === 0);
   });
 
-  it('does not wait for ever for the bus, and gives a late subscription back', async () => {
+  it('stops waiting for the bus and releases a late subscription', async () => {
     const bus = countingBus();
     const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
     let late = 0;
@@ -284,7 +284,7 @@ describe('a client that goes', () => {
     await until(() => bus.open() === 0);
   });
 
-  it('counts what is watched, until nobody watches it any more', async () => {
+  it('counts watched workspaces until the last watcher leaves', async () => {
     const client = await connected();
     await subscribe(client, WORKSPACE, OTHER_WORKSPACE);
     expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 2$/);

@@ -36,7 +36,7 @@ export interface Subscriptions {
   unsubscribe: ClientEventHandler;
   /** Keeps the durable events of a workspace back, if it is watched. @returns ends it. */
   hold(workspaceId: string): () => void;
-  /** The socket is gone. */
+  /** Called when the socket is closed. */
   close(): void;
 }
 
