@@ -1,4 +1,4 @@
-// After them: the record of the cluster is completed. The release stays; whoever made the cluster removes it.
+// Completes the record of the cluster. The release stays; the run that created the cluster deletes it.
 export default async function tearDown() {
   await globalThis.uswarmRecorder?.finish();
 }

@@ -1,5 +1,5 @@
-// Tests on a real cluster; `npm run e2e` sets the variables that they read. Projects, run one
-// after the other: whoever brings a controller of their own must be done before the release comes.
+// Tests on a real cluster; `npm run e2e` sets the variables that they read. The projects run
+// in sequence: tests with their own controller must end before the release is installed.
 import { dirname } from 'node:path';
 import base from '../jest.config.js';
 
@@ -26,28 +26,28 @@ export default {
       testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
       testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/(platform|scale|uninstall)/'],
     },
-    // The same, with so much to do for the cluster that nothing else may be measured beside it.
+    // Also needs the cluster alone. It loads the cluster, so nothing else runs with it.
     { ...project, displayName: 'scale', testMatch: ['<rootDir>/e2e/scale/**/*.e2e.test.ts'] },
-    // Uses the installed release; files run side by side, each with its own objects.
+    // Uses the installed release; files run concurrently, each with its own objects.
     {
       ...platform,
       displayName: 'platform',
       testMatch: ['<rootDir>/e2e/platform/**/*.e2e.test.ts'],
       testPathIgnorePatterns: ['/node_modules/', serial],
     },
-    // Takes parts of the release down, so one at a time and only where that is allowed.
+    // Takes parts of the release down: one file at a time, and only if that is allowed.
     {
       ...platform,
       displayName: 'disruptive',
       testMatch: ['<rootDir>/e2e/platform/**/*.serial.e2e.test.ts'],
     },
-    // Removes the release and installs it again: last, for what it had stored goes with it.
+    // Removes the release and installs it again: last, because its data is deleted with it.
     {
       ...platform,
       displayName: 'uninstall',
       testMatch: ['<rootDir>/e2e/uninstall/**/*.e2e.test.ts'],
     },
   ],
-  // Ends what hangs: each wait has a limit of its own, and says what it waited for.
+  // Ends tests that hang; each wait has its own limit and reports what it waited for.
   testTimeout: 1_200_000,
 };

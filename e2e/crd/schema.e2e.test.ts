@@ -109,7 +109,7 @@ describe('a UserSwarm whose spec is refused', () => {
     ],
     ['a long image', { runtime: { image: chars(513) } }, 'runtime.image', 'TooLong', 'may not be more than 512 bytes'],
     [
-      'a suspend that is no boolean',
+      'a suspend that is not a boolean',
       { suspend: 'yes' },
       'suspend',
       'TypeInvalid',
@@ -143,7 +143,7 @@ describe('a UserSwarm whose spec is refused', () => {
   });
 
   it.each(['requests', 'limits'].flatMap((list) => ['cpu', 'memory'].map((name) => [list, name] as const)))(
-    'a %s of %s that is no quantity, or negative',
+    'a %s of %s that is not a quantity, or is negative',
     async (list, name) => {
       for (const value of ['lots', '1 Gi', '0.5cores', '-1', -1]) {
         const { causes } = await refusalOf(tryUserSwarm({ runtime: { resources: { [list]: { [name]: value } } } }));

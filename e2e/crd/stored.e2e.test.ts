@@ -34,7 +34,7 @@ describe('the API', () => {
     expect(ofAlice.metadata).not.toHaveProperty('namespace');
   });
 
-  it('has a status of its own', async () => {
+  it('has a status subresource', async () => {
     expect((await userSwarms.discover()).map(({ name }) => name)).toContain('userswarms/status');
   });
 
@@ -76,7 +76,7 @@ describe('a change that is refused', () => {
     });
   });
 
-  it('of both at once says both', async () => {
+  it('of both fields names both', async () => {
     const patch = { spec: { userId: 'someone-else', placement: { runtimeNamespace: ELSEWHERE } } };
     const { causes } = await refusalOf(userSwarms.tryPatch(ofAlice.metadata.name, patch));
     expect(causes.map(({ field }) => field).toSorted()).toEqual(['spec.placement', 'spec.userId']);

@@ -33,7 +33,7 @@ export interface Crd {
   status?: { conditions: { type: string; status: string }[] };
 }
 
-/** What the API server says against one field. */
+/** The API server's error for one field. */
 export interface Cause {
   field: string;
   reason: string;

@@ -137,7 +137,7 @@ describe('the kubernetes driver', () => {
     expect((await stored()).spec.config).toEqual({});
   });
 
-  it('calls nobody when there is nothing to do', async () => {
+  it('sends no request when there is nothing to do', async () => {
     await ensure();
     await settled();
     const before = { calls: { ...calls }, version: (await stored()).metadata.resourceVersion };
@@ -257,7 +257,7 @@ describe('the kubernetes driver', () => {
     expect((await stored()).metadata.labels).toEqual({ [MANAGED_BY]: 'somebody' });
   });
 
-  it('makes one that was deleted anew, once it is gone', async () => {
+  it('creates a deleted UserSwarm again after the deletion has completed', async () => {
     await ensure();
     const { uid } = (await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } })).metadata;
     await cluster.delete(name);
@@ -268,7 +268,7 @@ describe('the kubernetes driver', () => {
     expect((await stored()).metadata.uid).not.toBe(uid);
   });
 
-  it('removes it, and says so only once it is gone', async () => {
+  it('reports a removal only after the UserSwarm no longer exists', async () => {
     await ensure();
     await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } });
     await settled(async () => expect(await driver.remove(spec.workspaceId)).toBe(false));
@@ -283,7 +283,7 @@ describe('the kubernetes driver', () => {
     expect(await cluster.get(name)).toBeUndefined();
   });
 
-  it('removes one that was never there at once, and one that is suspended like any other', async () => {
+  it('removes a missing UserSwarm immediately, and a suspended one like any other', async () => {
     expect(await driver.remove(spec.workspaceId)).toBe(true);
     await ensure({ suspended: true });
     expect(
@@ -316,7 +316,7 @@ describe('the kubernetes driver', () => {
       await look();
       await way.cut();
       heard.length = 0;
-      // What is known goes on being said; what is not known is nothing.
+      // The driver keeps reporting the last known state; an unknown UserSwarm has none.
       expect(await look()).toMatchObject({ phase: 'Pending' });
       await expect(cut.ensure({ ...spec, workspaceId: randomUUID() }, { unresponsive: false })).rejects.toThrow(
         PlatformUnreachable,

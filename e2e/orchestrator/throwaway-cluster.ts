@@ -22,7 +22,7 @@ const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 const MERGE = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 const APPLY = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
 
-/** UserSwarms of a group of their own, which no controller acts on, and somebody who may use them. */
+/** UserSwarms in a separate API group, which no controller reconciles, and a user with rights to them. */
 export interface ThrowawayCluster {
   type: Resource;
   /** Where the API server is. */

@@ -25,7 +25,7 @@ let manifest = '';
 /** As the webhook renders it, with everything that it may take from elsewhere; without pods. */
 let rendered: Deployment;
 
-/** What the API server says to the controller, or to somebody else. */
+/** The answer of the API server to the controller or to another user. */
 async function refusal(deployment: Deployment, user: string | undefined = CONTROLLER): Promise<string | undefined> {
   const as = user === '' ? [] : ['--as', user];
   const input = JSON.stringify(deployment);
@@ -134,7 +134,7 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
     ],
     ['no security context', ({ containers: [only] }) => void (only.securityContext = {}), /security context/],
     ['the network of the node', (pod) => void (pod['hostNetwork'] = true), /security context/],
-    ['a command of its own', ({ containers: [only] }) => void (only['command'] = ['sh']), /one container/],
+    ['another command', ({ containers: [only] }) => void (only['command'] = ['sh']), /one container/],
     [
       'another container',
       ({ containers }) => void (containers as object[]).push({ ...containers[0], name: 'other', ports: [] }),

@@ -84,7 +84,7 @@ const create = (spec: object, name = POLICY_CASE_NAME, query = '?dryRun=All'): P
     spec: { userId: 'user', ...spec },
   });
 
-/** Why the API server does not take it; undefined where it does. */
+/** The reason why the API server rejects the object; undefined if it accepts it. */
 async function refusalOf(attempt: Promise<unknown>): Promise<string | undefined> {
   try {
     await attempt;
@@ -121,7 +121,7 @@ afterAll(async () => {
   await tools?.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], { input: manifest });
 });
 
-it('the chart makes of its values the lists of the table', () => {
+it('the chart renders its values into the lists of the table', () => {
   const entries = Object.entries(lists).map(([name, list]) => [name, list.split('\n')]);
   expect(Object.fromEntries(entries)).toEqual(POLICY_LISTS);
 });
@@ -143,7 +143,7 @@ describe('a UserSwarm whose image is allowed no longer', () => {
     await inForce({ runtime: { image: 'registry.test/team/app:1' } }, /PolicyDenied/);
   });
 
-  it('can still be changed otherwise, also its finalizers and its status', async () => {
+  it('can still be changed in other fields, its finalizers and its status', async () => {
     const finalizers = ['e2e.uswarm.dev/hold'];
     expect((await patch({ spec: { suspend: false } })).spec.suspend).toBe(false);
     expect((await patch({ spec: { suspend: true } })).spec.suspend).toBe(true);
@@ -152,19 +152,19 @@ describe('a UserSwarm whose image is allowed no longer', () => {
     expect(seen.status?.phase).toBe('Error');
   });
 
-  it('cannot get another image that is not allowed, nor anything else', async () => {
+  it('cannot be changed to another image that is not allowed, nor to other forbidden values', async () => {
     expect(await refusalOf(patch({ spec: { runtime: { image: 'elsewhere.test/x:1' } } }))).toMatch(/^PolicyDenied/);
     const secret = { config: { envSecretRef: { name: 'workspace-b-env' } } };
     expect(await refusalOf(patch({ spec: secret }))).toMatch(/^PolicyDenied: The Secret /);
   });
 
-  it('can be put right, and then not be put wrong again', async () => {
+  it('can be corrected, and then not be made invalid again', async () => {
     expect(await refusalOf(patch({ spec: { runtime: { image: 'other.test/app:1' } } }))).toBeUndefined();
     const back = { spec: { runtime: { image: 'registry.test/team/app:1' } } };
     expect(await refusalOf(patch(back))).toMatch(/^PolicyDenied: The image /);
   });
 
-  it('can be deleted: its finalizer comes off', async () => {
+  it('can be deleted, because its finalizer can be removed', async () => {
     await send(HttpMethod.DELETE, `/${name}`);
     expect((await send(HttpMethod.GET, `/${name}`)).metadata.finalizers).toEqual(['e2e.uswarm.dev/hold']);
     await patch({ metadata: { finalizers: null } });
@@ -172,8 +172,8 @@ describe('a UserSwarm whose image is allowed no longer', () => {
   });
 });
 
-describe('without the lists', () => {
-  it('nothing is taken, rather than everything', async () => {
+describe('the policy without its lists', () => {
+  it('rejects every UserSwarm rather than accepting all', async () => {
     await api.delete('ConfigMap', { name: POLICY, namespace: NAME });
     await inForce({}, /no params found/);
     expect(await refusalOf(create({}))).toContain('no params found');

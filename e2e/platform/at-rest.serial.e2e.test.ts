@@ -35,7 +35,7 @@ const NAMESPACES_OF_OURS = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTI
 const isOurs = ({ user }: AuditedRequest): boolean =>
   NAMESPACES_OF_OURS.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
 const CONTROLLER = `system:serviceaccount:${NAMESPACE.release}:${RELEASE}-controller`;
-/** Who leads says so every two seconds: the one write that is left. */
+/** The leader renews its Lease every two seconds: the only write at rest. */
 const isLeaseRenewal = ({ name, namespace, resource, user, verb }: AuditedRequest): boolean =>
   user === CONTROLLER &&
   verb === 'update' &&
@@ -67,7 +67,7 @@ const { auditLog } = loadSettings();
     session.onClose(() => operations.close());
     talk = talkOn();
     session.onClose(() => talk.stop());
-    await eventually('nobody writes any more', { withinMs: 90_000, everyMs: 1_000 }, async () => {
+    await eventually('no more writes', { withinMs: 90_000, everyMs: 1_000 }, async () => {
       const mark = await audit.mark();
       await sleep(QUIET_MS);
       const writes = (await ourWrites(mark)).filter((write) => !isLeaseRenewal(write));
@@ -77,7 +77,7 @@ const { auditLog } = loadSettings();
   });
   afterAll(() => session?.close());
 
-  /** What is said and answered is no change of what runs. */
+  /** Events and status updates do not change running objects. */
   function talkOn(): typeof talk {
     const stopping = new AbortController();
     const outcomes: unknown[] = [];
@@ -144,7 +144,7 @@ const { auditLog } = loadSettings();
     expect(new Set(await talk.stop())).toEqual(new Set(['delivered']));
   });
 
-  it('are not forgotten: what somebody changes then is repaired', async () => {
+  it('are still reconciled: a change to a child is reverted', async () => {
     const place = { name: childName(observed), namespace: NAMESPACE.runtime };
     const { metadata, spec } = await session.api.get('Service', place);
     const mark = await audit.mark();

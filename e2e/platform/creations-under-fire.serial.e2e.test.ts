@@ -32,7 +32,7 @@ let hits: Record<Victim, Strike>;
 let report: string;
 beforeAll(async () => {
   session = await openSession();
-  // Two controllers, and nobody falls asleep who waits for the others.
+  // Two controllers, and no runtime is suspended while the test waits for others.
   await changeRelease(session, { controller: { replicas: 2 }, runtime: { idleSuspendAfterSeconds: 3_600 } });
   hits = strikes(session, await openStriker(session));
   report = path.join(session.settings.artifacts, 'creations-under-fire.txt');
@@ -53,7 +53,7 @@ interface Round {
   seconds: { untilReady: number; untilReplaced: number };
 }
 
-/** Half of them first; once enough of these are Ready the other half, and then, at once, the strike. */
+/** Creates half of them; when enough of these are Ready, creates the other half and immediately injects the fault. */
 async function fireAt(hit: Strike): Promise<Round> {
   const audit = auditLog();
   const since = (await audit?.mark()) ?? 0;
@@ -85,7 +85,7 @@ async function fireAt(hit: Strike): Promise<Round> {
 
 const auditLog = () => (session.settings.auditLog === undefined ? undefined : openAuditLog(session.settings.auditLog));
 
-/** What a workspace has, as it is now. */
+/** The current objects of a workspace. */
 async function belongings(name: string): Promise<Record<string, number>> {
   const selection = { namespace: NAMESPACE.runtime, labelSelector: `${LABEL.instance}=${name}` };
   const counts = (['ServiceAccount', 'Service', 'Deployment', 'ReplicaSet', 'Pod'] as const).map(

@@ -19,18 +19,18 @@ beforeAll(async () => {
 afterAll(() => session?.close());
 
 describe('a UserSwarm that is deleted', () => {
-  it('PHASE-005: is Deleting, and goes after its children and its pod', async () => {
+  it('PHASE-005: is Deleting until its children and its pod are deleted', async () => {
     const name = await session.create();
     await session.ready(name);
     await session.api.delete('UserSwarm', { name });
     await session.shows(name, 'Deleting', 'Deleting');
     await session.gone(name);
-    // At once: what was left when it went would be left for good.
+    // Checked immediately: an object that outlives the UserSwarm would never be deleted.
     const { deployment, pods, service, serviceAccount } = await session.children(name);
     expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
   });
 
-  it('CTRL-004: stays as long as a child does, says which, and goes with it', async () => {
+  it('CTRL-004: is kept while a child exists, names the child, and is deleted with it', async () => {
     const name = await session.create();
     await session.ready(name);
     const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
@@ -53,7 +53,7 @@ describe('a UserSwarm that is deleted', () => {
     await childrenGone(session.api, name);
   });
 
-  it('comes anew under its name when it is made again at once', async () => {
+  it('can be created again under its name immediately', async () => {
     const name = await session.create();
     await session.ready(name);
     const { uid } = session.swarms.current(name)!.metadata;
@@ -75,8 +75,8 @@ describe('a UserSwarm that is deleted', () => {
   });
 });
 
-describe('a UserSwarm whose namespace goes first', () => {
-  it('shows it, and can be deleted all the same', async () => {
+describe('a UserSwarm whose namespace is deleted first', () => {
+  it('reports the missing namespace and can still be deleted', async () => {
     const before = await session.create({ placement: { runtimeNamespace: DOOMED_NAMESPACE } });
     const during = await session.create({ placement: { runtimeNamespace: DOOMED_NAMESPACE } });
     await Promise.all([session.ready(before), session.ready(during)]);

@@ -30,7 +30,7 @@ afterAll(() => session?.close());
 const place = (swarm = name) => ({ name: childName(swarm), namespace: NAMESPACE.runtime });
 const read = (kind: ChildKind, swarm?: string): Promise<Child> => session.api.get(kind, place(swarm));
 
-/** Everything of a child that somebody may have wished: not what servers choose, count and note. */
+/** The desired fields of a child, without those that servers default, count and record. */
 function wishesIn(child: Child): object {
   const { metadata, status: _status, ...rest } = child as Kinds['Deployment'];
   const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata?.annotations ?? {};
@@ -43,7 +43,7 @@ function wishesIn(child: Child): object {
   return { ...rest, spec, labels, annotations, ownerReferences };
 }
 
-/** What somebody does with kubectl. @returns the child as it was right after. */
+/** Edits a child with kubectl. @returns the child immediately after the edit */
 async function edit(kind: ChildKind, verb: string[], args: string[], swarm?: string): Promise<Child> {
   const where = ['-n', NAMESPACE.runtime, `${kind.toLowerCase()}/${place(swarm).name}`];
   const { stdout } = await session.tools.kubectl([...verb, ...where, ...args, '-o', 'json']);
@@ -72,7 +72,7 @@ const change =
   () =>
     patch(kind, operations);
 
-describe('somebody changes a child', () => {
+describe('a child that another client changes', () => {
   it.each<[ChildKind, string, () => Promise<Child>]>([
     ['Deployment', 'its image', () => edit('Deployment', ['set', 'image'], ['agent-runtime=localhost/uswarm/other:1'])],
     ['Deployment', 'a variable of its pods', () => edit('Deployment', ['set', 'env'], ['USWARM_USER_ID=mallory'])],
@@ -114,7 +114,7 @@ describe('somebody changes a child', () => {
     ['Service', 'its selector', change('Service', { op: 'add', path: '/spec/selector/somebody', value: 'else' })],
     [
       'Service',
-      'an address of somebody else',
+      'an address of another server',
       change('Service', { op: 'add', path: '/spec/externalIPs', value: ['192.0.2.1'] }),
     ],
     ['Service', 'its type', change('Service', { op: 'replace', path: '/spec/type', value: 'NodePort' })],
@@ -122,7 +122,7 @@ describe('somebody changes a child', () => {
     ['Service', 'a label less', label('Service', 'app.kubernetes.io/part-of-')],
     [
       'Service',
-      'what its owner reference says',
+      'its owner reference',
       change('Service', { op: 'replace', path: '/metadata/ownerReferences/0/blockOwnerDeletion', value: false }),
     ],
     [
@@ -137,8 +137,8 @@ describe('somebody changes a child', () => {
     await becomes(kind, before, true);
   });
 
-  it('and in the end the runtime runs as it did, in one pod', async () => {
-    // A container that somebody added may take the whole grace period of the pod to stop.
+  it('is reverted, and the runtime runs in one pod as before', async () => {
+    // An added container may take the whole grace period of the pod to stop.
     const withinMs = GRACE_MS + READY_WITHIN_MS;
     const [pod] = await eventually('one pod, as rendered', { withinMs }, async () => {
       const { pods } = await session.children(name);
@@ -152,7 +152,7 @@ describe('somebody changes a child', () => {
   });
 });
 
-describe('somebody deletes a child', () => {
+describe('a child that another client deletes', () => {
   it.each<ChildKind>(['Service', 'ServiceAccount', 'Deployment'])(
     'the %s: another one is made, just like it',
     async (kind) => {
@@ -164,8 +164,8 @@ describe('somebody deletes a child', () => {
   );
 });
 
-describe('somebody takes the owner off a child', () => {
-  it('the child is not taken back, which shows; once it is gone another one is made', async () => {
+describe('a child whose owner reference another client removes', () => {
+  it('is not adopted, which the status reports; another child is created after its deletion', async () => {
     const swarm = await session.create({ suspend: true });
     await session.shows(swarm, 'Suspended');
     const before = await read('Service', swarm);
@@ -190,7 +190,7 @@ describe('somebody takes the owner off a child', () => {
   });
 });
 
-it('somebody restarts a runtime by an annotation of its pod: that stays', async () => {
+it('keeps the annotation with which another client restarts a runtime', async () => {
   const swarm = await session.create();
   await session.ready(swarm);
   const [before] = (await session.children(swarm)).pods;

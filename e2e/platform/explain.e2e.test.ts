@@ -25,7 +25,7 @@ async function explain(...args: string[]): Promise<string> {
 }
 
 describe('uswarmctl explain', () => {
-  it('shows cause and cure of a runtime whose image is absent', async () => {
+  it('shows the cause and the fix for a runtime whose image does not exist', async () => {
     const name = await session.create({ runtime: { image: 'localhost/uswarm/absent:1' } });
     await session.shows(name, 'Progressing', 'ImagePullBackOff', 60_000);
     const text = await explain(name);
@@ -39,7 +39,7 @@ describe('uswarmctl explain', () => {
     expect(text).not.toContain('Could not be read');
   });
 
-  it('names who holds a runtime, by the id of its workspace, also as JSON', async () => {
+  it('names the field manager that suspends a runtime, by workspace id, also as JSON', async () => {
     const name = await session.create();
     await session.ready(name);
     await session.tools.kubectl(['patch', 'uswarm', name, '--type=merge', '-p', '{"spec":{"suspend":true}}']);
@@ -58,7 +58,7 @@ describe('uswarmctl explain', () => {
     expect(report['next']).toContainEqual(expect.stringMatching(/^It is held: "kubectl-patch"/));
   });
 
-  it('says in a sentence that there is none', async () => {
+  it('reports in one sentence that the UserSwarm does not exist', async () => {
     await expect(explain(session.newName())).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^There is no UserSwarm workspace-\S+\. .*\n$/),

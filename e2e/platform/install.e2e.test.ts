@@ -45,7 +45,7 @@ describe('the installed release', () => {
     expect(stdout).toMatch(/Phase:\s+Succeeded/);
   });
 
-  it('came up without any container being started twice', async () => {
+  it('started without a container restart', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
     const restarted = pods
       .flatMap(({ status }) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
@@ -56,7 +56,7 @@ describe('the installed release', () => {
   it.each([NAMESPACE.release, NAMESPACE.runtime])(
     'runs nothing in %s that Pod Security "restricted" would refuse',
     async (namespace) => {
-      // The API server warns of each pod that is there and would not be admitted.
+      // The API server warns about each existing pod that it would not admit.
       const label = 'pod-security.kubernetes.io/enforce=restricted';
       const command = ['label', '--overwrite', '--dry-run=server', 'ns', namespace, label];
       const stderr = await eventually(`all pods of ${namespace} are looked at`, { withinMs: 60_000 }, async () => {
@@ -78,7 +78,7 @@ describe('the installed release', () => {
     await expect(session.api.create('Pod', root)).rejects.toThrow(/violates PodSecurity "restricted/);
   });
 
-  it('hands no pod the addresses of Services, and the API token only to those who use it', async () => {
+  it('sets no Service addresses in pods, and mounts the API token only in pods that use it', async () => {
     const pods = ours(await session.api.list('Pod', { namespace: NAMESPACE.release }));
     expect(pods.length).toBeGreaterThanOrEqual(8);
     expect(pods.filter(({ spec }) => spec?.enableServiceLinks !== false)).toEqual([]);
@@ -89,7 +89,7 @@ describe('the installed release', () => {
 });
 
 describe('the search service', () => {
-  it('SEARX-001: keeps nothing and has an address inside the cluster alone', async () => {
+  it('SEARX-001: stores nothing and is reachable only inside the cluster', async () => {
     const place = { name: 'searxng', namespace: NAMESPACE.release };
     const service = await session.api.get('Service', place);
     expect(service.spec).toMatchObject({ type: 'ClusterIP', ports: [{ port: 8080 }] });
@@ -111,7 +111,7 @@ describe('the search service', () => {
     ]);
   });
 
-  it('SEARX-002: has five general engines, an encyclopedia and a knowledge base when nothing else is said', async () => {
+  it('SEARX-002: has five general engines, an encyclopedia and a knowledge base by default', async () => {
     const port = await startDefaultSearxng(session);
     const config = await eventually('the configuration of SearXNG', { withinMs: 30_000 }, async () => {
       const response = await fetch(`http://127.0.0.1:${port}/config`);

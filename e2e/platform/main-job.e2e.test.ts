@@ -23,7 +23,7 @@ let session: Session;
 let mobile: Mobile;
 let name: string;
 let outside: Outside;
-// Nobody could know these titles and addresses from elsewhere.
+// Random titles and addresses: they can only come from the search engine.
 const results = [1, 2, 3].map((number) => {
   const nonce = randomUUID();
   return { title: `Finding ${number} ${nonce}`, url: `https://example.com/${nonce}`, content: `Excerpt of ${nonce}` };
@@ -38,7 +38,7 @@ beforeAll(async () => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(results),
   });
-  if (!answer.ok) throw new Error(`the search upstream says ${answer.status}`);
+  if (!answer.ok) throw new Error(`the search upstream returned ${answer.status}`);
   outside = await fromOutside(session.api, session.settings);
   session.onClose(() => outside.close());
   mobile = await signUp(session);
@@ -54,7 +54,7 @@ async function logOf({ metadata }: Kinds['Pod']): Promise<{ pod: string; text: s
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
-describe('somebody who signs up, asks and leaves', () => {
+describe('a user who signs up, sends a message and deletes the account', () => {
   it('CRD-013: gets a UserSwarm that becomes Ready', async () => {
     const ready = await session.ready(name);
     expect(ready.metadata.labels?.['app.kubernetes.io/managed-by']).toBe('uswarm-orchestrator');
@@ -103,7 +103,7 @@ describe('somebody who signs up, asks and leaves', () => {
       labelSelector: 'app.kubernetes.io/component!=test',
     });
     const logs = await Promise.all([...pods, ...platform].map(logOf));
-    // The runtime and the orchestrator do say what they do.
+    // The runtime and the orchestrator do log their work.
     for (const writer of ['agent-runtime', 'uswarm-orchestrator']) {
       expect(logs.find(({ pod, text }) => pod.startsWith(writer) && text !== '')).toBeDefined();
     }

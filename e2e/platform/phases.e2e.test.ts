@@ -35,7 +35,7 @@ describe('a UserSwarm that is made and changed', () => {
     expect(phasesOf(name)).toEqual(['Progressing', 'Ready']);
   });
 
-  it('PHASE-002: is Ready while its Deployment has a ready replica and every condition says so', async () => {
+  it('PHASE-002: is Ready while its Deployment has a ready replica, in every condition', async () => {
     const { metadata, status } = session.swarms.current(name)!;
     const { deployment } = await session.children(name);
     expect(deployment?.status?.readyReplicas).toBe(1);
@@ -56,7 +56,7 @@ describe('a UserSwarm that is made and changed', () => {
     ]);
   });
 
-  it('PHASE-001: is Progressing again while a change is rolled out', async () => {
+  it('PHASE-001: is Progressing again during the roll-out of a change', async () => {
     const seen = session.swarms.history(name).length;
     await session.patch(name, { runtime: { resources: { requests: { cpu: '20m' } } } });
     await session.ready(name);
@@ -74,7 +74,7 @@ describe('a UserSwarm that is made and changed', () => {
     expect(alive.map(({ metadata }) => metadata?.uid)).not.toContain(lost!.metadata!.uid);
   });
 
-  it('PHASE-002: has a status that somebody wrote over put right', async () => {
+  it('PHASE-002: gets its status back after another client overwrites it', async () => {
     const path = `${pathOf('UserSwarm', { name })}/status`;
     const conditions = [{ ...readyCondition(session.swarms.current(name)!)!, status: 'False', reason: 'Tampered' }];
     const body = { status: { phase: 'Error', conditions } };
@@ -110,7 +110,7 @@ describe('a UserSwarm that is suspended', () => {
     expect(await podsOf(name)).toHaveLength(1);
   });
 
-  it('PHASE-003: never has a pod when it was made so', async () => {
+  it('PHASE-003: never has a pod when it is created suspended', async () => {
     const name = await session.create({ suspend: true });
     await session.shows(name, 'Suspended', 'Suspended', 20_000);
     const { deployment } = await session.children(name);
@@ -122,7 +122,7 @@ describe('a UserSwarm that is suspended', () => {
 });
 
 describe('CTRL-001: the framework', () => {
-  it('keeps one runtime for each UserSwarm, whatever is taken away from it', async () => {
+  it('keeps one runtime per UserSwarm, whichever child is deleted', async () => {
     const names = await Promise.all(Array.from({ length: 3 }, () => session.create()));
     await Promise.all(names.map((name) => session.ready(name)));
     const [first = ''] = names;
@@ -130,7 +130,7 @@ describe('CTRL-001: the framework', () => {
     const before = await session.children(first);
     await session.api.delete('Service', place);
     await session.api.delete('Deployment', place, 'Foreground');
-    await eventually('children made anew', { withinMs: 60_000 }, async () => {
+    await eventually('children created again', { withinMs: 60_000 }, async () => {
       const { deployment, service } = await session.children(first);
       const anew = [deployment, service].every(
         (child) => child !== undefined && child.metadata?.deletionTimestamp === undefined,

@@ -27,7 +27,7 @@ afterAll(() => session?.close());
 const inside = <T>(code: () => T | Promise<T>): Promise<T> =>
   evaluateInPod(session.tools, { namespace: NAMESPACE.runtime, pod: pod.metadata!.name! }, code);
 
-describe('a runtime pod, as the API server has it', () => {
+describe('a runtime pod in the API server', () => {
   it('was Progressing before it was Ready', () => {
     expect(phasesSeen(session.swarms.history(name))).toEqual(['Progressing', 'Ready']);
   });
@@ -96,7 +96,7 @@ describe('a runtime pod, from inside', () => {
     }
   });
 
-  it('CRD-021: has no capability, neither now nor ever', async () => {
+  it('CRD-021: has no capability and cannot gain one', async () => {
     for (const status of await processStatus()) {
       for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) {
         expect([set, status[set]]).toEqual([set, ['0000000000000000']]);
@@ -135,7 +135,7 @@ describe('a runtime pod, from inside', () => {
     expect(others['/app']).toBe('EROFS');
   });
 
-  it('CRD-023: sees no mount of its own but the cache and the 128Mi of memory', async () => {
+  it('CRD-023: has no mounts other than the cache and the 128Mi of memory', async () => {
     const mounts = await inside(async () => {
       const { readFile, statfs } = await import('node:fs/promises');
       const lines = (await readFile('/proc/self/mountinfo', 'utf8')).trim().split('\n');
@@ -177,7 +177,7 @@ describe('a runtime pod, from inside', () => {
     expect(found).toBe('ENOENT');
   });
 
-  it('knows nobody’s address but the ones it is told', async () => {
+  it('has no addresses of Services other than the configured ones', async () => {
     const names = await inside(() =>
       Object.keys(process.env).filter((key) => /_SERVICE_HOST$|_PORT_\d+_TCP/.test(key)),
     );
@@ -199,7 +199,7 @@ describe('a runtime pod that fills its cache', () => {
       await file.close();
       return true;
     });
-    // The runtime ends well when it is told to, so that only an Event says why it had to.
+    // The runtime stops gracefully, so only an Event has the reason.
     const message = await eventually('the pod evicted', { withinMs: 150_000, everyMs: 2_000 }, async () => {
       const fieldSelector = `involvedObject.uid=${before.uid},reason=Evicted`;
       return (await session.api.list('Event', { namespace: NAMESPACE.runtime, fieldSelector }))[0]?.message;

@@ -57,7 +57,7 @@ describe('with the admission policy lifted', () => {
       },
     ],
     [
-      'a Secret of somebody else',
+      'a Secret of another workspace',
       {
         bad: { config: { envSecretRef: { name: 'workspace-somebody-else-env' } } },
         good: { config: { envSecretRef: { name: 'uswarm-model-env' } } },

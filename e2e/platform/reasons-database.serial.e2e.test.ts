@@ -15,7 +15,7 @@ import {
 // A database for runtimes, beside the platform's own.
 const DATABASE = { name: 'runtime-database', namespace: NAMESPACE.edge };
 const PASSWORD = randomUUID();
-/** Milliseconds: an attempt that finds nobody, the pause after it, another one, and the next sync come first. */
+/** Milliseconds: a failed attempt, the pause after it, another attempt and the next sync come first. */
 const NOTICED_WITHIN_MS = 3 * SHOWN_WITHIN_MS;
 
 let session: Session;
@@ -96,9 +96,9 @@ describe('with a database that is handed on to runtimes', () => {
     expect(JSON.stringify(deployment)).not.toContain(PASSWORD);
   });
 
-  it('CTRL-003: DatabaseUnreachable while it is away, only on what is not Ready yet', async () => {
+  it('CTRL-003: reports DatabaseUnreachable during an outage, only for runtimes that are not Ready yet', async () => {
     await scaleDatabase(0);
-    // Runs and never answers gRPC: a runtime that starts and shows no reason of its own.
+    // Runs and never answers gRPC: a runtime that starts and has no other reason.
     const starting = await session.create({ runtime: { image: imageOf(session.settings.images, 'search-upstream') } });
     const away = await session.shows(starting, 'Progressing', 'DatabaseUnreachable', NOTICED_WITHIN_MS);
     expect(conditionOf(away, 'DependenciesReachable')).toMatchObject({

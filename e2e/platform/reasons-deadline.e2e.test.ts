@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-it('CTRL-003: StartDeadlineExceeded when nothing says why a pod does not start, until it does', async () => {
+it('CTRL-003: reports StartDeadlineExceeded for a pod that does not start without a known cause, until it starts', async () => {
   // As a queue for pods does it: admitted, and not handed to the scheduler.
   const gate = await holdPodsOf(session, NAMESPACE_OF_THIS_FILE);
   const name = await session.create({ placement: { runtimeNamespace: NAMESPACE_OF_THIS_FILE } });

@@ -40,7 +40,7 @@ it.each([
   await session.gone(name);
 });
 
-it('NameConflict when somebody else’s object has the name of a child, until it is gone', async () => {
+it('reports NameConflict while a foreign object has the name of a child', async () => {
   const name = session.newName();
   const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
   const foreign = { metadata: { ...place, labels: { owner: 'somebody-else' } }, spec: { ports: [{ port: 80 }] } };
@@ -54,7 +54,7 @@ it('NameConflict when somebody else’s object has the name of a child, until it
   await session.ready(name);
 });
 
-it('NameConflict: what is somebody else’s outlives the UserSwarm', async () => {
+it('keeps the foreign object of a NameConflict when the UserSwarm is deleted', async () => {
   const name = session.newName();
   const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
   await session.api.create('ServiceAccount', { metadata: place });
@@ -66,7 +66,7 @@ it('NameConflict: what is somebody else’s outlives the UserSwarm', async () =>
   expect(await session.api.find('ServiceAccount', place)).toBeDefined();
 });
 
-it('NamespaceMissing when the namespace has gone, until it and its rights are back', async () => {
+it('reports NamespaceMissing until the namespace and its rights exist again', async () => {
   const name = await session.create({ placement: { runtimeNamespace: VANISHING_NAMESPACE } });
   await session.ready(name);
   const roles = await session.api.list('Role', { namespace: VANISHING_NAMESPACE });

@@ -91,7 +91,7 @@ const TROUBLES: Trouble[] = [
   },
 ];
 
-// All at once: each of them mostly waits.
+// Concurrently: each of them mostly waits.
 describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not come up', () => {
   const outcomes = new Map<FailureReason, Promise<{ message: string; name: string }>>();
   const troubled = async ({ event, prepare, reason, repair, spec }: Trouble) => {

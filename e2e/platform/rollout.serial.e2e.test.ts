@@ -32,7 +32,7 @@ import {
 const SWARMS = 5;
 /** Words of a question that takes the demo model a minute to repeat, and longer than an upgrade in all. */
 const LONG = Array.from({ length: 4_500 }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
-/** Nobody is idle for so long that it would be suspended for that. */
+/** Longer than the test, so that no runtime is suspended for idleness. */
 const AWAKE = { idleSuspendAfterSeconds: 36_000 };
 const ONE_BY_ONE = { maxConcurrent: 1, deadlineSeconds: 36_000, maxFailures: 2 };
 
@@ -41,7 +41,7 @@ let people: Person[];
 let busy: Person;
 let oldImage: string;
 let newImage: string;
-/** The changes that make the release what it is at the moment. */
+/** The values with which the release is installed currently. */
 let present: object;
 
 /** Another release; the edge knows pods by their addresses. */
@@ -72,7 +72,7 @@ const images = async (): Promise<(string | undefined)[]> =>
   Promise.all(people.map(async ({ name }) => imageOfPod(await podOf(session, name))));
 
 /** Each asks something that only they ask, and is answered. */
-async function everybodyIsAnswered(question: (nonce: string) => string, withinMs = 120_000): Promise<void> {
+async function everyUserIsAnswered(question: (nonce: string) => string, withinMs = 120_000): Promise<void> {
   await Promise.all(
     people.map(async (person) => {
       const nonce = randomUUID();
@@ -125,12 +125,12 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
     expect(stoppedAt(session, workedWith)).toBeGreaterThan(doneAt);
   });
 
-  it('replaces the pods of all, at most two at once, and loses no message meanwhile', async () => {
-    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+  it('replaces all pods, at most two concurrently, without losing a message', async () => {
+    await everyUserIsAnswered((nonce) => `Repeat ${nonce}`);
     await allUpToDate(180_000);
     expect(await images()).toEqual(people.map(() => newImage));
     expect(mostStopped(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
-    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+    await everyUserIsAnswered((nonce) => `Repeat ${nonce}`);
   });
 });
 
@@ -144,7 +144,7 @@ describe('an image that does not exist', () => {
     await release({ runtime: { ...AWAKE, image: broken }, rollout: ONE_BY_ONE });
   });
 
-  it('halts after two failures in a row, says so, and leaves the others Ready as they are', async () => {
+  it('halts after two consecutive failures, records an Event, and leaves the other runtimes Ready', async () => {
     const halted = await eventually('halted', { withinMs: 240_000, everyMs: 1_000 }, async () => {
       const events = await session.api.list('Event', { namespace: 'default' });
       const about = events.filter(({ reason }) => reason === 'RolloutHalted').map((event) => event.involvedObject.name);
@@ -152,7 +152,7 @@ describe('an image that does not exist', () => {
       return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
     });
     failed = halted;
-    // Longer than a resync: nobody else gets it.
+    // Longer than a resync: no other runtime gets the image.
     await sleep(40_000);
     const others = people.filter((person) => !failed.includes(person));
     for (const { name } of failed) {
@@ -167,17 +167,17 @@ describe('an image that does not exist', () => {
     expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
   });
 
-  it('is taken back by helm rollback, which touches only those that failed', async () => {
+  it('is reverted by helm rollback, which changes only the failed runtimes', async () => {
     await rollBack();
     await allUpToDate(180_000);
     expect(await images()).toEqual(people.map(() => newImage));
     const others = people.filter((person) => !failed.includes(person));
     expect(await podNames(others)).toEqual(others.map((person) => before[people.indexOf(person)]));
-    await everybodyIsAnswered((nonce) => `Repeat ${nonce}`);
+    await everyUserIsAnswered((nonce) => `Repeat ${nonce}`);
   });
 });
 
-describe('another call key and another signing key', () => {
+describe('a rotated call key and a rotated signing key', () => {
   const SECRET = 'e2e-rotated-keys';
   let rotatedAt: number;
   let former: (string | undefined)[];
@@ -224,15 +224,15 @@ describe('another call key and another signing key', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify([{ title: 'Found', url, content: 'Found' }]),
     });
-    if (!response.ok) throw new Error(`the search upstream says ${response.status}`);
+    if (!response.ok) throw new Error(`the search upstream returned ${response.status}`);
     await send(person, `Search the web for ${nonce} and answer with sources`);
     await answerWith(person, url, 120_000);
   }
-  const everybodyFinds = async (): Promise<void> => void (await Promise.all(people.map(finds)));
+  const everyUserFinds = async (): Promise<void> => void (await Promise.all(people.map(finds)));
 
-  it('reach runtimes one after another, and old and new ones answer all the while', async () => {
-    await everybodyFinds();
-    // Each learns of the new keys at its next resync; until then it is up to date with the former ones.
+  it('reach runtimes one at a time, while runtimes with old and new keys keep answering', async () => {
+    await everyUserFinds();
+    // Each gets the new keys at its next resync; until then it is up to date with the previous ones.
     await Promise.all(
       people.map(({ name }, at) =>
         session.swarms.until(
@@ -244,15 +244,15 @@ describe('another call key and another signing key', () => {
       ),
     );
     expect(mostStopped(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
-    await everybodyFinds();
+    await everyUserFinds();
   });
 
-  it('leave nothing behind that needs the keys before', async () => {
+  it('leave no runtime that needs the previous keys', async () => {
     const { secrets: _rotated, ...others } = present as { secrets: unknown };
     const secrets = { callKey: { existingSecret: SECRET }, mcpSigning: { existingSecret: SECRET } };
     const pods = await podNames(people);
     await release({ ...others, secrets });
-    await everybodyFinds();
+    await everyUserFinds();
     expect(await podNames(people)).toEqual(pods);
   });
 });

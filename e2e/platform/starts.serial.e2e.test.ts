@@ -14,7 +14,7 @@ const createdAt = ({ metadata }: Kinds['Pod']): number => Date.parse(metadata?.c
 const readyAt = ({ status }: Kinds['Pod']): number =>
   Date.parse(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '');
 
-it('no more runtimes start at once than may: the others are Queued, and follow one after another', async () => {
+it('starts no more runtimes concurrently than allowed and queues the others', async () => {
   const gate = await holdPodsOf(session, NAMESPACE.runtime);
   const first = await session.create();
   const { object: held } = await session.pod(

@@ -88,7 +88,7 @@ it('writes down how long a UserSwarm takes beside a bare Deployment of the same 
 type Pods = Awaited<ReturnType<typeof watchPods>>;
 const watchPods = () => watchObjects(session.api, 'Pod', { namespace: NAMESPACE.runtime });
 
-/** Resolves with the time at which the last pod of these was gone. */
+/** Resolves with the time at which the last of these pods was deleted. */
 function untilPodsAreGone(pods: Pods, names: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     const check = (): void => {
@@ -102,7 +102,7 @@ function untilPodsAreGone(pods: Pods, names: readonly string[]): Promise<number>
   });
 }
 
-/** Milliseconds until the last UserSwarm was Ready, and until the last of their pods was gone. */
+/** Milliseconds until the last UserSwarm was Ready, and until the last of their pods was deleted. */
 async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; gone: number }> {
   const names = Array.from({ length: TOGETHER }, () => session.newName());
   const { swarms } = session;

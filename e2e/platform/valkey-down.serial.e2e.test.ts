@@ -129,7 +129,7 @@ describe('with Valkey down', () => {
       mobile.events.some(
         ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData | undefined)?.id === id,
       );
-    // Connections come back within seconds; each try is a message of its own.
+    // Connections come back within seconds; each attempt sends a new message.
     const deadline = performance.now() + 60_000;
     while (!afterwards.ids.some(shown) && performance.now() < deadline) {
       await sendBothWays(await newConversation(), afterwards);

@@ -46,13 +46,13 @@ describe('with the webhook down', () => {
     await scaleWebhook(0);
     session.onClose(() => scaleWebhook(REPLICAS));
     coming = await session.create();
-    // Its pod goes, and nobody puts the Deployment right meanwhile.
+    // Its pod is deleted, and the Deployment is not restored meanwhile.
     const deployment = `deployment/${childName(crashed)}`;
     await session.tools.kubectl(['scale', '-n', NAMESPACE.runtime, deployment, '--replicas=0']);
     await session.api.delete('UserSwarm', { name: leaving });
   });
 
-  it('says so in phase and REASON of what needs it within 20 seconds, and does nothing by halves', async () => {
+  it('is reported in the phase and REASON of affected UserSwarms within 20 seconds, without partial changes', async () => {
     for (const [name, phase] of [
       [coming, 'Progressing'],
       [crashed, 'Progressing'],
@@ -60,7 +60,7 @@ describe('with the webhook down', () => {
     ] as const) {
       const { object } = await session.swarms.until(
         name,
-        'says that the webhook is not reached',
+        'reports that the webhook is unreachable',
         (swarm) => swarm !== undefined && conditionOf(swarm, 'Ready')?.reason === 'WebhookUnavailable',
         20_000,
       );
@@ -71,7 +71,7 @@ describe('with the webhook down', () => {
     expect(deployment?.metadata?.deletionTimestamp).toBeUndefined();
   });
 
-  it('leaves what runs alone, past a resync: nothing is written to it', async () => {
+  it('writes nothing to running UserSwarms, even after a resync', async () => {
     const before = session.swarms.current(running)?.metadata.resourceVersion;
     await sleep(35_000);
     expect(session.swarms.current(running)?.status?.phase).toBe('Ready');
@@ -80,7 +80,7 @@ describe('with the webhook down', () => {
     expect(session.swarms.current(leaving)?.metadata.finalizers).toHaveLength(1);
   });
 
-  it('PHASE-005 CTRL-004: goes on where it stood once the webhook is back', async () => {
+  it('PHASE-005 CTRL-004: continues pending work when the webhook is available again', async () => {
     await scaleWebhook(REPLICAS);
     await Promise.all([session.gone(leaving, 90_000), session.ready(coming), session.ready(crashed)]);
     await childrenGone(session.api, leaving);

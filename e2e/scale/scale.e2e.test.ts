@@ -25,7 +25,7 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
       swarms: SWARMS,
     });
   });
-  // As one piece: jest says with each where it comes from.
+  // In one call: jest prints the origin of each.
   afterAll(() => console.log(said.join('\n')));
 
   it('are all Ready, with one of each child and one pod', () => {
@@ -41,11 +41,11 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
     expect(report.refused ?? 0).toBe(0);
   });
 
-  it('cost as many writes as the controller says, by the audit log of the API server', () => {
+  it('cost as many writes in the audit log of the API server as the controller reports', () => {
     expect(report.writes.audited ?? report.writes.counted).toBe(report.writes.counted);
   });
 
-  it('cause no write at rest, not even of a controller that was started anew, while each is synced at each resync', () => {
+  it('cause no write at rest, not even by a restarted controller, while each is synced at each resync', () => {
     const { audited, counted, periods, syncs } = report.rest;
     expect({ audited: audited ?? 0, counted }).toEqual({ audited: 0, counted: 0 });
     expect(syncs).toBeGreaterThanOrEqual(SWARMS * periods);

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 
 /** One request as the API server wrote it down: who did what to which object, never with what. */
 export interface AuditedRequest {
-  /** Whom it was sent as, where somebody impersonated another. */
+  /** The impersonated user, if any. */
   user: string;
   verb: string;
   /** `userswarms`, `deployments`; a subresource after a slash. */
@@ -91,6 +91,5 @@ function requestOf(event: AuditEvent): AuditedRequest {
   };
 }
 
-/** For people. */
 export const showRequest = ({ name, namespace, resource, status, user, verb }: AuditedRequest): string =>
   `${user} ${verb} ${resource} ${[namespace, name].filter((part) => part !== undefined).join('/')} ${status}`;

@@ -7,7 +7,7 @@ export const conditionOf = (swarm: UserSwarm, type: ConditionType): Condition | 
 /** Its reason is what `kubectl get` shows as REASON. */
 export const readyCondition = (swarm: UserSwarm): Condition | undefined => conditionOf(swarm, 'Ready');
 
-/** Whether the status is about the spec as it is now. */
+/** Whether the status describes the current spec. */
 const isCurrent = (swarm: UserSwarm): boolean => swarm.status?.observedGeneration === swarm.metadata.generation;
 
 /** In this phase, for this reason when one is given, with the present spec seen. */

@@ -39,7 +39,7 @@ export function edgeAuthority(api: Pick<KubeApi, 'get'>): Promise<string> {
   return secretValue(api, { name: CA_SECRET, namespace: NAMESPACE.edge }, 'ca.crt');
 }
 
-/** nginx in the place of an ingress controller, with what the release's Ingress says. */
+/** Deploys nginx as the ingress controller, configured from the release's Ingress. */
 export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promise<void> {
   const ingress = await api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
   const tlsSecret = ingress.spec?.tls?.[0]?.secretName;

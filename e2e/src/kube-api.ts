@@ -3,7 +3,7 @@ import { fetch } from 'undici';
 import { API_PATHS, apiVersionOf, type Kind, type Kinds } from './kinds.js';
 import type { Settings } from './settings.js';
 
-/** The API server said no. */
+/** The API server rejected a request. */
 export class KubeApiError extends Error {
   override name = 'KubeApiError';
   readonly status: number;

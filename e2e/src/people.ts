@@ -58,7 +58,7 @@ export async function openIssuer(
         body: JSON.stringify({ email, name }),
       });
       const body = await response.text();
-      if (!response.ok) throw new Error(`the issuer says ${response.status}: ${body}`);
+      if (!response.ok) throw new Error(`the issuer returned ${response.status}: ${body}`);
       return (JSON.parse(body) as { id_token: string }).id_token;
     },
     close: () => forwarded.close(),
@@ -75,7 +75,7 @@ export async function issueToken(tools: Tools, email: string): Promise<string> {
   }
 }
 
-/** What an app of this release sends along: the token, and the signature that goes with it. */
+/** The headers that an app of this release sends: the token and its signature. */
 export async function credentialsOf(api: KubeApi, token: string): Promise<() => Record<string, string>> {
   const secret = await secretValue(api, GENERATED_SECRET, 'signature-secret');
   return () => {

@@ -7,7 +7,7 @@ export interface PodPlace {
 }
 
 /**
- * Runs JavaScript inside a pod of ours and returns what its function returned; the images have node
+ * Runs JavaScript inside a pod of the release and returns what its function returned; the images have node
  * and no shell. The code sees nothing from out here but its argument.
  */
 export async function evaluateInPod<T, A = undefined>(

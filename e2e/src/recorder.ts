@@ -12,7 +12,7 @@ export interface Recorder {
   finish(): Promise<void>;
 }
 
-/** Writes down what happens in the cluster from the start: most of it is gone when a test has failed. */
+/** Records the cluster from the start: most objects no longer exist when a test has failed. */
 export async function startRecorder(api: KubeApi, tools: Tools, folder: string): Promise<Recorder> {
   mkdirSync(folder, { recursive: true });
   const watches: Pick<ObjectWatch<never>, 'stop'>[] = [];

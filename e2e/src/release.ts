@@ -68,7 +68,7 @@ export function releaseValues(images: Images): object {
       imagePrefixes: ['localhost/uswarm/', 'localhost/uswarm-test/'],
       extraNamespaces: EXTRA_RUNTIME_NAMESPACES,
       defaultProvider: 'demo',
-      // Many of them at once on a node of two cores.
+      // Many start concurrently on a node with two cores.
       pods: { resources: { requests: { cpu: '10m' } } },
       // More than any node has, so that a test can ask for it.
       maxResources: { cpu: '1000' },
@@ -109,7 +109,7 @@ export async function isInstalled(tools: Tools): Promise<boolean> {
   return (await tools.helm(['status', RELEASE, '-n', NAMESPACE.release], { mayFail: true })).code === 0;
 }
 
-/** Installs the chart, or brings the release of a former run to it. What helm says goes to the artifacts. */
+/** Installs the chart, or upgrades the release of an earlier run to it. The output of helm goes to the artifacts. */
 export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<void> {
   await mkdir(settings.artifacts, { recursive: true });
   const values = valuesFile(settings);
@@ -128,7 +128,7 @@ export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<v
   );
 }
 
-/** Installs the release anew after a test has removed it. */
+/** Installs the release again after a test has removed it. */
 export async function installRelease({ settings, tools }: ReleaseDeps, changes: object = {}): Promise<void> {
   const values = ['-f', valuesFile(settings), '-f', '-'];
   await tools.helm(['install', RELEASE, CHART, '-n', NAMESPACE.release, ...values, '--wait', '--timeout', '5m'], {
@@ -150,7 +150,7 @@ export async function templateRelease({ settings, tools }: ReleaseDeps, changes:
   return stdout;
 }
 
-/** @returns what helm said, with the log of the drain. */
+/** @returns the output of helm and the log of the drain */
 export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promise<string> {
   const { stdout, stderr } = await tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release], { timeoutMs: 400_000 });
   const command = `$ helm uninstall ${RELEASE} -n ${NAMESPACE.release}`;

@@ -2,14 +2,14 @@ import { eventually } from './eventually.js';
 import { sumOf } from './metrics.js';
 
 interface EveryOneSynced {
-  /** What the controller's `/metrics` says now. */
+  /** The controller's current metrics. */
   scrape: () => Promise<string>;
   times: number;
   /** Seconds. */
   resyncS: number;
 }
 
-/** Waits until every UserSwarm was synced so many times from now on: at each turn even the one whose sync is the longest ago. */
+/** Waits until every UserSwarm was synced that many times from now on: at each turn even the one whose sync is the longest ago. */
 export async function everyOneSynced({ resyncS, scrape, times }: EveryOneSynced): Promise<void> {
   for (let turn = 1; turn <= times; turn += 1) {
     const began = performance.now();

@@ -22,10 +22,10 @@ import { type ObjectWatch, type Seen, watchObjects } from './watch.js';
 
 /** Milliseconds in which phase and reason have to show what another object shows already. spec: design §4 */
 export const SHOWN_WITHIN_MS = 10_000;
-/** Milliseconds that a runtime may take to become Ready when many start at once on two cores. */
+/** Milliseconds that a runtime may take to become Ready when many start concurrently on two cores. */
 export const READY_WITHIN_MS = 90_000;
 
-/** What a test says of a UserSwarm; the API server fills in the rest. */
+/** The fields that a test sets; the API server applies the defaults. */
 export interface SpecInput {
   userId?: string;
   placement?: { runtimeNamespace?: string };
@@ -45,7 +45,7 @@ export interface UserSwarmInput {
   spec: SpecInput;
 }
 
-/** What one test file works with; everything it made goes when it is closed. */
+/** The resources of one test file; `close` deletes everything it created. */
 export interface Session {
   settings: Settings;
   api: KubeApi;
@@ -53,7 +53,7 @@ export interface Session {
   swarms: ObjectWatch<UserSwarm>;
   /** Runtime pods, in all namespaces. */
   pods: ObjectWatch<Kinds['Pod']>;
-  /** A name that nobody else uses. */
+  /** A unique name. */
   newName(): string;
   manifest(spec?: SpecInput, name?: string): UserSwarmInput;
   /** Creates it and returns its name, once the watch has seen it. */
@@ -179,7 +179,7 @@ export function childrenGone(api: KubeApi, name: string, namespace?: string): Pr
   });
 }
 
-/** A runtime's pod goes with its UserSwarm: what it said is kept with the artifacts of the run. */
+/** A runtime's pod is deleted with its UserSwarm: its logs are kept with the artifacts of the run. */
 async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<string>): Promise<void> {
   const folder = path.join(settings.artifacts, 'runtime-logs');
   await mkdir(folder, { recursive: true });

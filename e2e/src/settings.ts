@@ -9,7 +9,7 @@ export type Images = z.output<typeof Images>;
 
 const Environment = z.object({
   E2E_KUBECONFIG: z.string().min(1),
-  /** Named, so that nobody's tests run on whatever cluster a kubeconfig happens to point to. */
+  /** Required, so that tests do not run on the cluster that a kubeconfig happens to point to. */
   E2E_CONTEXT: z.string().min(1),
   /** A file `{"<name>": "<image>"}`. */
   E2E_IMAGES_FILE: z.string().min(1),

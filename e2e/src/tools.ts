@@ -11,7 +11,7 @@ export interface RunOptions {
   input?: string;
   /** Milliseconds after which the program is killed. */
   timeoutMs?: number;
-  /** Return what a failing program said, in place of throwing. */
+  /** Return the output of a failing program instead of throwing. */
   mayFail?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function createTools({ kubeconfig, context }: Pick<Settings, 'kubeconfig'
   };
 }
 
-/** @throws Error with the end of what the program said, when it failed or took too long */
+/** @throws Error with the end of the output, when the program failed or timed out */
 function runProgram(program: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { input = '', mayFail = false, timeoutMs = 60_000 } = options;
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -8,7 +8,7 @@ import type { Kind, Kinds } from './kinds.js';
 export interface Seen<T> {
   /** Milliseconds since the epoch, on the clock of this machine. */
   at: number;
-  /** Undefined once it is gone. */
+  /** Undefined after the deletion. */
   object: T | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface Caller extends PodPlace {
 export interface Target {
   host: string;
   port: number;
-  /** What a policy has to name; absent for what is no pod. */
+  /** What a policy has to name; absent if the target is not a pod. */
   pods?: { namespace: string; labels: Record<string, string> };
   /** In place of pods. */
   cidr?: string;

@@ -95,6 +95,6 @@ export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   })();
-  // A request to what is gone may hang at the edge for a minute; nobody waits for it.
+  // A request to a deleted backend may hang at the edge for a minute, so the test does not wait for it.
   return { stop: () => stopping.abort() };
 }

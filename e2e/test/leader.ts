@@ -15,7 +15,7 @@ export const presentOneLeads = (api: KubeApi): Promise<string> =>
   eventually('one of the present controllers leads', { withinMs: 90_000 }, async () => {
     const pods = await api.list('Pod', CONTROLLERS);
     const leaving = pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);
-    if (leaving.length > 0) throw new Error(`${leaving.length} are on their way out`);
+    if (leaving.length > 0) throw new Error(`${leaving.length} are terminating`);
     const leader = await leaderOf(api);
     if (!pods.some(({ metadata }) => metadata?.name === leader)) throw new Error(`the leader is "${leader}"`);
     return leader;

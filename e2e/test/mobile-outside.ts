@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Mobile, startMobile } from '../../services/local/test/mobile.js';
 import { credentialsOf, fromOutside, issueToken, type Session } from '../src/index.js';
 
-/** Somebody who has just signed up, with a token of the issuer in the cluster, through the edge. */
+/** A user who has just signed up through the edge, with a token of the issuer in the cluster. */
 export async function signUp(
   { api, onClose, settings, tools }: Session,
   { unchecked = false }: { unchecked?: boolean } = {},
@@ -21,7 +21,7 @@ export async function signUp(
     unchecked,
   });
   onClose(async () => {
-    // Nobody's runtime is left over for the next file; deleted already, it is unknown.
+    // Leaves no runtime for the next file; an account that is deleted already is unknown.
     await mobile.api('DELETE', '/v1/auth/delete').catch(() => undefined);
     mobile.close();
   });

@@ -4,7 +4,7 @@ import { userSwarmName } from '@uswarm/contract/userswarm';
 import { type Api, createApi } from '../../services/local/test/mobile.js';
 import { credentialsOf, eventually, fromOutside, openIssuer, type Session } from '../src/index.js';
 
-/** Somebody who uses REST alone. */
+/** A user who uses only REST. */
 export interface Newcomer {
   api: Api;
   /** Signs up, which makes the first workspace, and makes others. @returns the names of their UserSwarms */

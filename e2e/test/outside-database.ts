@@ -6,7 +6,7 @@ const PORT = 5432;
 
 const KEYS = { name: 'e2e-keys', namespace: NAMESPACE.release };
 
-/** `secrets` of a release whose keys outlive it: those that it has generated, in a Secret of their own. */
+/** `secrets` of a release whose keys outlive it: the generated keys, in a separate Secret. */
 export async function ownKeys({ api, onClose }: Session): Promise<object> {
   const { data } = await api.get('Secret', GENERATED_SECRET);
   await api.delete('Secret', KEYS);
@@ -16,7 +16,7 @@ export async function ownKeys({ api, onClose }: Session): Promise<object> {
   return Object.fromEntries(names.map((name) => [name, { existingSecret: KEYS.name }]));
 }
 
-/** `secrets` of a release whose database outlives it, in a namespace of its own. */
+/** `secrets` of a release whose database outlives it, in a separate namespace. */
 export async function outsideDatabase({ api, onClose, settings, tools }: Session): Promise<object> {
   const password = crypto.randomUUID();
   const apply = (items: object[]): Promise<unknown> =>

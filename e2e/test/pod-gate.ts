@@ -71,7 +71,7 @@ export async function holdPodsOf(
   await tools.kubectl(['rollout', 'status', '-n', NAMESPACE.edge, `deployment/${NAME}`, '--timeout=60s'], {
     timeoutMs: 70_000,
   });
-  // The API server hears of both a little later.
+  // The API server observes both a little later.
   const sees = (held: boolean): Promise<true> =>
     eventually(`new pods in ${namespace} ${held ? 'held back' : 'let through'}`, { withinMs: 60_000 }, async () => {
       const { spec } = await tryPod(api, namespace);

@@ -3,7 +3,7 @@ import { type UserSwarm, userSwarmName } from '@uswarm/contract/userswarm';
 import type { Mobile } from '../../services/local/test/mobile.js';
 import { conditionOf, eventually, type Kinds, type Session } from '../src/index.js';
 
-/** Somebody's workspace while the release around it changes; everything over REST, as sockets go with the gateway. */
+/** A user's workspace during a change of the release; uses only REST, because sockets close with the gateway. */
 export interface Person {
   mobile: Mobile;
   name: string;
@@ -14,7 +14,7 @@ export const personOf = (mobile: Mobile): Person => ({ mobile, name: userSwarmNa
 const pathOf = ({ workspaceId, conversationId }: Mobile): string =>
   `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 
-/** Stores a message. The edge may be away for a moment. */
+/** Stores a message. The edge may be unavailable for a moment. */
 export async function send({ mobile }: Person, text: string): Promise<void> {
   const localId = crypto.randomUUID();
   await eventually('stored', { withinMs: 60_000, everyMs: 1_000 }, async () => {
@@ -62,7 +62,7 @@ export const podOf = async ({ children }: Session, name: string): Promise<Kinds[
 
 export const imageOfPod = (pod: Kinds['Pod'] | undefined): string | undefined => pod?.spec?.containers[0]?.image;
 
-/** When the watch first saw that this pod was on its way out, in milliseconds of the epoch. */
+/** When the watch first saw that this pod was terminating, in milliseconds of the epoch. */
 export function stoppedAt({ pods }: Session, pod: Kinds['Pod']): number | undefined {
   const key = `${pod.metadata?.namespace}/${pod.metadata?.name}`;
   return pods.history(key).find(({ object }) => object === undefined || object.metadata?.deletionTimestamp)?.at;

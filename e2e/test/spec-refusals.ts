@@ -32,7 +32,7 @@ export function itRefuses(session: () => Session, { bad, good, reason, says }: S
     const after = await session().children(name);
     expect(after.pods.map(({ metadata }) => metadata?.uid)).toEqual(before.pods.map(({ metadata }) => metadata?.uid));
     expect(after.deployment?.metadata?.generation).toBe(before.deployment?.metadata?.generation);
-    // A suspension is obeyed all the same.
+    // A suspension is still applied.
     await session().patch(name, { suspend: true });
     await session().swarms.until(
       name,

@@ -8,12 +8,12 @@ export interface Target {
 }
 
 export interface Striker {
-  /** Ends all processes of a container as the kernel does, without a word. */
+  /** Kills all processes of a container with SIGKILL. */
   kill(target: Target): Promise<Struck>;
 }
 
 export interface Struck {
-  /** Resolves once the container is another one, or its pod is gone. */
+  /** Resolves when the container is replaced or its pod is deleted. */
   replaced(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ for (const pid of found) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // The others go with the first one.
+    // The others end with the first one.
     if (error.code !== 'ESRCH') throw error;
   }
 }
@@ -77,7 +77,7 @@ export async function openStriker({ api, onClose, settings, tools }: Session): P
       const replaced = async (): Promise<true> => {
         const pod = await api.find('Pod', { name: target.pod, namespace: target.namespace });
         if (pod === undefined || containerOf(pod, target).containerID !== before.containerID) return true;
-        throw new Error(`it runs on; the striker said: ${ran.stdout}${ran.stderr}`);
+        throw new Error(`it keeps running; output: ${ran.stdout}${ran.stderr}`);
       };
       return {
         async replaced() {

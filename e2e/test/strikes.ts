@@ -2,7 +2,7 @@ import { eventually, type Kinds, NAMESPACE, RELEASE, type Session } from '../src
 import { leaderOf } from './leader.js';
 import type { Striker, Target } from './striker.js';
 
-/** Done once the process is dead. @returns what waits until somebody does its work again */
+/** Done once the process is dead. @returns a function that waits until a replica does its work again */
 export type Strike = () => Promise<() => Promise<void>>;
 
 /** Parts of the platform, and of the cluster, whose sudden end must do no harm. */

@@ -105,7 +105,7 @@ describe('a release in use, whose database is outside of it', () => {
     await session.gone(kept, 120_000);
   });
 
-  it('goes, while people sign up and write, and ends', async () => {
+  it('is removed while users sign up and write', async () => {
     const signUps = keepBusy(async () => {
       const before = late.filter(({ signedUpAt }) => drainedAt === undefined || signedUpAt <= drainedAt).length;
       const enough = (drainedAt === undefined ? before : late.length - before) >= LATE_PEOPLE;
@@ -130,7 +130,7 @@ describe('a release in use, whose database is outside of it', () => {
     expect(written.length).toBeGreaterThan(0);
   });
 
-  it('leaves no UserSwarm but the one that is labelled to be kept, and brings none back', async () => {
+  it('deletes all UserSwarms but the one with the keep label, and creates none again', async () => {
     const swarms = await session.api.list('UserSwarm');
     expect(swarms.map(({ metadata }) => metadata.name)).toEqual([kept]);
     expect(cameAfter(drainedAt)).toEqual([]);
@@ -142,7 +142,7 @@ describe('a release in use, whose database is outside of it', () => {
   it('leaves no finalizer, no right, no account and no flag', async () => {
     const [swarm] = await session.api.list('UserSwarm');
     expect(swarm?.metadata.finalizers ?? []).toEqual([]);
-    // Pods of the release still end; objects that own nothing are gone at once.
+    // Pods of the release still end; objects that own nothing are deleted immediately.
     await eventually('nothing left of the release', { withinMs: 60_000 }, async () => {
       const left = await leftovers();
       if (left.length > 0) throw new Error(left.join(', '));
@@ -153,7 +153,7 @@ describe('a release in use, whose database is outside of it', () => {
     expect(await session.api.find('Lease', lease)).toBeUndefined();
   });
 
-  it('says what it did and what it kept', () => {
+  it('reports what it deleted and what it kept', () => {
     expect(said).toMatch(/9 UserSwarms to go\./);
     expect(said).toMatch(/9 UserSwarms gone, with all that belonged to them/);
     expect(said).toContain(`Kept, as labelled ${KEEP_LABEL}=true: ${kept}`);
@@ -169,7 +169,7 @@ describe('a release in use, whose database is outside of it', () => {
     expect(said).toContain('uninstalled');
   });
 
-  it('comes again over what was kept: every workspace has its runtime, also of those who came last', async () => {
+  it('is installed again over the kept data: every workspace has its runtime, also the newest', async () => {
     expect(goneAt).toBeGreaterThan(drainedAt);
     await installRelease(session, values);
     await edge();
@@ -180,7 +180,7 @@ describe('a release in use, whose database is outside of it', () => {
     expect(await podOf(kept)).toBe(keptPod);
   });
 
-  it('has lost no message, and answers those that waited', async () => {
+  it('has lost no message and answers the queued ones', async () => {
     const sent = [{ person: people[0]!, text: 'before' }, ...written];
     for (const { person, text } of sent) {
       await eventually(`"${text}" is read`, { withinMs: 120_000, everyMs: 1_000 }, async () => {
@@ -200,7 +200,7 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
   let said: string;
 
   beforeAll(async () => {
-    // Its own database again: nobody's workspaces, only what is made here.
+    // Its own database again, with only the workspaces of this test.
     await uninstallRelease(session);
     await installRelease(session, { ...AWAKE, drain: { graceSeconds: 10 } });
     names = await Promise.all(Array.from({ length: 10 }, () => session.create()));
@@ -213,14 +213,14 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     });
   });
 
-  it('goes all the same, though the drain is killed half-way', async () => {
+  it('is removed although the drain is killed half-way', async () => {
     const uninstalling = uninstallRelease(session);
     const labelSelector = 'batch.kubernetes.io/job-name=uswarm-drain';
     const pod = await eventually('a drain that runs', { withinMs: 60_000, everyMs: 100 }, async () => {
       const [found] = await session.api.list('Pod', { namespace: NAMESPACE.release, labelSelector });
       return found?.status?.phase === 'Running' ? found : undefined;
     });
-    await session.swarms.until(names[0]!, 'on its way out', (swarm) => !!swarm?.metadata.deletionTimestamp, 30_000);
+    await session.swarms.until(names[0]!, 'terminating', (swarm) => !!swarm?.metadata.deletionTimestamp, 30_000);
     await session.api.delete('Pod', { name: pod.metadata!.name!, namespace: NAMESPACE.release });
     said = await uninstalling;
     expect(said).toContain('the controller or its webhook is down');
@@ -246,14 +246,14 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
 });
 
 describe('a removal that fails', () => {
-  it('can be taken back: the flag goes, and workspaces get their runtimes again', async () => {
+  it('can be reverted: the flag is removed, and workspaces get their runtimes again', async () => {
     const crowd = await gatherCrowd(session);
     const person = await crowd.signUp();
     const { swarm } = person;
     const before = await session.ready(swarm);
     const { helm } = session.tools;
     const release = [RELEASE, '-n', NAMESPACE.release];
-    // Somebody else's finalizer keeps the drain waiting for longer than helm does.
+    // A foreign finalizer keeps the drain waiting for longer than helm waits.
     const finalizers = [...(before.metadata.finalizers ?? []), 'e2e.uswarm.dev/hold'];
     await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers } });
     const { code } = await helm(['uninstall', ...release, '--timeout', '20s'], { mayFail: true });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { RunError } from '../run/run-error.mjs';
 
-/** Modules of ours as `tsc -b` leaves them; the group is the path below `dist`. */
+/** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
 /** CommonJS packages call `require` for what is in Node. */
@@ -21,7 +21,7 @@ const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate']
  */
 
 /**
- * Bundles the built programs of a service. Each gets a bundle of its own: what one of them must not contain cannot come
+ * Bundles the built programs of a service. Each gets a separate bundle: what one of them must not contain cannot come
  * in through another.
  *
  * @param {object} options

@@ -17,7 +17,7 @@ const LIMIT_MS = 60_000;
 
 /**
  * Runs what is in `folder` once and keeps the code that V8 compiled meanwhile. Its bytes differ between two runs, so
- * they are no part of the hash of an image. A process that finds no cache for its Node, processor or user compiles as
+ * they are not part of the hash of an image. A process that finds no cache for its Node, processor or user compiles as
  * without one.
  *
  * @param {object} options

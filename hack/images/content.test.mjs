@@ -72,7 +72,7 @@ it('links lead from where a package looks to where the other one is', () => {
 describe('the hash of a content', () => {
   const entriesOf = (...files) => files.map((path) => ({ path, layer: 'app', source: join(root, path) }));
 
-  it('changes with a byte, a name, a mode, a link and what is said besides', () => {
+  it('changes with a byte, a name, a mode, a link and the extra input', () => {
     for (const name of ['a', 'b']) write(name, 'same');
     const hashes = [contentHash(entriesOf('a')), contentHash(entriesOf('b')), contentHash(entriesOf('a'), ['base'])];
     write('a', 'other');

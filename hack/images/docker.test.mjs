@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A docker that notes its arguments, and says what `answers` has for the first of them. */
+/** A docker program that records its arguments and prints the answer for the first of them. */
 function pretendDocker(answers) {
   const cases = Object.entries(answers).map(([command, script]) => `${command}) ${script};;`);
   const log = join(folder, 'log');
@@ -36,7 +36,7 @@ describe('an image', () => {
     expect(calls()).toHaveLength(1);
   });
 
-  it('of another content is built out of a folder that is gone afterwards', async () => {
+  it('with other content is built from a folder that is deleted afterwards', async () => {
     const calls = pretendDocker({ image: image('old'), build: `for last; do :; done; cp $last/app/a ${folder}/seen` });
     expect(await buildImage({ ...plan, content: 'new', args: { TITLE: 't' }, platform: 'linux/arm64' })).toBe(true);
     const [, build] = calls();
@@ -46,14 +46,14 @@ describe('an image', () => {
     expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe('x');
   });
 
-  it('that cannot be built says why', async () => {
+  it('that cannot be built reports the reason', async () => {
     pretendDocker({ image: NONE, build: 'echo "no space left on device" >&2; exit 1' });
     await expect(buildImage({ ...plan, content: 'new' })).rejects.toThrow(
       'no space left on device\n\nThe image r:1 could not be built.',
     );
   });
 
-  it('that is not there is undefined, and a Docker that is not there is a message of its own', async () => {
+  it('that does not exist is undefined, and a missing Docker is reported separately', async () => {
     pretendDocker({ image: NONE });
     expect(await inspectImage('x')).toBeUndefined();
     pretendDocker({ image: 'exit 1', version: 'echo "Cannot connect to the Docker daemon at unix:///x" >&2; exit 1' });
@@ -61,7 +61,7 @@ describe('an image', () => {
   });
 });
 
-it('without a docker program, that is what is said', async () => {
+it('without a docker program reports that it is missing', async () => {
   process.env.PATH = folder;
   await expect(docker(['version'])).rejects.toThrow('There is no docker on PATH');
 });

@@ -4,7 +4,7 @@ import { RunError } from '../run/run-error.mjs';
 
 /**
  * A package that a program needs when it runs. `place` is where it goes below the program's folder,
- * `''` for the program itself; `links` says which name leads to which place from there.
+ * `''` for the program itself; `links` maps each name to its location from there.
  *
  * @typedef {{ folder: string, manifest: object, place: string, links: Map<string, string> }} PlacedPackage
  */

@@ -44,7 +44,7 @@ describe('the packages of a program', () => {
     );
   });
 
-  it('are those that run, each with the version of its own, circles included', () => {
+  it('are those that run, each in its own version, including cycles', () => {
     const packages = collectPackages(join(root, 'services/web'), root);
     expect(Object.fromEntries(packages.map(({ place, links }) => [place, Object.fromEntries(links)]))).toEqual({
       '': { a: store('a@1', 'a'), '@us/kit': store('@us+kit@workspace', '@us/kit') },
@@ -55,7 +55,7 @@ describe('the packages of a program', () => {
     });
   });
 
-  it('are fewer when only some of its own dependencies are wanted', () => {
+  it('are fewer when only some dependencies are selected', () => {
     const packages = collectPackages(join(root, 'services/web'), root, ['@us/kit']);
     expect(packages.map(({ manifest }) => manifest.name)).toEqual(['@us/web', '@us/kit', 'b']);
   });
@@ -71,7 +71,7 @@ it('an optional dependency may be absent, also where it is listed as a dependenc
   expect(Object.fromEntries(runtimeDependencies(manifest))).toEqual({ a: true, b: false, c: false });
 });
 
-it('a package keeps the folder that pnpm gave it; one of ours gets a name of the same form', () => {
+it('a package keeps the folder that pnpm gave it; a workspace package gets a name of the same form', () => {
   expect(placeOf('node_modules/.pnpm/@s+p@1.0.0_x@2/node_modules/@s/p', '@s/p')).toBe(store('@s+p@1.0.0_x@2', '@s/p'));
   expect(placeOf('packages/kit', '@us/kit')).toBe(store('@us+kit@workspace', '@us/kit'));
 });

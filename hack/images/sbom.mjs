@@ -28,7 +28,7 @@ export async function writeSbom(service, packages) {
   return text;
 }
 
-/** What pnpm says of the production dependencies, by the lock file alone. */
+/** The production dependencies, as pnpm lists them from the lock file. */
 async function generate(service, file) {
   const args = ['--filter', `./services/${service}`, '--prod', '--lockfile-only', '--out', file];
   const format = ['--sbom-format', 'cyclonedx', '--sbom-spec-version', '1.6', '--sbom-type', 'application'];

@@ -27,7 +27,7 @@ import { services } from './services.mjs';
  *
  * @param {object} options
  * @param {string} options.registry for instance `ghcr.io`
- * @param {string} options.tag `content` for a tag that says what is in the image
+ * @param {string} options.tag `content` for a tag with a hash of the contents
  * @param {string} [options.base] a reference, or `local`; the Dockerfile's own when absent
  * @param {boolean} [options.mayFallBack] to a local base when the Dockerfile's cannot be pulled
  * @param {string[]} [options.only] names of services
@@ -38,7 +38,7 @@ import { services } from './services.mjs';
 export async function buildServiceImages({ registry, tag, base, mayFallBack = false, only, platform, say }) {
   const chosen = chosenServices(only);
   const on = await baseImage(base, { mayFallBack, platform, say });
-  // With a tag that says what is in an image, another commit alone makes no other image.
+  // With a tag of the contents, another commit alone does not change the image.
   const revision = tag === 'content' ? '' : await gitRevision();
   const images = [];
   for (const service of chosen) {
@@ -52,7 +52,7 @@ export async function buildServiceImages({ registry, tag, base, mayFallBack = fa
   return images;
 }
 
-/** @throws RunError when there is no such service */
+/** @throws RunError when the service does not exist */
 export function chosenServices(only = services.map(({ name }) => name)) {
   return only.map((name) => {
     const service = services.find((candidate) => candidate.name === name);

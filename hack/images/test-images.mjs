@@ -27,7 +27,7 @@ const testImages = [
 ];
 
 /**
- * Builds the images that only tests use, with tags that say what is in them.
+ * Builds the images that only tests use, tagged with a hash of their contents.
  *
  * @param {{ only?: string[], say?: (line: string) => void }} [options]
  * @returns {Promise<import('./service-images.mjs').BuiltImage[]>}

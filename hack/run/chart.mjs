@@ -45,7 +45,7 @@ export function parseOptions(args) {
   }
 }
 
-/** @returns what helm said of it. @throws RunError */
+/** @returns the output of helm. @throws RunError */
 export async function packChart({ out, push, ...options }) {
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const { helm } = await kubeTools();

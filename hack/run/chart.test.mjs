@@ -51,7 +51,7 @@ describeWith('go', 'the chart in a registry', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** A key of somebody; where helm finds both halves. */
+  /** A key pair, in the files where helm expects it. */
   async function keyOf(name) {
     const userIDs = [{ name, email: `${name}@example.com` }];
     const { privateKey, publicKey } = await generateKey({ type: 'rsa', rsaBits: 2048, userIDs, format: 'object' });
@@ -61,7 +61,7 @@ describeWith('go', 'the chart in a registry', () => {
     return files;
   }
 
-  it('can be checked by whoever trusts the key that signed it, and by nobody else', async () => {
+  it('is verified only by clients that trust the signing key', async () => {
     const [owner, stranger] = [await keyOf('owner'), await keyOf('stranger')];
     const { sign, keyring } = owner;
     const push = `oci://127.0.0.1:${port}/charts`;

@@ -13,7 +13,7 @@ const SAME_SIGNAL_MS = 1_000;
  */
 export function runForeground(command, args, { interactive, ...options }) {
   return new Promise((resolve, reject) => {
-    // In a group of its own it gets no signals but ours; a program that reads the terminal needs
+    // In a new process group it gets only our signals; a program that reads the terminal needs
     // the terminal's group, and then the terminal sends it Ctrl-C.
     const child = spawn(command, args, { stdio: 'inherit', detached: !interactive, ...options });
     const fromTerminal = interactive && process.stdin.isTTY === true;

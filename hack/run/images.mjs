@@ -10,7 +10,7 @@ import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
 
 const USAGE = `npm run images -- [options]
-  --tag TAG            tag of the images; "content" for one that says what is in them (default: the version)
+  --tag TAG            tag of the images; "content" for a hash of their contents (default: the version)
   --registry REGISTRY  the images are REGISTRY/uswarm/<service>:TAG (default: localhost)
   --push REGISTRY      the same, and pushes them there
   --base IMAGE         image with Node to build on; "local" makes one from Debian packages

@@ -40,7 +40,7 @@ async function runInstall(started) {
     return await runQuietly('npx', ['--yes', PNPM, 'install', '--frozen-lockfile', '--reporter=append-only'], {
       cwd: repositoryRoot,
       // npm's own variables stay in here: they carry the person's registry and proxy.
-      // CI: pnpm must not ask questions that nobody sees.
+      // CI: pnpm must not prompt.
       env: { ...quickRetries, ...process.env, CI: 'true' },
       onOutput: (text) => {
         progress = latestProgress(text) ?? progress;

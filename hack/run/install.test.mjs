@@ -64,7 +64,7 @@ describe('the workspace', () => {
   });
 });
 
-describe('a failed installation is said in one sentence', () => {
+describe('a failed installation is reported in one sentence', () => {
   it.each([
     ['npm error code ENOTFOUND', /registry cannot be reached\. Check the network/],
     [

@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('two commands do not install at the same time, and the second says why it waits', async () => {
+it('two commands do not install at the same time, and the second reports why it waits', async () => {
   const events = [];
   const said = [];
   let finishFirst;
@@ -48,7 +48,7 @@ it('is given back after a failure', async () => {
 });
 
 it.each([
-  ['a command that is gone', '4194305'],
+  ['a command that has ended', '4194305'],
   ['nobody', ''],
 ])('is taken over from %s', async (_whose, content) => {
   await withLock(() => {}, { file });

@@ -24,7 +24,7 @@ export function collectOutput(child, { onOutput = () => {}, exitCode = (code) =>
 }
 
 /**
- * Waits for a program and sends it SIGTERM when it says that it listens. It may say so more than once; it gets one
+ * Waits for a program and sends it SIGTERM when it logs that it listens. It may log this more than once; it gets one
  * signal, because a service stops in order at the first and dies at the second.
  * @returns its exit code and everything that it printed
  */

@@ -17,7 +17,7 @@ it('the end of a log has neither colours nor empty lines', () => {
   expect(tail('a\n\n\u001B[31mb\u001B[0m\n  \nc\n', 2)).toBe('b\nc');
 });
 
-it('stops a program once, also if it says twice that it listens', async () => {
+it('sends one SIGTERM to a program that logs twice that it listens', async () => {
   const program = `
     process.once('SIGTERM', () => {
       console.error(JSON.stringify({ msg: 'listening' }));

@@ -4,7 +4,7 @@ import { request } from 'undici';
 
 /** The API server over a few lasting connections: who measures it should cost it little. */
 export interface ScaleApi {
-  /** PATCH is a merge patch. @throws Error with what the server said; that something is gone already is none */
+  /** PATCH is a merge patch. @throws Error with the answer of the server, unless the object no longer exists */
   call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Record<string, unknown>>;
   /** How many objects a collection has; asked for as a number, not as a list. */
   count(path: string): Promise<number>;

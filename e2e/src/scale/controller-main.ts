@@ -33,7 +33,7 @@ await runService({ logger }, async (stack) => {
     runtimeNamespaces: [config.SCALE_NAMESPACE],
     resource: { ...USERSWARMS, group: config.SCALE_GROUP },
     resyncS: config.SCALE_RESYNC,
-    // How many may start at once is another question.
+    // The concurrency of starts is not measured here.
     maxConcurrentStarts: 0,
     identity: config.SCALE_USER,
     logger,

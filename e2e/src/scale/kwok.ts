@@ -17,7 +17,7 @@ const BUILD_DEADLINE_MS = 20 * 60_000;
 /** kwok, which plays the kubelets of nodes that are not there. */
 export interface Kwok {
   program: string;
-  /** File that says what becomes of nodes and pods. */
+  /** The file with the stages of nodes and pods. */
   stages: string;
 }
 

@@ -18,7 +18,7 @@ export interface ScaleOptions extends Target {
   /** Folder for the report, and for logs of the processes. */
   artifacts: string;
   say: (line: string) => void;
-  /** Ends it early; what was made in the cluster goes all the same. */
+  /** Ends the measurement early; the created objects are still deleted. */
   signal?: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ const POLL = 500;
 const withinMs = (swarms: number): number => 180_000 + swarms * 1_500;
 
 /**
- * Makes so many UserSwarms, waits until they are Ready, watches them at rest, and deletes them. What was
+ * Creates the UserSwarms, waits until they are Ready, watches them at rest, and deletes them. What was
  * found is written to `scale-<swarms>.json` among the artefacts.
  */
 export async function measureScale(options: ScaleOptions): Promise<ScaleReport> {
@@ -130,7 +130,7 @@ async function measureRest(
   const resyncS = restResyncS(swarms);
   const controller = await world.startController(resyncS);
   const wait = { withinMs: withinMs(swarms), everyMs: POLL };
-  await eventually('all were looked at once', wait, async () => is(syncsIn(await controller.scrape()) >= swarms));
+  await eventually('each was synced once', wait, async () => is(syncsIn(await controller.scrape()) >= swarms));
   const before = await controller.scrape();
   const over = performance.now() + REST_PERIODS * resyncS * 1_000;
   await everyOneSynced({ scrape: controller.scrape, times: REST_PERIODS, resyncS });

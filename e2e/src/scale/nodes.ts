@@ -11,7 +11,7 @@ const NODES = '/api/v1/nodes';
 const NODE_COUNT = 10;
 const READY_WITHIN_MS = 60_000;
 
-/** Nodes that kwok plays: pods on them are Running and Ready at once, and use nothing. */
+/** Nodes that kwok plays: pods on them are Running and Ready immediately and use no resources. */
 export interface SimulatedNodes {
   count: number;
   /** What sends a pod there; nothing else tolerates being there. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@uswarm/testkit';
 import { eventually } from '../eventually.js';
 
-/** A process of ours, whose memory is nobody else's. */
+/** A separate process, whose memory can be measured. */
 export interface Running {
   memory(): Memory;
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export interface Memory {
 
 /** One that serves `/readyz` and `/metrics`. */
 export interface RunningService extends Running {
-  /** What `/metrics` says. */
+  /** The text of `/metrics`. */
   scrape(): Promise<string>;
 }
 
@@ -44,7 +44,7 @@ export function startProcess({ command, args, env, logFile }: Program): Running 
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));
-  // Told by whoever waits for it to be ready.
+  // The caller that waits for readiness reports it.
   child.on('error', () => undefined);
   return { child, memory: () => memoryOf(child.pid ?? 0), stop: () => stop(child) };
 }

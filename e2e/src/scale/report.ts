@@ -23,7 +23,7 @@ export interface ScaleReport {
   /** Of the whole, until all were Ready: by the controller's own count, and by the API server's audit log. */
   writes: { counted: number; audited: number | undefined; byResource: Record<string, number> };
   refused: number | undefined;
-  /** Over some resync periods, by a controller that was started anew and remembers nothing. */
+  /** Over some resync periods, by a restarted controller with empty caches. */
   rest: { periods: number; resyncS: number; syncs: number; counted: number; audited: number | undefined };
   processes: Record<'controller' | 'webhook', ProcessReport>;
 }

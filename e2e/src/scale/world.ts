@@ -187,7 +187,7 @@ async function deleteSwarms(api: ScaleApi, swarms: string): Promise<void> {
   );
 }
 
-/** What a run that failed left behind has nobody any more who takes its finalizer off. */
+/** Objects of a failed run have no controller that removes their finalizer. */
 async function releaseSwarms(api: ScaleApi, swarms: string): Promise<void> {
   await deleteSwarms(api, swarms);
   await forAll(await api.list(swarms), CREATED_AT_ONCE, ({ metadata }) =>
@@ -212,7 +212,7 @@ async function startWebhook(
     POLICY_DIRECTORY: policy,
     RUNTIME_PODS: JSON.stringify(placement),
     USWARM_CALL_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    // Nobody ever pulls it.
+    // It is never pulled.
     SVC_AGENT_RUNTIME_IMAGE: 'simulated.invalid/agent-runtime:1',
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',
     SVC_MCP_ENDPOINT: 'http://search.invalid:8080/mcp',

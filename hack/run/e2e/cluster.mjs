@@ -36,7 +36,7 @@ export async function provideCluster({ settings, tools, folder, say = console.lo
       say,
     });
     const kept = settings.keep ? await ours.existing() : undefined;
-    if (kept) say(`  using the cluster ${name} that is there`);
+    if (kept) say(`  using the existing cluster ${name}`);
     const release = async () => {
       if (!settings.keep) await ours.remove();
       await docker.release();
@@ -70,7 +70,7 @@ function loadBy(kind, name) {
 
 /** @returns {Promise<{ kind: string, image: string, built: boolean }>} */
 async function chooseNode(choice, { docker, tools, folder, say }) {
-  // Where we had to start Docker ourselves, nobody has set it up for a registry.
+  // A Docker that this run started has no registry configured.
   const tryPublic = choice === 'kind' || (choice === 'auto' && !docker.own);
   const image = tryPublic ? await publicNodeImage({ say }) : undefined;
   if (image) return { kind: await kindProgram(), image, built: false };

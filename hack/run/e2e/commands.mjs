@@ -4,17 +4,17 @@ import { collectOutput, tail } from '../quiet.mjs';
 import { RunError } from '../run-error.mjs';
 
 const MINUTE_S = 60;
-/** What does not end when it is told to has this long, in ms, until it is ended. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const GRACE_MS = 10_000;
-/** Exit code of what took too long, as `timeout` has it. */
+/** The exit code after a timeout; `timeout` uses the same. */
 const LATE = 124;
 
-/** Ends when somebody ends the run: commands stop, what was started is then cleaned up. */
+/** Aborts when the run is interrupted: commands stop, and the run cleans up. */
 export const interruption = new AbortController();
 
 /**
- * Starts a program in a process group of its own, which ends after `limitS` seconds or with `signal`,
- * with everything that it started.
+ * Starts a program in a new process group. After `limitS` seconds or on `signal` the group is killed, with all
+ * processes in it.
  */
 function startLimited(command, args, { limitS, signal, ...options }) {
   const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], ...options });

@@ -6,42 +6,42 @@ import { mustRun, run, runIntoFile } from './commands.mjs';
 
 const bash = (script, options) => run('bash', ['-c', script], options);
 describe('a command of the run', () => {
-  it('tells its exit code and everything that it printed', async () => {
+  it('returns its exit code and all output', async () => {
     expect(await bash('echo out; echo err >&2; exit 3')).toEqual({ code: 3, output: 'out\nerr\n' });
   });
 
-  it('is ended after its time, with what it started', async () => {
+  it('is killed after its limit, with all processes that it started', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'uswarm-commands-'));
-    // Who holds its output is waited for: what it started, too.
+    // Processes that hold its output are waited for.
     const { code } = await bash('(sleep 300; touch late) & wait', { limitS: 0.3, cwd: folder });
     expect(code).toBe(124);
     expect(readdirSync(folder)).toEqual([]);
     rmSync(folder, { recursive: true });
   });
 
-  it('is ended when the run is', async () => {
+  it('is killed when the run is interrupted', async () => {
     const signal = AbortSignal.timeout(200);
     const { code } = await bash('sleep 60', { signal });
     expect(code).not.toBe(0);
   });
 
-  it('does not start when the run has ended', async () => {
+  it('does not start after the run was interrupted', async () => {
     const { code } = await bash('sleep 60', { signal: AbortSignal.abort() });
     expect(code).not.toBe(0);
   });
 
-  it('that is not there is one that failed', async () => {
+  it('fails when the program does not exist', async () => {
     expect(await run('there-is-no-such-program', [])).toMatchObject({ code: 1 });
     await expect(mustRun('there-is-no-such-program', [], { failure: 'It failed' })).rejects.toThrow('It failed.');
   });
 
-  it('that took too long is told as such', async () => {
+  it('reports a timeout with its limit', async () => {
     await expect(mustRun('sleep', ['60'], { limitS: 0.2, failure: 'It failed' })).rejects.toThrow(
       'It failed within 0.2 s.',
     );
   });
 
-  it('writes into a file what it prints', async () => {
+  it('writes its output to a file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'uswarm-commands-'));
     const file = join(folder, 'out');
     expect(await runIntoFile('bash', ['-c', 'echo out; exit 2'], file)).toBe(2);

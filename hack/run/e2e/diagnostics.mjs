@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run, runIntoFile } from './commands.mjs';
 
-/** Everything but Secrets, whose values do not belong into a file that is handed around. */
+/** Everything except Secrets: their values do not belong in files that are shared. */
 const OBJECTS = [
   'nodes',
   'namespaces',
@@ -84,7 +84,7 @@ async function collectReleases({ target, helm, folder }) {
   }
 }
 
-/** What the node itself says; only of a node that is a container of this machine's Docker. */
+/** The logs of the node; only for a node that is a container of the local Docker. */
 async function collectNode({ node, auditLog }, folder) {
   if (auditLog && existsSync(auditLog)) cpSync(auditLog, join(folder, 'audit.log'));
   if (!node) return;

@@ -27,7 +27,7 @@ export async function removeOtherImages(images) {
 }
 
 /**
- * Builds the images of services and tests. Their tags say what is in them, so that a node that has
+ * Builds the images of services and tests. Their tags are hashes of their contents, so that a node that has
  * one need not get it again.
  *
  * @param {{ local: boolean, say?: (line: string) => void }} options `local`: on a base of Debian packages,
@@ -45,7 +45,7 @@ export async function buildImages({ local, say = console.log }) {
   return { ...images, [OTHER_RUNTIME]: await tagAgain(images['agent-runtime']) };
 }
 
-/** A reference of its own for the same image: another revision, as a Deployment sees it. */
+/** Another reference to the same image: a new revision for a Deployment. */
 async function tagAgain(ref) {
   const other = `${ref}-other`;
   await mustRun('docker', ['tag', ref, other], { failure: 'An image could not be tagged' });

@@ -21,7 +21,7 @@ describe('the cluster for tests', () => {
     expect(apiServer.extraVolumes.map(({ mountPath }) => mountPath)).toEqual([...mounted.keys()]);
   });
 
-  it('leaves the limits of its own controllers alone unless they are to be lifted', () => {
+  it('keeps the request limits of the built-in controllers unless they are lifted', () => {
     const lifted = JSON.parse(kindConfig({ policyFolder: '', logFolder: '', limitsLifted: true }));
     const patch = JSON.parse(lifted.kubeadmConfigPatches[0]);
     for (const part of ['controllerManager', 'scheduler']) {

@@ -49,7 +49,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     mkdirSync(policyFolder, { recursive: true });
     mkdirSync(logFolder, { recursive: true });
     writeFileSync(join(policyFolder, 'policy.json'), JSON.stringify(auditPolicy));
-    // The API server goes on writing to a file that is there, so that we may read it.
+    // The API server appends to an existing file, which keeps the mode that lets this process read it.
     writeFileSync(auditLog, '');
     chmodSync(auditLog, 0o666);
     writeFileSync(join(folder, 'kind.json'), config);

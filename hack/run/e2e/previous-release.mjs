@@ -22,7 +22,7 @@ export async function unpackPreviousRelease() {
 }
 
 /**
- * Builds its images of services, with tags of their own.
+ * Builds its service images, with separate tags.
  *
  * @returns {Promise<Record<string, string>>} `previous-<name>` → reference
  */
