@@ -20,6 +20,12 @@ const generators = [
     command: nodeBinary,
     args: ['generate/values-schema.ts'],
   },
+  {
+    what: 'the list in docs/requirements.md',
+    folder: 'packages/testkit',
+    command: nodeBinary,
+    args: ['dist/bin/requirements-page.js'],
+  },
   // The last one: it needs Go.
   {
     what: 'README.md of the chart',
