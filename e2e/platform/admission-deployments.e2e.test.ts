@@ -4,8 +4,8 @@ import { render } from '../../services/uswarm-webhook/src/render/render.js';
 import { syncRequest, testFacts, testSettings, userSwarm } from '../../services/uswarm-webhook/test/webhook-input.js';
 import { CHART, createTools, eventually, loadSettings, namespaceObject, type Tools } from '../src/index.js';
 
-// The chart's policy for a release that is not there, in a namespace of its own. The name of its controller's account is
-// used by impersonation.
+// The chart's policy for a release that is not installed, in a separate namespace. The tests impersonate the
+// ServiceAccount of its controller.
 const NAME = 'e2e-admission-pods';
 const NAMESPACE = `${NAME}-runtimes`;
 const CONTROLLER = `system:serviceaccount:${NAME}:${NAME}-controller`;
@@ -96,11 +96,11 @@ afterAll(async () => {
 });
 
 describe('a Deployment that the controller writes in a runtime namespace', () => {
-  it('is taken as the webhook renders it', async () => {
+  it('is accepted as the webhook renders it', async () => {
     expect(await refusal(rendered)).toBeUndefined();
   });
 
-  it('is taken with a shared Secret', async () => {
+  it('is accepted with a shared Secret', async () => {
     const shared = [{ secretRef: { name: 'uswarm-model-env' } }];
     expect(await refusal(changed(({ containers: [only] }) => void (only.envFrom = shared)))).toBeUndefined();
   });
@@ -146,6 +146,6 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
   });
 });
 
-it('a Deployment that an administrator writes there is left alone', async () => {
+it('accepts any Deployment that an administrator writes in a runtime namespace', async () => {
   expect(await refusal(foreignImage(), '')).toBeUndefined();
 });

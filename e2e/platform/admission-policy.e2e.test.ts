@@ -24,8 +24,8 @@ import {
   type Tools,
 } from '../src/index.js';
 
-// The chart's policy with the lists of the table, for the same kind in a group of its own: the release's policy
-// and controller do not look at these.
+// The chart's policy with the lists of the table, for the same kind in a separate API group, which the release's policy
+// and controller ignore.
 const NAME = 'e2e-admission';
 const POLICY = `${NAME}-policy`;
 const GROUP = `admission.e2e.${API_GROUP}`;
@@ -43,7 +43,7 @@ interface Rendered {
   spec?: { matchConstraints?: { resourceRules: { apiGroups: string[] }[] } };
 }
 
-/** What the chart makes of the lists. */
+/** The objects that the chart renders from the lists. */
 async function renderPolicy(): Promise<Rendered[]> {
   const [registry, ...repository] = DEFAULT_IMAGE.split(':')[0]!.split('/');
   const values = {

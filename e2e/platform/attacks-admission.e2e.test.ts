@@ -14,7 +14,7 @@ const container = (security: object): object => ({
 const pod = (more: object): object => ({ containers: [PLAIN_CONTAINER], ...more });
 
 describe('a pod in the runtime namespace', () => {
-  it('is taken when it is an ordinary one', async () => {
+  it('is accepted when it follows the restricted profile', async () => {
     await expect(tryPod(session.api, NAMESPACE.runtime, pod({}))).resolves.toBeDefined();
   });
 
@@ -40,7 +40,7 @@ describe('a pod in the runtime namespace', () => {
 // As docs/operations.md shows it.
 const DENIED = `ValidatingAdmissionPolicy '${RELEASE}-policy' with binding '${RELEASE}-policy' denied request: PolicyDenied:`;
 
-describe('a UserSwarm that names what it may not', () => {
+describe('a UserSwarm with a forbidden reference', () => {
   // policy-denied.serial.e2e.test.ts shows that each is stored where the rule is lifted.
   it.each<[string, SpecInput, string]>([
     [
@@ -77,7 +77,7 @@ describe('a UserSwarm that names what it may not', () => {
     expect(await session.api.find('UserSwarm', { name })).toBeUndefined();
   });
 
-  it('is refused when it comes to that by a change, and stays as it was', async () => {
+  it('keeps its spec when a change to a forbidden reference is rejected', async () => {
     const name = await session.create({ suspend: true });
     const image = 'registry.example.com/somebody/runtime:1';
     const spec = { runtime: { image } };

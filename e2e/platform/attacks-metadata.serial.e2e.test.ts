@@ -62,7 +62,7 @@ async function startStandIn(): Promise<void> {
   );
 }
 
-it('a runtime does not reach the metadata of its node, which pods without a policy do', async () => {
+it('a runtime cannot reach the metadata server of its node, while pods without a policy can', async () => {
   await expect(becomes(session, elsewhere, METADATA, 'open')).resolves.toBe('open');
   const shut = await lift(session, 'Egress', runtime, METADATA);
   await expect(becomes(session, runtime, METADATA, 'open')).resolves.toBe('open');
@@ -76,7 +76,7 @@ it('a runtime reaches the internet, on port 443 only', async () => {
   await expect(becomes(session, runtime, OTHER_PORT, 'silence')).resolves.toBe('silence');
 });
 
-it('nor does a part of the platform that has no role of the cloud’s', async () => {
+it('a platform component without a cloud role cannot reach the metadata server either', async () => {
   const [pod] = await session.api.list('Pod', {
     namespace: NAMESPACE.release,
     labelSelector: 'app.kubernetes.io/component=orchestrator',

@@ -60,7 +60,7 @@ describe('a pod of another tenant', () => {
     await shutIngressAgain();
   });
 
-  it('does not read metrics, which other pods of the cluster may', async () => {
+  it('cannot read metrics, while other pods of the cluster can', async () => {
     const to = part('controller', 8081);
     await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
     const shut = await lift(session, 'Egress', tenant, to);
@@ -69,7 +69,7 @@ describe('a pod of another tenant', () => {
     await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
   });
 
-  it('does not reach the API server', async () => {
+  it('cannot reach the API server', async () => {
     const apiServer = { host: 'kubernetes.default.svc.cluster.local', port: 443, cidr: '0.0.0.0/0' };
     const shut = await lift(session, 'Egress', tenant, apiServer);
     await expect(becomes(session, tenant, apiServer, 'open')).resolves.toBe('open');
@@ -77,11 +77,11 @@ describe('a pod of another tenant', () => {
     await expect(becomes(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
   });
 
-  it('does reach names and the tool server', async () => {
+  it('can reach DNS and the tool server', async () => {
     await expect(becomes(session, tenant, part('searxng-client', 8080), 'open')).resolves.toBe('open');
   });
 
-  it('does not reach the REST API, which runtimes do not use', async () => {
+  it('cannot reach the REST API, which runtimes do not use', async () => {
     const to = part('orchestrator', 8080);
     const shut = await lift(session, 'Egress', tenant, to);
     await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
@@ -99,7 +99,7 @@ describe('a pod of another namespace', () => {
     await expect(becomes(session, elsewhere, to, 'silence')).resolves.toBe('silence');
   });
 
-  it('does not get through with the labels of one that may', async () => {
+  it('cannot connect with the labels of an allowed pod', async () => {
     const to = part('webhook', 8080);
     const name = 'attacker';
     const labels = {

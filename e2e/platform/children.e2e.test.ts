@@ -86,7 +86,7 @@ describe('the children of a UserSwarm', () => {
     }
   });
 
-  it('CRD-014: the ServiceAccount is the identity of the pod, and gives it no token', () => {
+  it('CRD-014: the pod uses the ServiceAccount and mounts no token', () => {
     expect(children.serviceAccount!.automountServiceAccountToken).toBe(false);
     expect(children.pods.map(({ spec }) => spec?.serviceAccountName)).toEqual([`agent-runtime-${name}`]);
   });
@@ -101,7 +101,7 @@ describe('the children of a UserSwarm', () => {
     );
   });
 
-  it('CRD-016: the Deployment keeps one pod, which goes before another comes', () => {
+  it('CRD-016: the Deployment keeps one pod and deletes it before it creates another', () => {
     expect(children.deployment!.spec).toMatchObject({
       replicas: 1,
       strategy: { type: 'Recreate' },
@@ -118,12 +118,12 @@ describe('the children of a UserSwarm', () => {
     expect(pod.spec?.containers[0]?.image).toBe(imageOf(session.settings.images, 'agent-runtime'));
   });
 
-  it('CRD-016: the pod is probed by gRPC before it counts, while it serves, and to see that it lives', () => {
+  it('CRD-016: the pod has startup, readiness and liveness probes over gRPC', () => {
     const { livenessProbe, readinessProbe, startupProbe } = children.deployment!.spec!.template.spec!.containers[0]!;
     for (const probe of [livenessProbe, readinessProbe, startupProbe]) expect(probe?.grpc?.port).toBe(42_618);
   });
 
-  it('CRD-017: keep nothing: there is no claim for a volume', async () => {
+  it('CRD-017: store nothing: there is no PersistentVolumeClaim', async () => {
     for (const namespace of [NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES]) {
       expect(await session.api.list('PersistentVolumeClaim', { namespace })).toEqual([]);
     }
@@ -131,7 +131,7 @@ describe('the children of a UserSwarm', () => {
     expect(volumes.filter(({ emptyDir }) => emptyDir === undefined)).toEqual([]);
   });
 
-  it('CRD-003: are made in the namespace that the UserSwarm names', async () => {
+  it('CRD-003: are created in the namespace that the UserSwarm names', async () => {
     const elsewhere = await session.create({ placement: { runtimeNamespace: OTHER } });
     await session.ready(elsewhere);
     const there = await childrenOf(elsewhere, OTHER);
@@ -142,7 +142,7 @@ describe('the children of a UserSwarm', () => {
 });
 
 describe('the environment of a runtime', () => {
-  it('is the documented one, in which nothing is secret', () => {
+  it('is the documented one and contains no secrets', () => {
     const { env = [], envFrom } = children.deployment!.spec!.template.spec!.containers[0]!;
     expect(envFrom).toEqual([{ secretRef: { name: `${name}-env` } }]);
     const values = Object.fromEntries(env.map(({ name: key, value }) => [key, value]));
@@ -159,7 +159,7 @@ describe('the environment of a runtime', () => {
     });
   });
 
-  it('has no token that the role view could read, in no Deployment, ReplicaSet, pod or annotation', async () => {
+  it('has no token in a Deployment, ReplicaSet, pod or annotation that the role view can read', async () => {
     const kinds = ['Deployment', 'ReplicaSet', 'Pod', 'UserSwarm'] as const;
     const objects = (await Promise.all(kinds.map((kind) => session.api.list(kind)))).flat();
     expect(objects.some(({ metadata }) => metadata?.namespace === NAMESPACE.runtime)).toBe(true);
@@ -168,7 +168,7 @@ describe('the environment of a runtime', () => {
     expect(withToken.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`)).toEqual([]);
   });
 
-  it('shows no value of any installed Secret, in no child, pod or UserSwarm', async () => {
+  it('has no value of an installed Secret in a child, pod or UserSwarm', async () => {
     const secrets = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES].map((namespace) =>
       session.api.list('Secret', { namespace }),
     );
@@ -194,7 +194,7 @@ describe('the environment of a runtime', () => {
 
 const jsonText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** Each value in full, what it is made of where it has parts, and as it is stored. */
+/** Each value, its parts, and its stored encoding. */
 function secretValues({ data = {}, metadata }: Kinds['Secret']): { secret: string; key: string; text: string }[] {
   return Object.entries(data).flatMap(([key, stored]) => {
     const text = Buffer.from(stored, 'base64').toString();

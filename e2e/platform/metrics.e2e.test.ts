@@ -113,7 +113,7 @@ describe('the metrics of the installed release', () => {
     }
   });
 
-  it('say that everything is well', async () => {
+  it('trigger no alert while the release is healthy', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
     const of = async (label: string): Promise<string> =>
       scrape(

@@ -1,7 +1,7 @@
 import { deployEdge, eventually, fromOutside, imageOf, type Session, upgradeRelease } from '../src/index.js';
 import { presentOneLeads } from './leader.js';
 
-/** The installed release with other values until the session is closed. The edge learns of new pods. */
+/** The installed release with other values until the session is closed. The edge is configured with the new pods. */
 export async function changeRelease(session: Session, changes: object): Promise<void> {
   const upgrade = async (values: object): Promise<void> => {
     await upgradeRelease(session, values);
@@ -13,7 +13,7 @@ export async function changeRelease(session: Session, changes: object): Promise<
   await upgrade(changes);
 }
 
-/** The node learns of a new pod a little after it is ready. */
+/** The node routes to a new pod shortly after it is ready. */
 export async function edgeAnswers({ api, settings }: Session): Promise<void> {
   const outside = await fromOutside(api, settings);
   try {

@@ -10,7 +10,7 @@ const CONTROLLERS = {
 export const leaderOf = async (api: KubeApi): Promise<string> =>
   (await api.get('Lease', LEASE)).spec?.holderIdentity ?? '';
 
-/** What a release was changed to counts once those that ran before it are gone: they lead until then. */
+/** A changed release takes effect when the previous controllers have stopped: they lead until then. */
 export const presentOneLeads = (api: KubeApi): Promise<string> =>
   eventually('one of the present controllers leads', { withinMs: 90_000 }, async () => {
     const pods = await api.list('Pod', CONTROLLERS);

@@ -14,7 +14,7 @@ import {
   upgradeRelease,
 } from '../src/index.js';
 import { edgeAnswers } from '../test/changed-release.js';
-import { type Crowd, gatherCrowd, keepBusy, type Person } from '../test/crowd.js';
+import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../test/test-users.js';
 import { outsideDatabase, ownKeys } from '../test/outside-database.js';
 
 const PEOPLE = 8;
@@ -72,11 +72,11 @@ async function leftovers(): Promise<string[]> {
 }
 
 describe('a release in use, whose database is outside of it', () => {
-  let crowd: Crowd;
+  let users: TestUsers;
   let values: object;
-  let people: Person[];
-  const late: Person[] = [];
-  const written: { person: Person; text: string }[] = [];
+  let people: TestUser[];
+  const late: TestUser[] = [];
+  const written: { person: TestUser; text: string }[] = [];
   let made: string;
   let kept: string;
   let keptPod: string | undefined;
@@ -88,16 +88,16 @@ describe('a release in use, whose database is outside of it', () => {
     values = { ...AWAKE, secrets: { ...(await ownKeys(session)), ...(await outsideDatabase(session)) } };
     await upgradeRelease(session, values);
     await edge();
-    crowd = await gatherCrowd(session);
+    users = await openTestUsers(session);
     session.swarms.onChange((name) => seenNames.add(name));
-    people = await Promise.all(Array.from({ length: PEOPLE }, () => crowd.signUp()));
+    people = await Promise.all(Array.from({ length: PEOPLE }, () => users.signUp()));
     [made, kept] = await Promise.all([session.create(), session.create()]);
     await label(kept);
     const names = [...people.map(({ swarm }) => swarm), made, kept];
     await Promise.all(names.map((name) => session.shows(name, 'Ready', 'Available', READY_MS)));
     keptPod = await podOf(kept);
     await eventually('a message is taken', { withinMs: 60_000 }, async () =>
-      (await crowd.send(people[0]!, 'before')) === 201 ? true : undefined,
+      (await users.send(people[0]!, 'before')) === 201 ? true : undefined,
     );
   });
   afterAll(async () => {
@@ -109,14 +109,14 @@ describe('a release in use, whose database is outside of it', () => {
     const signUps = keepBusy(async () => {
       const before = late.filter(({ signedUpAt }) => drainedAt === undefined || signedUpAt <= drainedAt).length;
       const enough = (drainedAt === undefined ? before : late.length - before) >= LATE_PEOPLE;
-      if (!enough && (await session.api.find('ConfigMap', FLAG))) late.push(await crowd.signUp());
+      if (!enough && (await session.api.find('ConfigMap', FLAG))) late.push(await users.signUp());
     }, LATE_EVERY_MS);
     let turn = 0;
     const writing = keepBusy(async () => {
       turn += 1;
       const person = people[turn % PEOPLE]!;
       const text = `while it goes ${turn}`;
-      if ((await crowd.send(person, text)) === 201 && drainedAt !== undefined) written.push({ person, text });
+      if ((await users.send(person, text)) === 201 && drainedAt !== undefined) written.push({ person, text });
     }, 200);
     session.swarms.onChange((_name, { object }) => {
       if (object === undefined) drainedAt ??= Date.now();
@@ -184,7 +184,7 @@ describe('a release in use, whose database is outside of it', () => {
     const sent = [{ person: people[0]!, text: 'before' }, ...written];
     for (const { person, text } of sent) {
       await eventually(`"${text}" is read`, { withinMs: 120_000, everyMs: 1_000 }, async () => {
-        const found = (await crowd.messages(person)).find(
+        const found = (await users.messages(person)).find(
           ({ content }) => content.type === 'text' && content.text === text,
         );
         if (found === undefined) throw new Error('it is not there');
@@ -247,8 +247,8 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
 
 describe('a removal that fails', () => {
   it('can be reverted: the flag is removed, and workspaces get their runtimes again', async () => {
-    const crowd = await gatherCrowd(session);
-    const person = await crowd.signUp();
+    const users = await openTestUsers(session);
+    const person = await users.signUp();
     const { swarm } = person;
     const before = await session.ready(swarm);
     const { helm } = session.tools;
@@ -272,7 +272,7 @@ describe('a removal that fails', () => {
     expect(again.metadata.uid).not.toBe(before.metadata.uid);
     await edge();
     await edgeAnswers(session);
-    await crowd.leave(person);
+    await users.deleteAccount(person);
     await session.gone(swarm, 90_000);
   });
 });

@@ -26,7 +26,7 @@ function write(path, text = path) {
 }
 
 describe('the content of a program', () => {
-  it('is what its sources compile to, its manifest, and the files that it names', () => {
+  it('is the compiled sources, the manifest and the files that it names', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     for (const name of ['main', 'removed']) write(`services/web/dist/${name}.js`);
     for (const path of ['src/main.ts', 'src/main.test.ts', 'dist/main.d.ts', 'dist/main.js.map', 'migrations/1.sql']) {
@@ -45,13 +45,13 @@ describe('the content of a program', () => {
     expect(() => programContent({ folder: join(root, 'services/web'), root })).toThrow('is not built');
   });
 
-  it('leaves out what no program reads, and keeps every licence', () => {
+  it('omits files that no program reads, and keeps every licence', () => {
     const kept = ['index.js', 'lib/history.js', 'data.json', 'x.cjs', 'LICENSE.md', 'NOTICE', 'bin/tool'];
     const left = ['index.d.ts', 'a.mts', 'index.js.map', 'README.md', 'docs/api.md', 'CHANGELOG', 'prebuilds/x.bare'];
     expect([...kept, ...left].filter(neededAtRunTime)).toEqual(kept);
   });
 
-  it('knows the source of what was compiled', () => {
+  it('maps compiled files to their sources', () => {
     expect(sourceOf('dist/features/dist/a.js')).toBe('src/features/dist/a.ts');
   });
 });
@@ -93,7 +93,7 @@ describe('the hash of a content', () => {
   });
 });
 
-it('a build context has a folder for each layer, with modes and times that tell nothing of this machine', () => {
+it('a build context has one folder per layer, with fixed modes and times', () => {
   const source = write('tool', 'program');
   chmodSync(source, 0o700);
   const folder = join(root, 'context');

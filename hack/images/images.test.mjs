@@ -20,7 +20,7 @@ describe('the images of the services', () => {
     expect(() => chosenServices(['agent'])).toThrow('There is no service "agent"; there are orchestrator,');
   });
 
-  it('stand on a base that is pinned by its digest', () => {
+  it('use a base image that is pinned by digest', () => {
     expect(defaultBase()).toMatch(/@sha256:[0-9a-f]{64}$/);
   });
 });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { checkCheckout, nodeBinary, serviceEnvironment } from './environment.mjs';
 
-it("npm's variables do not reach the services, and the person's do", () => {
+it("passes the user's variables to services, without npm's", () => {
   const environment = serviceEnvironment({
     E2E_TOKEN: 'x',
     INIT_CWD: '/somewhere',
@@ -17,7 +17,7 @@ it("npm's variables do not reach the services, and the person's do", () => {
   expect(environment).toEqual({ E2E_TOKEN: 'x', PATH: `${dirname(nodeBinary)}:/usr/bin` });
 });
 
-it('a checkout that is not whole, or on Windows, is refused', () => {
+it('rejects an incomplete checkout and Windows', () => {
   const empty = mkdtempSync(join(tmpdir(), 'checkout-'));
   expect(() => checkCheckout(empty, 'linux')).toThrow(`${empty} is not a whole checkout (package.json is missing)`);
   expect(() => checkCheckout(empty, 'win32')).toThrow('use WSL');

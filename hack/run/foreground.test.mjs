@@ -20,7 +20,7 @@ describe('signals reach the program once', () => {
   });
 });
 
-it('the exit code is the one of the program', () => {
+it('returns the exit code of the program', () => {
   expect([exitCode(0, null), exitCode(3, null), exitCode(null, 'SIGINT'), exitCode(null, 'SIGKILL')]).toEqual([
     0, 3, 130, 137,
   ]);

@@ -14,16 +14,16 @@ describe('npm run images', () => {
     });
   });
 
-  it('names what it pushes by the registry that it pushes to', () => {
+  it('prefixes pushed images with the registry', () => {
     expect(parseOptions(['--push', 'r.example'], '1')).toMatchObject({ registry: 'r.example', push: 'r.example' });
     expect(() => parseOptions(['--push=a', '--registry=b'], '1')).toThrow('leave --registry out');
   });
 
-  it.each([[['--tga', 'x']], [['--tag']], [['--tag', '']], [['orchestrator']]])('refuses %j with the usage', (args) => {
+  it.each([[['--tga', 'x']], [['--tag']], [['--tag', '']], [['orchestrator']]])('rejects %j with the usage', (args) => {
     expect(() => parseOptions(args, '1')).toThrow('npm run images -- [options]');
   });
 
-  it('tells size and news of each image in columns', () => {
+  it('prints size and changes of each image in columns', () => {
     const built = [
       { ref: 'localhost/uswarm/a:1', bytes: 133_940_000, built: true },
       { ref: 'localhost/uswarm/longer:1', bytes: 9_000_000, built: false },

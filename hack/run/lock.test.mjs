@@ -41,7 +41,7 @@ it('two commands do not install at the same time, and the second reports why it 
   expect(said).toEqual([`Waiting for another command (pid ${process.pid}) that installs or builds…`]);
 });
 
-it('is given back after a failure', async () => {
+it('releases the lock after a failure', async () => {
   const failing = withLock(() => Promise.reject(new Error('no')), { file });
   await expect(failing).rejects.toThrow('no');
   expect(existsSync(file)).toBe(false);

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 import { runQuietly, stopOnceListening, tail } from './quiet.mjs';
 
-it('what a command prints is kept with its exit code', async () => {
+it('returns the output of a command with its exit code', async () => {
   const script = 'console.log("out"); console.error("err"); process.exitCode = 3';
   const { code, output } = await runQuietly(process.execPath, ['-e', script], {});
   expect(code).toBe(3);
   expect(output.split('\n').toSorted()).toEqual(['', 'err', 'out']);
 });
 
-it('a command that is not there is a failure, not an exception', async () => {
+it('reports a missing command as a failure, not an exception', async () => {
   expect(await runQuietly('no-such-command', [], {})).toEqual({ code: 1, output: expect.stringContaining('ENOENT') });
 });
 
-it('the end of a log has neither colours nor empty lines', () => {
+it('strips colours and empty lines from the end of a log', () => {
   expect(tail('a\n\n\u001B[31mb\u001B[0m\n  \nc\n', 2)).toBe('b\nc');
 });
 

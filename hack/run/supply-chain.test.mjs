@@ -23,7 +23,7 @@ const locked = new Map(
 );
 
 describe('the policy for packages', () => {
-  it('refuses versions younger than a week, lost provenance, and dependencies of dependencies by git or URL', () => {
+  it('rejects versions younger than a week, lost provenance, and dependencies of dependencies by git or URL', () => {
     expect({
       age: Number(setting('minimumReleaseAge')),
       strict: setting('minimumReleaseAgeStrict'),

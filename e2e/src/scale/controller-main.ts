@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { loadKubeConfig } from '../kube-api.js';
 import { impersonating } from './api.js';
 
-// The controller as a process of its own, for UserSwarms of another group and as a user of its own: so it
+// The controller as a separate process, for UserSwarms of another API group and as a separate user: so it
 // can work beside a release, and all that it asks of the API server can be told from what others ask.
 const Environment = z.object({
   SCALE_KUBECONFIG: z.string().min(1),

@@ -35,7 +35,7 @@ async function pinnedVersion(): Promise<string> {
   return pinned[1];
 }
 
-/** The folder appears under its name when all is in it; of two that build at once the second finds it there. */
+/** Renames the complete folder into place; of two concurrent builds the second finds it. */
 async function buildInto(cache: string, folder: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(`${folder}.`);

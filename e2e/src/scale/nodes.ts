@@ -83,7 +83,7 @@ function isReady(node: object): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
 
-/** What the cluster itself put on every node, tainted or not; a node that is gone ends no pod. */
+/** Pods of DaemonSets, which run on every node, tainted or not; a deleted node does not end its pods. */
 async function removePods(api: ScaleApi, node: string): Promise<void> {
   const pods = await api.list(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
   for (const { metadata } of pods as { metadata: { name: string; namespace?: string } }[]) {

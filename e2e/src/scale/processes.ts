@@ -11,7 +11,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Bytes of resident memory; undefined where the system does not say (it is Linux that does). */
+/** Bytes of resident memory; undefined on systems other than Linux. */
 export interface Memory {
   now: number | undefined;
   /** The most that it ever was. */

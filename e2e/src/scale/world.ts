@@ -15,7 +15,7 @@ export interface Target {
   context: string;
 }
 
-/** A kind of resource, a namespace and nodes of its own, and the controller and the webhook beside it as processes. */
+/** A separate kind, namespace and nodes, with the controller and the webhook as local processes. */
 export interface ScaleWorld {
   api: ScaleApi;
   /** Whom the API server takes the controller for. */
@@ -36,7 +36,7 @@ export interface ScaleWorld {
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const SYNC_TOKEN = randomBytes(24).toString('hex');
-/** Requests at once: more than the controller works on, so that it is never who creates them that is waited for. */
+/** Concurrent requests: more than the controller's concurrency, so that creation is not the bottleneck. */
 const CREATED_AT_ONCE = 24;
 
 const built = (file: string): string => path.resolve(import.meta.dirname, '../../..', file);
@@ -149,8 +149,8 @@ async function prepareCluster(
 }
 
 /**
- * Until UserSwarms may own something: the plugin that guards owner references learns of a kind late. Asked as the
- * controller: whoever may do everything is not looked at.
+ * Until UserSwarms may own something: the admission plugin for owner references observes a new kind late. Checked as the
+ * controller: the plugin ignores users with all rights.
  */
 async function untilOwning(config: KubeConfig, { group, namespace, user }: Names): Promise<void> {
   const api = await createScaleApi(config, user);

@@ -22,7 +22,7 @@ var packages = map[string]string{
 	"hook":     "pkg/sync/hook",
 }
 
-// What the sources may import: a package of ours, or one that is used as it is.
+// What the sources may import: one of our packages, or an unmodified one.
 func resolve(path, out string) (string, bool) {
 	for name, from := range packages {
 		folder := strings.TrimSuffix(from, "/types.go")

@@ -6,14 +6,14 @@ import { artifactsFolder } from './artifacts.mjs';
 import { containersOf } from './diagnostics.mjs';
 import { counts, testVariables } from './tests.mjs';
 
-describe('what a run on a cluster leaves behind', () => {
+describe('the artifacts of a run on a cluster', () => {
   let root;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'uswarm-artifacts-'));
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  it('is a folder for each run, of which the newest five stay', () => {
+  it('are one folder per run, of which the newest five are kept', () => {
     mkdirSync(join(root, 'cluster'));
     const at = (second) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
     for (let second = 1; second <= 7; second += 1) artifactsFolder(root, at(second));
@@ -23,7 +23,7 @@ describe('what a run on a cluster leaves behind', () => {
     ]);
   });
 
-  it('has the logs of every container that has run, and of the one before it', () => {
+  it('include the logs of every container and of its previous instance', () => {
     const running = { state: { running: {} } };
     const status = {
       initContainerStatuses: [{ name: 'migrate', state: { terminated: {} } }],
@@ -41,15 +41,15 @@ describe('what a run on a cluster leaves behind', () => {
     ]);
   });
 
-  it('counts what was left out as skipped', () => {
+  it('counts pending and todo tests as skipped', () => {
     expect(counts({ numTotalTests: 10, numPendingTests: 2, numTodoTests: 1 })).toEqual({ ran: 7, skipped: 3 });
   });
 });
 
-describe('what tests are told', () => {
+describe('the variables of tests', () => {
   const run = { imagesFile: '/a/images.json', previousChart: '/p', artifacts: '/a', disruptive: false };
 
-  it('names the cluster and leaves out what it lacks', () => {
+  it('name the cluster and omit missing features', () => {
     const cluster = { kubeconfig: '/k', context: 'c', node: undefined, edgePort: undefined, auditLog: undefined };
     expect(testVariables({ ...run, cluster })).toEqual({
       E2E_KUBECONFIG: '/k',
@@ -61,7 +61,7 @@ describe('what tests are told', () => {
     });
   });
 
-  it('leads to the edge, the audit log and the ledger where there are such', () => {
+  it('name the edge, the audit log and the ledger if they exist', () => {
     const cluster = { kubeconfig: '/k', context: 'c', edgePort: '4711', auditLog: '/audit.log' };
     expect(testVariables({ ...run, cluster, ledger: '/l', disruptive: true })).toMatchObject({
       E2E_EDGE_PORT: '4711',

@@ -26,14 +26,14 @@ describe('the cache of node images', () => {
     expect(keys[0]).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('keeps the key when only what is not in the node changes', () => {
+  it('keeps the key when only files outside the node image change', () => {
     const before = contentKey(folder);
     writeFileSync(join(folder, 'README.md'), 'Read me.');
     writeFileSync(join(folder, 'dockerd.sh'), 'exit 0');
     expect(contentKey(folder)).toBe(before);
   });
 
-  it('lets go of all but the key in use and the one used before it', () => {
+  it('deletes all but the current and the previous key', () => {
     const keys = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16));
     for (const [age, key] of keys.entries()) {
       mkdirSync(join(folder, key));

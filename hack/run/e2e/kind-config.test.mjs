@@ -5,7 +5,7 @@ describe('the cluster for tests', () => {
   const config = JSON.parse(kindConfig({ policyFolder: '/state/policy', logFolder: '/state/log' }));
   const { apiServer } = JSON.parse(config.kubeadmConfigPatches[0]);
 
-  it('guards owner references', () => {
+  it('enables the admission plugin for owner references', () => {
     expect(apiServer.extraArgs['enable-admission-plugins'].split(',')).toEqual([
       'NodeRestriction',
       'OwnerReferencesPermissionEnforcement',
@@ -30,7 +30,7 @@ describe('the cluster for tests', () => {
     expect(Object.keys(JSON.parse(config.kubeadmConfigPatches[0]))).toEqual(['kind', 'apiServer']);
   });
 
-  it('opens nothing beyond loopback', () => {
+  it('opens ports on loopback only', () => {
     expect(config.networking.apiServerAddress).toBe('127.0.0.1');
     expect(config.nodes).toHaveLength(1);
     for (const { listenAddress } of config.nodes[0].extraPortMappings) expect(listenAddress).toBe('127.0.0.1');

@@ -5,7 +5,7 @@ import { nodeBinary, repositoryRoot } from '../environment.mjs';
 import { mustRun } from './commands.mjs';
 
 // An upgrade is tested from what people have: the release before, with its chart, its definitions and the programs
-// that its own commands build of its own sources.
+// that its own commands build from its own sources.
 const archive = join(repositoryRoot, 'e2e/fixtures/previous-release.tar.gz');
 const cache = join(repositoryRoot, '.cache/previous-release');
 

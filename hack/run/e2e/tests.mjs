@@ -22,7 +22,7 @@ export const PROJECTS = [
       'e2e/platform/pod-security.e2e.test.ts',
       'e2e/platform/attacks-admission.e2e.test.ts',
       'e2e/platform/attacks-network.e2e.test.ts',
-      'e2e/platform/reasons-place.e2e.test.ts',
+      'e2e/platform/reasons-namespace.e2e.test.ts',
       'e2e/platform/reasons-pod.e2e.test.ts',
       'e2e/platform/reasons-spec.e2e.test.ts',
       'e2e/platform/drift.e2e.test.ts',

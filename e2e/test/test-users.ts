@@ -5,7 +5,7 @@ import { userSwarmName } from '@uswarm/contract/userswarm';
 import { credentialsOf, eventually, fromOutside, openIssuer, type Outside, type Session } from '../src/index.js';
 import { edgeAnswers } from './changed-release.js';
 
-export interface Person {
+export interface TestUser {
   token: string;
   workspaceId: string;
   conversationId: string;
@@ -15,20 +15,20 @@ export interface Person {
   signedUpAt: number;
 }
 
-/** People who use the API through the edge, by REST alone. */
-export interface Crowd {
-  signUp(): Promise<Person>;
+/** Creates users who use the API through the edge, with REST only. */
+export interface TestUsers {
+  signUp(): Promise<TestUser>;
   /** @returns the status of the answer. */
-  send(person: Person, text: string): Promise<number>;
-  /** Deletes the account. @throws Error when the platform does not come round to it */
-  leave(person: Person): Promise<unknown>;
-  /** The newest of the conversation. */
-  messages(person: Person): Promise<ListedMessage[]>;
+  send(person: TestUser, text: string): Promise<number>;
+  /** Deletes the account. @throws Error when the deletion does not succeed within a minute */
+  deleteAccount(person: TestUser): Promise<unknown>;
+  /** The newest messages of the conversation. */
+  messages(person: TestUser): Promise<ListedMessage[]>;
 }
 
 type Json = Record<string, never>;
 
-export async function gatherCrowd(session: Session): Promise<Crowd> {
+export async function openTestUsers(session: Session): Promise<TestUsers> {
   const { api, onClose, settings, tools } = session;
   const issuer = await openIssuer(tools);
   onClose(() => issuer.close());
@@ -51,10 +51,10 @@ export async function gatherCrowd(session: Session): Promise<Crowd> {
   const first = async (token: string, path: string): Promise<string> => {
     const [status, { data }] = await call(token, 'GET', path);
     const [entry] = (data ?? []) as { id: string }[];
-    if (entry === undefined) throw new Error(`${path} answers ${status}, with nothing in it`);
+    if (entry === undefined) throw new Error(`${path} returned ${status} and no entries`);
     return entry.id;
   };
-  const messages = ({ workspaceId, conversationId }: Person): string =>
+  const messages = ({ workspaceId, conversationId }: TestUser): string =>
     `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 
   return {
@@ -62,7 +62,7 @@ export async function gatherCrowd(session: Session): Promise<Crowd> {
       const token = await issuer.issue(`${randomUUID()}@example.com`);
       const [status] = await call(token, 'POST', '/v1/auth/sign-up');
       const signedUpAt = Date.now();
-      if (status >= 300) throw new Error(`the sign-up answers ${status}`);
+      if (status >= 300) throw new Error(`the sign-up returned ${status}`);
       const workspaceId = await first(token, '/v1/workspaces');
       const conversationId = await first(token, `/v1/workspaces/${workspaceId}/conversations`);
       return { token, workspaceId, conversationId, swarm: userSwarmName(workspaceId), signedUpAt };
@@ -72,10 +72,10 @@ export async function gatherCrowd(session: Session): Promise<Crowd> {
       const [status] = await call(person.token, 'POST', messages(person), content);
       return status;
     },
-    leave: ({ token }) =>
+    deleteAccount: ({ token }) =>
       eventually('the account is deleted', { withinMs: 60_000 }, async () => {
         const [status] = await call(token, 'DELETE', '/v1/auth/delete');
-        if (status >= 500) throw new Error(`the deletion answers ${status}`);
+        if (status >= 500) throw new Error(`the deletion returned ${status}`);
         return status;
       }),
     async messages(person) {
@@ -85,7 +85,7 @@ export async function gatherCrowd(session: Session): Promise<Crowd> {
   };
 }
 
-/** Repeats `work` until it is told to stop; what fails, as all does in the end, is tried again. */
+/** Repeats `work` until `stop` is called; failures are ignored, because the release is removed meanwhile. */
 export function keepBusy(work: () => Promise<unknown>, everyMs: number): { stop(): void } {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -5,17 +5,17 @@ import { type Api, createApi } from '../../services/local/test/mobile.js';
 import { credentialsOf, eventually, fromOutside, openIssuer, type Session } from '../src/index.js';
 
 /** A user who uses only REST. */
-export interface Newcomer {
+export interface TestAccount {
   api: Api;
-  /** Signs up, which makes the first workspace, and makes others. @returns the names of their UserSwarms */
-  settle(workspaces: number): Promise<string[]>;
+  /** Signs up, which creates the first workspace, and creates more. @returns the names of their UserSwarms */
+  signUp(workspaces: number): Promise<string[]>;
   workspaces(): Promise<Workspace[]>;
   /** Deletes the account, if there is one. */
-  leave(): Promise<void>;
+  deleteAccount(): Promise<void>;
 }
 
-/** People with a token each, through the edge. They leave when the session is closed. */
-export async function newcomers(session: Session, count: number): Promise<Newcomer[]> {
+/** Users with their own tokens, through the edge. Their accounts are deleted when the session is closed. */
+export async function createTestAccounts(session: Session, count: number): Promise<TestAccount[]> {
   const { api: kube, onClose, settings, tools } = session;
   const outside = await fromOutside(kube, settings);
   onClose(() => outside.close());
@@ -25,22 +25,22 @@ export async function newcomers(session: Session, count: number): Promise<Newcom
       Array.from({ length: count }, async () => {
         const token = await issuer.issue(`${randomUUID()}@example.com`);
         const credentials = await credentialsOf(kube, token);
-        return newcomer(createApi({ restUrl: outside.url, credentials, fetch: outside.fetch }));
+        return testAccount(createApi({ restUrl: outside.url, credentials, fetch: outside.fetch }));
       }),
     );
-    onClose(() => Promise.all(people.map((person) => person.leave())));
+    onClose(() => Promise.all(people.map((person) => person.deleteAccount())));
     return people;
   } finally {
     await issuer.close();
   }
 }
 
-function newcomer(api: Api): Newcomer {
+function testAccount(api: Api): TestAccount {
   const workspaces = async (): Promise<Workspace[]> => ((await api('GET', '/v1/workspaces')).body as Data).data;
   return {
     api,
     workspaces,
-    async settle(wanted) {
+    async signUp(wanted) {
       await accepted(api('POST', '/v1/auth/sign-up'));
       const others = Array.from({ length: wanted - 1 }, (_, at) =>
         accepted(api('POST', '/v1/workspaces', { name: `Workspace ${at + 2}` })),
@@ -48,10 +48,10 @@ function newcomer(api: Api): Newcomer {
       await Promise.all(others);
       return (await workspaces()).map(({ id }) => userSwarmName(id));
     },
-    async leave() {
+    async deleteAccount() {
       await eventually('the account is deleted', { withinMs: 60_000 }, async () => {
         const { status } = await api('DELETE', '/v1/auth/delete');
-        if (status >= 500) throw new Error(`answered ${status}`);
+        if (status >= 500) throw new Error(`returned ${status}`);
         return true as const;
       });
     },
@@ -64,5 +64,5 @@ interface Data {
 
 async function accepted(answer: ReturnType<Api>): Promise<void> {
   const { body, status } = await answer;
-  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status >= 300) throw new Error(`returned ${status}: ${JSON.stringify(body)}`);
 }

@@ -1,21 +1,21 @@
 import { eventually, type Kinds, NAMESPACE, RELEASE, type Session } from '../src/index.js';
 import { leaderOf } from './leader.js';
-import type { Striker, Target } from './striker.js';
+import type { ContainerKiller, Target } from './container-killer.js';
 
 /** Done once the process is dead. @returns a function that waits until a replica does its work again */
-export type Strike = () => Promise<() => Promise<void>>;
+export type CrashFault = () => Promise<() => Promise<void>>;
 
-/** Parts of the platform, and of the cluster, whose sudden end must do no harm. */
-export const VICTIMS = [
+/** Processes of the platform and of the cluster whose crash must not lose work. */
+export const CRASH_TARGETS = [
   'the leading controller',
   'the webhook',
   'the orchestrator',
   'Postgres',
   'the API server',
 ] as const;
-export type Victim = (typeof VICTIMS)[number];
+export type CrashTarget = (typeof CRASH_TARGETS)[number];
 
-export function strikes({ api, tools }: Session, striker: Striker): Record<Victim, Strike> {
+export function crashFaults({ api, tools }: Session, killer: ContainerKiller): Record<CrashTarget, CrashFault> {
   const component = (name: string): Promise<Kinds['Pod'][]> =>
     api.list('Pod', {
       namespace: NAMESPACE.release,
@@ -31,21 +31,21 @@ export function strikes({ api, tools }: Session, striker: Striker): Record<Victi
     return { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
   };
   const ofRelease =
-    (name: string): Strike =>
+    (name: string): CrashFault =>
     async () => {
-      // Of the webhook there are two.
+      // The webhook has two replicas.
       const [first] = await component(name);
-      const struck = await striker.kill(onlyPod(first === undefined ? [] : [first], name));
+      const killed = await killer.kill(onlyPod(first === undefined ? [] : [first], name));
       return async () => {
-        await struck.replaced();
+        await killed.replaced();
         await available(name);
       };
     };
   return {
     'the leading controller': async () => {
       const pod = await leaderOf(api);
-      await striker.kill({ namespace: NAMESPACE.release, pod, container: 'controller' });
-      // Started again in its pod it would still be the leader; so the other one has to be.
+      await killer.kill({ namespace: NAMESPACE.release, pod, container: 'controller' });
+      // A restarted container would keep the Lease: delete the pod, so that the other replica becomes leader.
       const force = ['--grace-period=0', '--force', '--wait=false'];
       await tools.kubectl(['delete', 'pod', '-n', NAMESPACE.release, pod, ...force]);
       return async () => {
@@ -62,10 +62,10 @@ export function strikes({ api, tools }: Session, striker: Striker): Record<Victi
     Postgres: ofRelease('postgres'),
     'the API server': async () => {
       const pods = await api.list('Pod', { namespace: 'kube-system', labelSelector: 'component=kube-apiserver' });
-      const struck = await striker.kill(onlyPod(pods, 'kube-apiserver'));
+      const killed = await killer.kill(onlyPod(pods, 'kube-apiserver'));
       return async () => {
-        await struck.replaced();
-        await eventually("the cluster's own pods are well", { withinMs: 120_000, everyMs: 1_000 }, async () => {
+        await killed.replaced();
+        await eventually('the pods of the cluster are ready', { withinMs: 120_000, everyMs: 1_000 }, async () => {
           const system = await api.list('Pod', { namespace: 'kube-system' });
           const ill = system.filter(({ status }) => !status?.conditions?.some(isReady));
           if (ill.length > 0) throw new Error(ill.map(({ metadata }) => metadata?.name).join(', '));

@@ -7,17 +7,17 @@ export interface Target {
   container: string;
 }
 
-export interface Striker {
+export interface ContainerKiller {
   /** Kills all processes of a container with SIGKILL. */
-  kill(target: Target): Promise<Struck>;
+  kill(target: Target): Promise<KilledContainer>;
 }
 
-export interface Struck {
+export interface KilledContainer {
   /** Resolves when the container is replaced or its pod is deleted. */
   replaced(): Promise<void>;
 }
 
-/** Runs as root among the processes of the node; the argument is the id of a container. */
+/** Runs as root in the PID namespace of the node; the argument is the id of a container. */
 const SCRIPT = `
 const { readdirSync, readFileSync } = require('node:fs');
 const inContainer = (pid) => {
@@ -39,10 +39,10 @@ for (const pid of found) {
 }
 `;
 
-const POD = { name: 'striker', namespace: NAMESPACE.edge };
+const POD = { name: 'container-killer', namespace: NAMESPACE.edge };
 
-/** A pod that sees the processes of its node, until the session is closed. */
-export async function openStriker({ api, onClose, settings, tools }: Session): Promise<Striker> {
+/** Starts a pod in the PID namespace of its node; it is deleted when the session is closed. */
+export async function openContainerKiller({ api, onClose, settings, tools }: Session): Promise<ContainerKiller> {
   const { kubectl } = tools;
   const where = ['-n', POD.namespace];
   await api.create('Pod', {
@@ -54,7 +54,7 @@ export async function openStriker({ api, onClose, settings, tools }: Session): P
       tolerations: [{ operator: 'Exists' }],
       containers: [
         {
-          name: 'striker',
+          name: 'container-killer',
           image: imageOf(settings.images, 'agent-runtime'),
           imagePullPolicy: 'IfNotPresent',
           command: ['node', '-e', 'setInterval(() => {}, 60_000)'],
@@ -70,9 +70,9 @@ export async function openStriker({ api, onClose, settings, tools }: Session): P
     async kill(target) {
       const before = containerOf(await api.get('Pod', { name: target.pod, namespace: target.namespace }), target);
       const id = before.containerID?.split('//')[1] ?? '';
-      // Less than a whole id would be part of other paths too.
+      // A shorter id would match other paths.
       if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`${target.container} of ${target.pod} does not run`);
-      // The way to the striker leads through the API server, so it may not tell of its success.
+      // The exec goes through the API server, which may be the target, so its result is ignored.
       const ran = await kubectl(['exec', POD.name, ...where, '--', 'node', '-e', SCRIPT, id], { mayFail: true });
       const replaced = async (): Promise<true> => {
         const pod = await api.find('Pod', { name: target.pod, namespace: target.namespace });
