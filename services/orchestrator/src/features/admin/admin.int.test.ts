@@ -39,7 +39,7 @@ describe('what operators do', () => {
       ['nobody', () => ''],
       ['a user with an ID token', async () => (await uswarm.user()).token],
       ['a gateway', () => signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway')],
-      ['a gateway that says it is an operator', () => signAdminToken(parseSigningKey(uswarm.internalKey), 'olivia')],
+      ['a gateway that claims to be an operator', () => signAdminToken(parseSigningKey(uswarm.internalKey), 'olivia')],
       ['a service token of the right key', () => signInternalToken(parseSigningKey(ADMIN_KEY), 'olivia')],
       ['another secret', () => signAdminToken(parseSigningKey(`operators:${'x'.repeat(32)}`), 'olivia')],
     ])('is not %s: every call is refused, and nothing is stored', async (_who, token) => {
@@ -49,7 +49,7 @@ describe('what operators do', () => {
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
 
-    it('is nobody at all without a key in the configuration', async () => {
+    it('refuses every operator without a configured key', async () => {
       const closed = await startTestOrchestrator();
       try {
         for (const call of CALLS) expect(await createTestAdmin(closed).refusal(call, {})).toBe('route_not_found');
@@ -95,24 +95,24 @@ describe('what operators do', () => {
           usage: { tokens_used: 0, request_count: 0 },
         },
       ]);
-      // The token itself is no operator's business.
+      // Operators do not see the token itself.
       expect(JSON.stringify(users[0]?.devices)).not.toContain(user.email);
       expect(await auditOf(await idOf(user))).toEqual([
         { actor: 'olivia', action: 'user.show', details: {}, subject_id: null },
       ]);
     });
 
-    it.each(['nobody@example.com', NOBODY, '%', "' OR true --"])('finds nobody by %j', async (user) => {
+    it.each(['nobody@example.com', NOBODY, '%', "' OR true --"])('finds no user by %j', async (user) => {
       expect((await admin.call('user.show', { user })).users).toEqual([]);
     });
 
-    it('finds nobody by an empty address that some users have', async () => {
+    it('finds no user by an empty address that some users have', async () => {
       expect(await admin.refusal('user.show', { user: '' })).toBe('validation_failed');
     });
   });
 
   describe('user.ban', () => {
-    it('refuses the user, closes the sockets, and says so in the audit log; user.unban takes it back', async () => {
+    it('refuses the user, closes the sockets and writes an audit entry; user.unban reverts it', async () => {
       const user = await uswarm.user();
       const user_id = await idOf(user);
       expect(await admin.call('user.ban', { user_id, reason: 'spam' })).toEqual({ changed: true });
@@ -141,7 +141,7 @@ describe('what operators do', () => {
       expect(ends).toHaveLength(2);
     });
 
-    it.each(['user.ban', 'user.unban'])('%s of nobody is user_not_found, and nothing is stored', async (call) => {
+    it.each(['user.ban', 'user.unban'])('%s of an unknown user is user_not_found and stores nothing', async (call) => {
       const before = await storedRows(uswarm.database);
       expect(await admin.refusal(call, { user_id: NOBODY })).toBe('user_not_found');
       expect(await storedRows(uswarm.database)).toEqual(before);

@@ -46,9 +46,9 @@ export interface AdminStore {
   /** By id, else by e-mail address, else by the uid at an identity provider. */
   findUsers(text: string): Promise<FoundUser[]>;
   workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
-  /** @returns whether it was otherwise before; undefined where there is no such user */
+  /** @returns whether the value changed; undefined if the user does not exist */
   setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined>;
-  /** @returns false where there is no such user */
+  /** @returns false if the user does not exist */
   setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean>;
   findWorkspace(workspaceId: string): Promise<FoundWorkspace | undefined>;
   /** Those that wait or run, the oldest first; with status `failed`, those that failed, the last first. */

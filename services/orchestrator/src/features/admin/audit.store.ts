@@ -6,15 +6,15 @@ import type { Database } from '../../database/database.js';
 export const AUDIT_PRUNING_WORK = 'audit-pruning';
 
 export interface AuditRecord {
-  /** Who did it, as the operator's credential says; `user` for what users do with their own account. */
+  /** The operator named by the credential; `user` for actions of users on their own account. */
   actor: string;
   action: string;
-  /** The user whom it was about; goes when the account goes. */
+  /** The affected user; deleted with the account. */
   userId?: string;
   /** What it was done to, where that is something else. */
   subjectId?: string;
   details?: Record<string, unknown>;
-  /** Of what users do with their own account: names them also when the account is gone. */
+  /** Identifies users who acted on their own account, also after the account is deleted. */
   identityHash?: Buffer;
 }
 

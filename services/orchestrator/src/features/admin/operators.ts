@@ -25,7 +25,7 @@ const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'turns.requeue': 'requeue',
 };
 
-/** As `parseSigningKey` has it; that throws for a short key, which has an issue of its own already. */
+/** The key id as in `parseSigningKey`, which throws for a short key; that is reported separately. */
 const keyId = (key: string): string => /^([^:]+):/.exec(key)?.[1] ?? 'default';
 
 /** `[{"operator": "olivia", "key": "<id>:<secret>", "rights": ["show", "ban"]}]`; several keys may be of one operator. */
@@ -42,7 +42,7 @@ export const OperatorKeys = z
 
 interface OperatorKey {
   key: SigningKey;
-  /** Undefined: whoever has the key says a name. */
+  /** Undefined: each holder of the key chooses a name. */
   operator: string | undefined;
   rights: readonly AdminRight[];
 }
@@ -57,7 +57,7 @@ export interface Operators {
 
 export interface OperatorSettings {
   ADMIN_API_KEYS?: z.output<typeof OperatorKeys> | undefined;
-  /** One key for everybody: any name, every right. To be removed in the release after the next. */
+  /** One key for all operators: any name, all rights. To be removed in the release after the next. */
   ADMIN_API_KEY?: string | undefined;
   ADMIN_API_KEY_PREVIOUS?: readonly string[];
 }

@@ -73,7 +73,7 @@ describe('turns, for operators', () => {
     expect(await list({ limit: 1 })).toHaveLength(1);
   });
 
-  it('are listed as running while somebody has them, and as failed on request alone', async () => {
+  it('are listed as running while they are leased, and as failed only on request', async () => {
     const { turnId } = await ask();
     const writer = await taker.writerOf(await taker.claim());
     await writer.begin();
@@ -90,7 +90,7 @@ describe('turns, for operators', () => {
     expect(await list({ workspace_id: other.workspaceId })).toEqual([]);
   });
 
-  it('that somebody has are taken from them: the next one gets it at once, and the first one writes nothing more', async () => {
+  it('that are leased are released: the next worker gets them immediately, and the first one writes nothing more', async () => {
     const { turnId } = await ask();
     const stuck = await taker.claim();
     const writer = await taker.writerOf(stuck);
@@ -102,7 +102,7 @@ describe('turns, for operators', () => {
     await expect(writer.markRead()).rejects.toThrow();
   });
 
-  it('that failed begin anew with a reply of their own; what failed stays as it was shown', async () => {
+  it('that failed restart with a new reply; the failed reply stays as it was shown', async () => {
     const { turnId, messageId } = await askInVain();
     expect(await admin.call('turns.requeue', { turn_ids: [turnId], reason: 'the model was down' })).toEqual({
       requeued: [turnId],
@@ -131,7 +131,7 @@ describe('turns, for operators', () => {
     ]);
   });
 
-  it('that failed keep their place: they come before what was asked later', async () => {
+  it('that failed keep their place before later messages', async () => {
     const failed = await askInVain();
     const later = await ask('and then?');
     await admin.call('turns.requeue', { turn_ids: [failed.turnId] });
@@ -158,7 +158,7 @@ describe('turns, for operators', () => {
     expect(runtime.desired).toBe('running');
   });
 
-  it('requeued by many at once begin once', async () => {
+  it('that are requeued concurrently begin once', async () => {
     const { turnId } = await askInVain();
     await Promise.all(Array.from({ length: 5 }, () => admin.call('turns.requeue', { turn_ids: [turnId] })));
     expect((await taker.turnOf(await taker.claim())).generation).toBe(2);
@@ -175,7 +175,7 @@ describe('turns, for operators', () => {
       requeued: [waiting.turnId],
       refused: [
         { id: turnId, why: 'it is done' },
-        { id: NOBODY, why: 'there is no such turn' },
+        { id: NOBODY, why: 'turn not found' },
       ],
     });
   });

@@ -16,7 +16,7 @@ export interface Requeued {
   refused: { id: string; why: string }[];
 }
 
-/** Has turns taken up again: one that waits or runs at once, by whoever is free; one that failed from its beginning. */
+/** Requeues turns: a queued or running one immediately, for any free worker; a failed one from its beginning. */
 export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
 
 export function createRequeue({ withTransaction, store, audit, runtimes }: RequeueServiceDeps): Requeue {
@@ -24,7 +24,7 @@ export function createRequeue({ withTransaction, store, audit, runtimes }: Reque
   async function again(turnId: string, tx: Transaction): Promise<{ why?: string; userId?: string }> {
     const waiting = await store.release(turnId, tx);
     const turn = await store.find(turnId, tx);
-    if (turn === undefined) return { why: 'there is no such turn' };
+    if (turn === undefined) return { why: 'turn not found' };
     const { status, userId, workspaceId } = turn;
     if (waiting) return { userId };
     if (status !== 'failed') return { why: `it is ${status}` };

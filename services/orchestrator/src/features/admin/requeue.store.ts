@@ -3,12 +3,12 @@ import type { Database, Transaction } from '../../database/database.js';
 import type { TurnStatus } from '../../database/schema.js';
 
 export interface RequeueStore {
-  /** Takes the lease from whoever has it and makes the turn due. @returns false where nothing of it waits */
+  /** Revokes the lease and makes the turn due. @returns false if the turn has no job */
   release(turnId: string, tx: Transaction): Promise<boolean>;
   find(turnId: string, db: Database): Promise<{ status: TurnStatus; workspaceId: string; userId: string } | undefined>;
   /**
-   * Has a failed turn begin once more, with a reply of its own: what failed stays as it was shown.
-   * @returns false where it did not fail
+   * Restarts a failed turn with a new reply; the failed reply stays as it was shown.
+   * @returns false if the turn did not fail
    */
   reopen(turnId: string, tx: Transaction): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { Device } from '@uswarm/service-kit';
 
-/** Who a credential speaks for, as the identity provider says. */
+/** The identity that a credential proves, as the identity provider states it. */
 export interface Identity {
   /** The configured id of the issuer; `e2e` on the end-to-end bypass. */
   issuer: string;
@@ -11,7 +11,7 @@ export interface Identity {
   givenName?: string;
   familyName?: string;
   picture?: string;
-  /** When the credential expires; null where it does not. */
+  /** When the credential expires; null if it does not. */
   expiresAt: Date | null;
   /** When the token was issued, in whole seconds; null if it does not say. */
   issuedAt: Date | null;
@@ -23,7 +23,7 @@ export interface Identity {
 export interface Session {
   /** The identity of the token (`tokenHash`); null on the bypass, whose credential is shared and cannot be logged out. */
   tokenHash: Buffer | null;
-  /** How release 0.2 identifies it (`tokenTextHash`, which says when this goes). */
+  /** How release 0.2 identifies it (see `tokenTextHash`, also for its removal). */
   tokenTextHash: Buffer | null;
   device: Device;
   /** The address that it came from, as logs name it; null where that is not known. */
@@ -36,7 +36,7 @@ export interface IdentityActor {
   session: Session;
 }
 
-/** The caller of every other route: a user of ours. */
+/** The caller of every other route: a registered user. */
 export interface UserActor extends IdentityActor {
   userId: string;
 }

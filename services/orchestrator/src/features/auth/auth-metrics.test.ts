@@ -31,7 +31,7 @@ describe('what is counted of identity providers', () => {
     }
   });
 
-  it('is each look-up that failed, from the discovery on', async () => {
+  it('counts each failed fetch, including the discovery', async () => {
     const registry = new Registry();
     const metrics = createAuthMetrics(registry, ['main', 'other']);
     const issuer = 'http://127.0.0.1:1';

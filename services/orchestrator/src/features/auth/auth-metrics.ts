@@ -20,7 +20,7 @@ export function createAuthMetrics(registry: Registry, issuers: readonly string[]
   const checks = knownCounter(
     registry,
     'uswarm_token_checks_total',
-    'ID tokens checked: good ones, bad ones, and those that could not be checked because the provider was away.',
+    'ID tokens by outcome: accepted, refused, or failed because the provider was unavailable.',
     { outcome: ['accepted', 'refused', 'failed'] },
   );
   return {

@@ -2,7 +2,7 @@ import { CREDENTIAL_HEADERS } from '@uswarm/contract';
 
 type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 
-/** What a client sent to prove who it is, by lower-case header name; the same from HTTP and sockets. */
+/** Credentials of a client by lower-case header name; the same for HTTP and sockets. */
 export type Credentials = Partial<Record<CredentialHeader, string>>;
 
 /** Picks the headers that take part in authentication; one that came twice is left out. */

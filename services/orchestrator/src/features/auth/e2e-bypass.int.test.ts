@@ -43,7 +43,7 @@ describe('the end-to-end bypass, on', () => {
     expect((await home(other)).workspaceId).not.toBe(workspaceId);
   });
 
-  it('many requests at once of a new uid make one user', async () => {
+  it('creates one user for many concurrent requests of a new uid', async () => {
     const robot = uswarm.anonymous.with(as(crypto.randomUUID()));
     const seen = await Promise.all(Array.from({ length: 10 }, () => uswarm.home(robot)));
     expect(new Set(seen.map(({ workspaceId }) => workspaceId)).size).toBe(1);

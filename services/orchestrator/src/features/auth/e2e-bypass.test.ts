@@ -19,7 +19,7 @@ describe('the end-to-end bypass', () => {
     expect(createEndToEndBypass(TOKEN).identify({ 'x-e2e-uid': 'u', 'x-token': 'x' })).toBeUndefined();
   });
 
-  it('gives the identity that the headers name, of an issuer of its own', () => {
+  it('returns the identity that the headers name, with a separate issuer', () => {
     const headers = { 'x-e2e-token': TOKEN, 'x-e2e-uid': 'u', 'x-e2e-email': 'u@example.com', 'x-e2e-name': 'U' };
     expect(createEndToEndBypass(TOKEN).identify(headers)).toEqual({
       token: TOKEN,

@@ -8,7 +8,7 @@ import type { Credentials } from './credentials.js';
  * and local mode import this module. spec: orchestrator §5
  */
 export interface EndToEndBypass {
-  /** The identity that the headers name; undefined where they name none. @throws ApiError `token_invalid` */
+  /** The identity that the headers name; undefined if they name none. @throws ApiError `token_invalid` */
   identify(credentials: Credentials): { identity: Identity; token: string } | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Identity } from './actor.js';
 /** Names an identity in what outlives its account: deleted accounts, the audit log, log lines. */
 export type IdentityHash = (identity: Pick<Identity, 'issuer' | 'subject'>) => Buffer;
 
-/** @param key without it nobody can tell whose hash it is */
+/** @param key secret; without it, a hash cannot be linked to an identity */
 export function createIdentityHash(key: string): IdentityHash {
   return ({ issuer, subject }) => createHmac('sha256', key).update(`${issuer}\n${subject}`).digest();
 }

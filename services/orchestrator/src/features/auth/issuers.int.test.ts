@@ -27,7 +27,7 @@ describe('several issuers', () => {
   const as = async (issuer: OidcIssuer, audience: string, more: object = {}) =>
     uswarm.anonymous.with({ 'x-token': await issuer.issueToken({ ...PERSON, audience, ...more }) });
 
-  it('each let in their own users: the same subject of another issuer is somebody else', async () => {
+  it('authenticate their own users: the same subject of another issuer is another user', async () => {
     const [one, other] = [await as(apple, 'ios-app'), await as(google, 'android-app')];
     await one.post('/v1/auth/sign-up', undefined, 204);
     expect(await other.refusal('GET', PROFILE)).toBe('sign_up_required');
@@ -53,7 +53,7 @@ describe('several issuers', () => {
     expect(await forged.refusal('GET', PROFILE)).toBe('token_invalid');
   });
 
-  it('do not keep each other from working: while one is away the users of the other get in', async () => {
+  it('are independent: while one is unavailable, users of the other are accepted', async () => {
     const [gone, there] = await Promise.all([startOidcIssuer(), startOidcIssuer()]);
     const token = await gone.issueToken(PERSON);
     const good = await there.issueToken(PERSON);

@@ -47,7 +47,7 @@ describe('the keys of an issuer', () => {
       (error: { code?: string }) => error.code,
     );
 
-  it('say of each look-up whether the issuer answered', async () => {
+  it('report for each fetch whether the issuer answered', async () => {
     const lookedUp: boolean[] = [];
     const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0, onLookUp: (answered) => lookedUp.push(answered) });
     await good(keys, first);
@@ -86,7 +86,7 @@ describe('the keys of an issuer', () => {
     expect(await good(keys, first)).toBe('ERR_JWKS_NO_MATCHING_KEY');
   });
 
-  it('that are old stay good while the issuer is away, and it is asked once in a cooldown', async () => {
+  it('that are old stay valid while the issuer is unavailable, which is called once per cooldown', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
     await good(keys, first);
     away = true;
@@ -94,7 +94,7 @@ describe('the keys of an issuer', () => {
     expect(lookUps).toBe(2);
   });
 
-  it('that are old serve everybody while one finds out whether the issuer is back', async () => {
+  it('that are old serve all requests while one checks whether the issuer is back', async () => {
     const keys = createKeySet(url, { cooldownMs: 60_000, maxAgeMs: 0 });
     await good(keys, first);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -105,7 +105,7 @@ describe('the keys of an issuer', () => {
     expect(await finding).toBe('good');
   });
 
-  it('say nothing of an unknown one while the issuer is away', async () => {
+  it('do not decide about an unknown key while the issuer is unavailable', async () => {
     const keys = createKeySet(url, { cooldownMs: 0, maxAgeMs: 0 });
     await good(keys, first);
     away = true;

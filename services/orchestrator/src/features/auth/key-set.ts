@@ -13,7 +13,7 @@ export interface KeySetOptions {
   cooldownMs: number;
   /** Milliseconds after which the keys are looked up again. */
   maxAgeMs?: number;
-  /** Told of each look-up, and whether the issuer answered. */
+  /** Called after each fetch with whether the issuer answered. */
   onLookUp?: (answered: boolean) => void;
 }
 
@@ -21,9 +21,9 @@ const MAX_AGE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
 
 /**
- * The published keys of an issuer. They are fetched again when they are old, or when a token names one
- * that is not there. While the issuer is away those that are known stay good, and only one request in a
- * cooldown waits to find out that it still is.
+ * The published keys of an issuer. They are fetched again when they are old, or when a token names
+ * an unknown key. While the issuer is unavailable, known keys stay valid, and only one request per cooldown waits for
+ * another attempt.
  */
 export function createKeySet(
   url: URL,

@@ -18,7 +18,7 @@ describe('keys that are known', () => {
   });
   afterEach(() => Promise.all([issuer.close(), foreign.close()]));
 
-  /** As good as the real ones, but for the key that it names: nobody knows it. */
+  /** Valid except for its key id, which no issuer publishes. */
   const unknownKey = () => foreign.issueToken({ ...PERSON, issuer: issuer.issuer });
   const codeOf = (token: string) =>
     verifier.verify(token).then(
@@ -26,7 +26,7 @@ describe('keys that are known', () => {
       (error: unknown) => (error as { code?: string }).code,
     );
 
-  it('stay good while the issuer is away, also after a token with an unknown key had it asked', async () => {
+  it('stay valid while the issuer is unavailable, also after a token with an unknown key caused a fetch', async () => {
     const good = await issuer.issueToken(PERSON);
     expect(await codeOf(good)).toBe('ok');
     await issuer.close();

@@ -27,7 +27,7 @@ export interface OidcVerifierOptions {
   cooldownMs: number;
   /** Seconds by which clocks may differ. */
   clockToleranceS: number;
-  /** Told of each look-up of an issuer's keys, and whether it answered. */
+  /** Called after each fetch of an issuer's keys with whether it answered. */
   onLookUp?: (issuerId: string, answered: boolean) => void;
   /** Whether the key set may be at a plain http URL that is not on this machine: for test issuers only. */
   allowHttp?: boolean;
@@ -91,7 +91,7 @@ function requireIdToken({ audience }: OidcIssuer, { typ = 'JWT' }: JWTHeaderPara
   // `events` marks logout tokens and other security events, also where `typ` is missing.
   if (OTHER_TYPES.has(type) || payload['events'] !== undefined) throw new ApiError('token_invalid');
   if (!Array.isArray(payload.aud) || payload.aud.length < 2) return;
-  // Which of the clients it was issued to has to be said, and must be one of ours.
+  // With several audiences, `azp` names the client, which must be an accepted one.
   const { azp } = payload;
   if (typeof azp !== 'string' || ![audience].flat().includes(azp)) throw new ApiError('token_invalid');
 }
@@ -130,8 +130,8 @@ function createKeys({ issuer, cooldownMs, allowHttp, onLookUp }: KeysOptions): J
   };
   return async (header, token) => {
     const loading = (keys ??= load());
-    // Only a failed discovery is forgotten, and not at once: keys that are known stay good while
-    // the issuer is away, and the issuer is not asked by every request.
+    // Only a failed discovery is retried, after a cooldown: known keys stay valid while the issuer is unavailable, and
+    // not every request calls it.
     const known = await loading.catch((error: unknown) => {
       setTimeout(
         () => {
@@ -171,7 +171,7 @@ function toIdentity(issuer: OidcIssuer, payload: JWTPayload): Identity {
   };
 }
 
-/** A NumericDate; anything else says nothing. */
+/** Parses a NumericDate; null for anything else. */
 function timeOf(claim: unknown): Date | null {
   const date = new Date(typeof claim === 'number' ? claim * 1000 : NaN);
   return Number.isNaN(date.getTime()) ? null : date;

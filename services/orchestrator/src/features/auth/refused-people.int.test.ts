@@ -5,7 +5,7 @@ import { request } from 'undici';
 import { storedRows } from '../../../test/stored.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** The ways in which a client proves who it is; the bypass is a user of its own. */
+/** The ways in which a client authenticates; the bypass is a separate user. */
 const WAYS = ['X-Token', 'Authorization', 'X-E2E-Token'] as const;
 
 describe('who may not come in', () => {
@@ -85,7 +85,7 @@ describe('who may not come in', () => {
     },
   );
 
-  it('of the bypass is made anew after a deletion, as a pipeline needs it', async () => {
+  it('of the bypass is created again after a deletion, as a pipeline needs it', async () => {
     const { signedUp, headers } = await person('X-E2E-Token');
     const { workspaceId } = await uswarm.home(signedUp);
     await signedUp.delete('/v1/auth/delete', {}, 204);

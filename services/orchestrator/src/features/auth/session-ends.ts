@@ -3,7 +3,7 @@ import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 /** Tells the gateways whose sockets to close. */
 export interface SessionEnds {
   /**
-   * Nobody waits for it: what is stored refuses the user already, and a bus that is away must hold up no answer.
+   * Not awaited: the stored state refuses the user already, and an unavailable bus must not delay answers.
    *
    * @param tokenHash of the credential whose sockets are meant; without one, all of the user
    * @param code what their clients are told

@@ -18,7 +18,7 @@ export interface Caller {
 /** A session as a gateway knows it. */
 export interface OpenSession {
   user_id: string;
-  /** In hex; null where the credential cannot be logged out. */
+  /** In hex; null if the credential cannot be revoked. */
   token_hash: string | null;
   /** When the credential was issued; absent or null where that is not known. */
   issued_at?: string | null | undefined;
@@ -27,14 +27,14 @@ export interface OpenSession {
 export interface SessionStore {
   /** In one statement: every request begins with it. */
   look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
-  /** Refuses the token for as long as anybody could take it for a good one; forgets some that nobody can any more. */
+  /** Refuses the token until it expires, and deletes some entries of expired tokens. */
   /**
    * Refuses every token of the user that was issued until now, or until `issuedAt` if that is later: the clock of an
    * issuer may be ahead. Tokens give whole seconds, so one of the same second counts as issued before.
    */
   revokeAll(userId: string, issuedAt: Date | null, db: Database): Promise<void>;
   revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
-  /** Which of them are of a user that is gone or banned, or of a token that was logged out: their places, from 0. */
+  /** @returns indexes of the sessions whose user was deleted or banned, or whose token was revoked */
   ended(sessions: readonly OpenSession[]): Promise<number[]>;
 }
 

@@ -11,7 +11,7 @@ import {
 const PROFILE = '/v1/users/profile';
 const MINUTE = 60_000;
 
-/** As a client signs, written anew from the specification. */
+/** Signs as a client does; written from the specification, independent of the product code. */
 function signed(token: string, timestamp: string, secret = SIGNATURE_SECRET): Record<string, string> {
   return {
     'x-timestamp': timestamp,
@@ -80,7 +80,7 @@ describe('X-Signature', () => {
     expect(await storedRows(uswarm.database)).toEqual(before);
   });
 
-  it('is no credential: without a token it lets nobody in', async () => {
+  it('does not authenticate without a token', async () => {
     expect(await uswarm.anonymous.with(signed('', String(Date.now()))).refusal('GET', PROFILE)).toBe('token_missing');
   });
 

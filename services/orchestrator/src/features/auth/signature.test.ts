@@ -7,7 +7,7 @@ const SECRET = 'a-shared-secret';
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const check = createSignatureCheck([SECRET], { now: () => new Date(NOW) });
 
-/** The code of the refusal; undefined where the pair is accepted. */
+/** The code of the refusal; undefined if the pair is accepted. */
 function refusal(sent: {
   token?: string;
   signature?: string | undefined;
@@ -85,7 +85,7 @@ describe('the signature check', () => {
     [-300_000, undefined],
     [300_001, 'timestamp_out_of_window'],
     [-300_001, 'timestamp_out_of_window'],
-  ])('of a clock that is %d ms off says %s', (off, code) => {
+  ])('of a clock that is %d ms off is refused with %s', (off, code) => {
     expect(refusal({ timestamp: String(NOW + off) })).toBe(code);
   });
 
@@ -128,7 +128,7 @@ describe('the signature check', () => {
     );
   });
 
-  it('in local mode asks for nothing', () => {
+  it('requires nothing in local mode', () => {
     expect(() => noSignatureCheck.check({ token: 't', signature: undefined, timestamp: undefined })).not.toThrow();
   });
 });

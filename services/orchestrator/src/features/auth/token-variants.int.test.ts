@@ -68,7 +68,7 @@ describe.each<KeyIssuerAlgorithm>(['RS256', 'ES256'])('variants of a token signe
     expect(await by(token).refusal('GET', PROFILE)).toBe('token_revoked');
   });
 
-  it('are no way around a logout by release 0.2, which remembers the hash of the whole text', async () => {
+  it('do not evade a logout by release 0.2, which stores the hash of the whole text', async () => {
     const token = await signedUp();
     await uswarm.database
       .insertInto('revoked_tokens')

@@ -82,14 +82,14 @@ describe('identity provider tokens', () => {
     ['dots alone', '..'],
     ['no JSON inside', 'e30.bm9uZQ.AAAA'],
     ['an empty JWT', `${base64({ alg: 'RS256' })}.${base64({})}.AAAA`],
-    ['an issuer that is no text', `${base64({ alg: 'RS256' })}.${base64({ iss: {} })}.AAAA`],
+    ['an issuer that is not a string', `${base64({ alg: 'RS256' })}.${base64({ iss: {} })}.AAAA`],
     ['12,000 characters', 'x'.repeat(12_000)],
     ['a cookie of something else', 'session=1; token=2'],
   ])('refuses garbage: %s', async (_what, token) => {
     expect(await codeOf(token)).toBe('token_invalid');
   });
 
-  it('refuses a token that has expired, with a code of its own', async () => {
+  it('refuses an expired token with a separate code', async () => {
     expect(await codeOf(await uswarm.issuer.issueToken({ ...person(), expiresInSeconds: -60 }))).toBe('token_expired');
   });
 

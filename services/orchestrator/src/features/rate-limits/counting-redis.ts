@@ -10,7 +10,7 @@ export interface CountingRedisOptions {
   answerDeadlineMs?: number;
 }
 
-/** A connection that is never waited for: while it is away, whoever needs it does without. */
+/** A connection that is never awaited: callers do without it while Redis is unavailable. */
 export interface CountingRedis {
   client: ReturnType<typeof openClient>;
   /** Whether it is worth asking now. */
@@ -39,7 +39,7 @@ function openClient(url: string, answerDeadlineMs: number) {
   });
 }
 
-/** Connects in the background and reconnects for ever. @throws on a malformed URL */
+/** Connects in the background and reconnects without a limit. @throws on a malformed URL */
 export function connectCountingRedis({
   url,
   logger,

@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts 
 import type { RatePolicy } from './policies.js';
 import type { CountingRedis } from './counting-redis.js';
 
-/** How much of a policy is left for somebody. */
+/** The remaining quota of a policy. */
 export interface Quota {
   policy: RatePolicy;
   allowed: boolean;
@@ -18,7 +18,7 @@ export type Limiter = (key: string) => Promise<Quota>;
 const REDIS_DEADLINE_MS = 100;
 
 /**
- * Counts in Redis, together with all other replicas; without it, or while it is away, in this process alone.
+ * Counts in Redis, shared by all replicas; without Redis, or while it is unavailable, in this process only.
  */
 export function createLimiter(policy: RatePolicy, redis?: CountingRedis, redisDeadlineMs = REDIS_DEADLINE_MS): Limiter {
   const options = { keyPrefix: `uswarm:rate:${policy.name}`, points: policy.burst, duration: policy.windowS };
@@ -31,7 +31,7 @@ export function createLimiter(policy: RatePolicy, redis?: CountingRedis, redisDe
     resetMs: msBeforeNext,
   });
 
-  /** @throws what is no refusal */
+  /** @throws errors other than a refusal */
   async function count(limiter: RLWrapperTimeouts | RateLimiterMemory, key: string): Promise<Quota> {
     try {
       return quota(true, await limiter.consume(key));

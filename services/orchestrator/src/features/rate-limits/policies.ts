@@ -4,8 +4,8 @@ import { ConfigError } from '@uswarm/service-kit';
 export type RateName = 'ip' | 'user' | 'sends' | 'search' | 'health';
 
 /**
- * So many within a window that begins with the first one: `burst` at once, and `burst / windowS` a second in
- * the long run.
+ * A limit per window that begins with the first request: a burst of `burst`, and `burst / windowS` per second
+ * sustained.
  */
 export interface RatePolicy {
   name: RateName;
@@ -36,7 +36,7 @@ export function policiesOf(config: RateSettings): RatePolicy[] {
 
 const HEALTH_TIMES = 10;
 
-/** Health checks of an address have a policy of their own, ten times that of its other requests. */
+/** Health checks of an address have a separate policy, ten times that of its other requests. */
 export function healthPolicyOf(policies: readonly RatePolicy[]): RatePolicy | undefined {
   const ip = policies.find(({ name }) => name === 'ip');
   return ip === undefined ? undefined : { ...ip, name: 'health', burst: ip.burst * HEALTH_TIMES };

@@ -9,7 +9,7 @@ describe('rate limit headers', () => {
     expect(policyField([ip, user])).toBe('"ip";q=300;w=3, "user";q=60;w=3');
   });
 
-  it('say what is left, and when all of it is there again, in whole seconds', () => {
+  it('state the remaining quota and the time until it is full again, in whole seconds', () => {
     expect(quotaField({ policy: user, allowed: true, remaining: 59, resetMs: 2_001 })).toBe('"user";r=59;t=3');
   });
 

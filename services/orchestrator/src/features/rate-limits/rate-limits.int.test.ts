@@ -21,7 +21,7 @@ describe('rate limits', () => {
   const start = async (environment: Record<string, string>): Promise<void> => {
     uswarm = await startTestOrchestrator({ environment });
   };
-  /** How many of so many requests, all at once, are let through. */
+  /** How many of `count` concurrent requests are accepted. */
   const letThrough = async (client: ApiClient, path: string, count: number): Promise<number> => {
     const answers = await Promise.all(Array.from({ length: count }, () => client.raw({ method: 'GET', path })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
@@ -73,7 +73,7 @@ describe('rate limits', () => {
     expect(await letThrough(uswarm.anonymous, MODELS, 3)).toBe(2);
   });
 
-  it('an address that a client only claims counts for nothing', async () => {
+  it('ignores an address that a client only claims', async () => {
     await start(limits('IP', 3));
     const claim = (n: number) => uswarm.anonymous.with({ 'x-forwarded-for': `203.0.113.${n}` });
     const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => claim(n).raw({ method: 'GET', path: MODELS })));
@@ -92,8 +92,8 @@ describe('rate limits', () => {
     expect(await from('2001:db8::2').refusal('GET', MODELS)).toBe('rate_limited');
   });
 
-  describe('an answer says', () => {
-    it('what is left of every limit that applies', async () => {
+  describe('the headers of an answer', () => {
+    it('state the remaining quota of every limit that applies', async () => {
       await start({ ...limits('IP', 300, 1), ...limits('USER', 60, 1), ...limits('SENDS', 20, 1) });
       const ada = await uswarm.user();
       const { headers } = await ada.get(PROFILE);
@@ -105,7 +105,7 @@ describe('rate limits', () => {
       expect((await uswarm.anonymous.get(MODELS)).headers['ratelimit']).toMatch(/^"ip";r=297;t=(300|29\d)$/);
     });
 
-    it('nothing where there is no limit', async () => {
+    it('are absent without limits', async () => {
       await start({});
       expect(Object.keys((await uswarm.anonymous.get(MODELS)).headers).join()).not.toContain('ratelimit');
     });
@@ -148,7 +148,7 @@ describe('rate limits', () => {
         body: JSON.stringify(body),
       });
 
-    it('have a limit of their own', async () => {
+    it('have a separate limit', async () => {
       await start(limits('SENDS', 4));
       const ada = await uswarm.user();
       const home = await uswarm.home(ada);
@@ -160,7 +160,7 @@ describe('rate limits', () => {
       expect((await ada.get(home.messages)).status).toBe(200);
     });
 
-    it('that are stored already are answered whatever the limit says', async () => {
+    it('that are stored already are answered regardless of the limit', async () => {
       await start(limits('SENDS', 2));
       const ada = await uswarm.user();
       const home = await uswarm.home(ada);

@@ -6,16 +6,16 @@ import { connectCountingRedis } from './counting-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
 import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
 
-/** Each counts one more, and is undefined where there is no such limit. @throws ApiError `rate_limited` */
+/** Each method counts one request and returns undefined if the limit is not set. @throws ApiError `rate_limited` */
 export interface RateLimits {
   policies: readonly RatePolicy[];
-  /** Of health checks, which count for nothing else. */
+  /** Of health checks, which do not count for other policies. */
   healthPolicies: readonly RatePolicy[];
-  /** A request from this address, whoever sends it. */
+  /** A request from this address, from any caller. */
   request(address: string): Promise<Quota | undefined>;
   /** A health check from this address. */
   health(address: string): Promise<Quota | undefined>;
-  /** A request of somebody who showed who it is. */
+  /** A request of an authenticated caller. */
   call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
   /** An event of a user's socket that costs a query: counted as a request, apart from those over REST. */
   socketCall(userId: string): Promise<Quota | undefined>;
@@ -48,7 +48,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   const refusals = knownCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
     limit: all.map(({ name }) => name),
   });
-  const shared = '0 while each replica counts rates for itself because Redis is away, else 1.';
+  const shared = '1 if replicas share rate limits in Redis, 0 while each counts locally because Redis is unavailable.';
   readGauge(metrics, 'uswarm_rate_limits_shared', shared, () => (redis?.usable() === false ? 0 : 1));
 
   async function take(name: RateName, key: string): Promise<Quota | undefined> {
@@ -71,7 +71,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   };
 }
 
-/** Who somebody is at the identity provider is nothing to leave in Redis. */
+/** Identities of the provider are not stored in Redis. */
 function identityKey(issuer: string, subject: string): string {
   return createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

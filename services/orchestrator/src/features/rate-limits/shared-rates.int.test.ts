@@ -21,7 +21,7 @@ const config = {
   RATE_SEARCH_PER_S: 0,
   RATE_SEARCH_BURST: 1,
 };
-/** Milliseconds; nobody counts alone because the machine is busy. */
+/** Milliseconds; long enough that a busy machine does not cause local counting. */
 const PATIENT_MS = 3_000;
 const ada = { issuer: 'https://login.example.com', subject: 'ada@example.com' };
 
@@ -56,7 +56,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     replicas.push(replica);
     return replica;
   };
-  /** What Redis has counted; nobody but a replica that is connected writes there. */
+  /** What Redis has counted; only connected replicas write there. */
   async function counted(): Promise<number> {
     const client = createClient({ url: valkey.url });
     await client.connect();
@@ -83,7 +83,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       () => true,
       () => false,
     );
-  /** How many of so many, all at once and by turns of the replicas, are let through. */
+  /** How many of `count` concurrent requests, spread over the replicas, are accepted. */
   async function letThrough(over: RateLimits[], count: number): Promise<number> {
     const taken = Array.from({ length: count }, (_, n) => take(over[n % over.length]!));
     return (await Promise.all(taken)).filter(Boolean).length;
@@ -93,7 +93,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     expect(await letThrough(await twoConnected(), 3 * BURST)).toBe(BURST);
   });
 
-  it('leave nothing in Redis that says who somebody is, and nothing for ever', async () => {
+  it('leave no identity in Redis, and nothing without an expiry', async () => {
     const [one] = await twoConnected();
     await one.call(ada);
     const client = createClient({ url: valkey.url });
@@ -158,7 +158,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     redis.close();
   });
 
-  it('go on when Redis refuses, and say so once', async () => {
+  it('continue when Redis refuses commands and log it once', async () => {
     const admin = createClient({ url: valkey.url });
     await admin.connect();
     await admin.sendCommand(['ACL', 'SETUSER', 'channels', 'on', '>secret', '&ws:*', '+@pubsub', '+@connection']);

@@ -28,7 +28,7 @@ describe('attachments', () => {
   const withTransaction: WithTransaction = (run) => createWithTransaction(uswarm.database)(run);
   const resolve = (owner: string, ids: string[]) => withTransaction((tx) => attachments.resolve(owner, ids, tx));
 
-  it('are what the upload is, whatever a client says, and have their link only when they are shown', async () => {
+  it('describe the stored upload whatever the client claims, and get a link only when they are returned', async () => {
     const { url: _, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
     const [stored] = await resolve(userId, [uploaded.id]);
     expect(stored).toEqual(uploaded);
@@ -43,11 +43,11 @@ describe('attachments', () => {
     expect(resolved.map(({ id }) => id)).toEqual([three, one, two]);
   });
 
-  it('are none where none are asked for', async () => {
+  it('are empty without ids', async () => {
     expect(await resolve(userId, [])).toEqual([]);
   });
 
-  it('of somebody else are as unknown as those that do not exist', async () => {
+  it('of another user are as unknown as those that do not exist', async () => {
     const own = await upload(user, { content: 'x' });
     const stranger = await uswarm.user();
     const foreign = await upload(stranger, { content: 'x' });

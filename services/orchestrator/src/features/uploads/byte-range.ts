@@ -1,8 +1,8 @@
 import type { ByteRange } from './object-store.js';
 
 /**
- * What a `Range` header asks for of a file (RFC 9110 §14): one part; `whole` where there is no header,
- * or one that may be ignored (another unit, several parts, malformed); or nothing that is there.
+ * The part of a file that a `Range` header requests (RFC 9110 §14): one part; `whole` without a header or with one that
+ * may be ignored (another unit, several parts, malformed); or a part that does not exist.
  */
 export function requestedRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? [];

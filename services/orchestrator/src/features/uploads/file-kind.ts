@@ -1,12 +1,12 @@
 import type { AttachmentType } from '@uswarm/contract';
 import { fileTypeFromBuffer } from 'file-type';
 
-/** How much of a file is looked at to tell what it is. */
+/** Bytes of a file that are read to detect its type. */
 export const SNIFFED_BYTES = 4_100;
 
 const UNKNOWN = 'application/octet-stream';
 
-/** The media type that the first bytes speak of; what a client says of it is not asked. */
+/** The media type detected in the first bytes; the client's claim is ignored. */
 export async function sniffMediaType(head: Buffer): Promise<string> {
   const found = await fileTypeFromBuffer(head).catch(() => undefined);
   if (found !== undefined) return found.mime;

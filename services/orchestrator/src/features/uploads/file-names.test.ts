@@ -30,7 +30,7 @@ describe('the name of a file', () => {
     expect(cleanName('😀'.repeat(500)).isWellFormed()).toBe(true);
   });
 
-  it('stays what it is when it is cleaned again', () => {
+  it('is unchanged by a second cleaning', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (sent) => {
         expect(cleanName(cleanName(sent))).toBe(cleanName(sent));

@@ -22,7 +22,7 @@ export function createFileObjects(directory: string): ObjectStore {
         await rename(part, path);
         await syncFolder(dirname(path));
       } catch (error) {
-        // A stream that nobody reads to its end would keep its source waiting.
+        // A stream that is not read to its end would block its source.
         content.destroy();
         await rm(part, { force: true });
         throw error;

@@ -21,7 +21,7 @@ interface Place {
   stored: () => Promise<unknown[]>;
 }
 
-/** Content that is sent as the test says, and then goes on, ends or fails. */
+/** Content that the test feeds, ends or fails. */
 function fed(): { content: Readable; feed: (bytes: Buffer) => void } {
   const content = new Readable({ read: () => undefined });
   return { content, feed: (bytes) => void content.push(bytes) };
@@ -46,11 +46,11 @@ function behavesAsStore(place: () => Place): void {
     expect(String(await read(key, { start: 2, end: 5 }))).toBe('2345');
   });
 
-  it('says that an object is not there', async () => {
+  it('reports a missing object', async () => {
     await expect(place().objects.open(randomUUID())).rejects.toThrow(ObjectMissing);
   });
 
-  it('removes an object, and one that is gone already', async () => {
+  it('removes an object, also one that is already deleted', async () => {
     const key = await put(Buffer.from('x'));
     for (let times = 0; times < 2; times += 1) await place().objects.remove(key);
     await expect(place().objects.open(key)).rejects.toThrow(ObjectMissing);
@@ -160,7 +160,7 @@ describeWith('s3', 'the bucket', () => {
     await place.objects.remove(other);
   });
 
-  it('fails while the server is away, and works again afterwards', async () => {
+  it('fails while the server is unavailable and works again afterwards', async () => {
     const key = randomUUID();
     await server.kill();
     const put = () => place.objects.put(key, Readable.from([Buffer.from('x')]));

@@ -40,9 +40,8 @@ export interface ReceptionDeps {
 }
 
 /**
- * The row comes first and says that a file is on its way, so that whatever a crash leaves is found by
- * the work that is due when no upload takes that long. The object comes second; that it is there in
- * full is said last.
+ * The row is written first, in state `receiving`, so that a job that is due after the longest upload finds what a crash
+ * leaves. The object is written second, and the row is marked as complete last.
  */
 export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
@@ -97,7 +96,7 @@ function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Tra
   return work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
-/** Under the lock of the user, so that two files which end at once cannot both take the last of the room. */
+/** Holds the lock of the user, so that two uploads that end concurrently cannot both use the last free bytes. */
 async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: UploadRow, tx: Transaction): Promise<void> {
   const { store, bytesPerUser } = deps;
   const { userId } = request;

@@ -86,7 +86,7 @@ describe('what becomes of uploads', () => {
   };
   const age = async (id: string, ms: number): Promise<void> => {
     const past = sql<Date>`now() - ${ms} * interval '1 millisecond'`;
-    // kysely's type of created_at says that nobody changes it, and nobody but a test does.
+    // kysely types created_at as read-only, and only this test changes it.
     await sql`UPDATE uploads SET created_at = ${past} WHERE id = ${id}`.execute(uswarm.database);
     await uswarm.database
       .updateTable('work')
@@ -138,7 +138,7 @@ describe('what becomes of uploads', () => {
     ],
     ['its conversation', 'conversations', () => sql`id = ${home.conversationId}`],
     ['its workspace', 'workspaces', () => sql`id = ${home.workspaceId}`],
-  ] as const)('a file goes with %s, at once', async (_what, table, where) => {
+  ] as const)('a file is deleted with %s, immediately', async (_what, table, where) => {
     const { id } = await upload(user, { content: 'x' });
     await attach(await send(), [id]);
     keep();
@@ -159,7 +159,7 @@ describe('what becomes of uploads', () => {
     expect(await gone(id)).toEqual([]);
   });
 
-  it('the name goes with the account, in the same transaction, and everything else soon after', async () => {
+  it('the name is deleted with the account, in the same transaction, and everything else soon after', async () => {
     const name = `${crypto.randomUUID()}.txt`;
     const [loose, sent] = [await upload(user, { content: 'a', name }), await upload(user, { content: 'b', name })];
     await attach(await send(), [sent.id]);
@@ -253,7 +253,7 @@ describe('what becomes of uploads', () => {
     expect(await traces(id)).toEqual(['row', 'file']);
   });
 
-  it('deletions of two conversations that share a file, at once, leave it to nobody', async () => {
+  it('concurrent deletions of two conversations that share a file delete the file', async () => {
     const { body } = await user.post<{ data: { id: string } }>(
       `${home.workspace}/conversations`,
       { type: 'swarm' },

@@ -9,12 +9,12 @@ describe('what becomes of an upload', () => {
   it.each<[string, Partial<UploadFacts>, boolean, ReturnType<typeof fateOf>]>([
     ['a file of a message stays', { attached: true, ageMs: 1_000 * HOUR_MS }, true, 'keep'],
     ['a file waits a day for its message', { ageMs: HOUR_MS }, false, { againInMs: 23 * HOUR_MS }],
-    ['then it goes', { ageMs: 24 * HOUR_MS }, false, 'remove'],
-    ['a file whose messages are gone goes at once', { attached: true }, false, 'remove'],
-    ['a file whose user is gone goes at once', { owned: false }, false, 'remove'],
+    ['an older unattached file is removed', { ageMs: 24 * HOUR_MS }, false, 'remove'],
+    ['a file whose messages are deleted is removed immediately', { attached: true }, false, 'remove'],
+    ['a file whose user is deleted is removed immediately', { owned: false }, false, 'remove'],
     ['a removal that was begun is ended', { state: 'removing', attached: true }, true, 'remove'],
     ['one that comes in has an hour', { state: 'receiving', owned: false }, false, { againInMs: HOUR_MS }],
-    ['then nobody is at it any more', { state: 'receiving', ageMs: HOUR_MS }, false, 'remove'],
+    ['an older incomplete file is removed', { state: 'receiving', ageMs: HOUR_MS }, false, 'remove'],
   ])('%s', (_rule, facts, hasMessage, fate) => {
     expect(fateOf({ ...stored, ...facts }, hasMessage)).toEqual(fate);
   });

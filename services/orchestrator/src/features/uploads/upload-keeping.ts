@@ -4,7 +4,7 @@ import type { LeasedWork, WorkStore } from '../../work/work.store.js';
 import type { ObjectStore } from './object-store.js';
 import type { UploadFacts, UploadStore } from './uploads.store.js';
 
-/** Work on an upload: to look whether it is still wanted, and to remove it where it is not. */
+/** Job type that deletes an upload if nothing refers to it. */
 export const UPLOAD_WORK = 'upload';
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ export type Fate = 'keep' | 'remove' | { againInMs: number };
 export function fateOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Fate {
   const until = (endMs: number): Fate => (ageMs >= endMs ? 'remove' : { againInMs: endMs - ageMs });
   if (state === 'removing') return 'remove';
-  // Whoever receives it may be at it right now, and removes it when it is not wanted.
+  // The receiving process may still be writing; it removes an upload that fails.
   if (state === 'receiving') return until(ABANDONED_AFTER_MS);
   if (!owned) return 'remove';
   if (hasMessage) return 'keep';
@@ -41,7 +41,7 @@ export function createUploadKeeping({ withTransaction, store, work, objects }: U
       const facts = await store.lock(leased.subjectId, tx);
       if (!(await work.holds(leased, tx))) return 'keep';
       const fate = facts === undefined ? 'keep' : fateOf(facts, await store.hasMessage(leased.subjectId, tx));
-      // From here on nobody can attach it.
+      // From here on it cannot be attached.
       if (fate === 'remove') await store.markRemoving(leased.subjectId, tx);
       // Within the transaction: a message that goes right after it makes the upload due again.
       if (fate === 'keep') await work.complete(leased, tx);

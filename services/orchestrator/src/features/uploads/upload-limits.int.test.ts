@@ -49,7 +49,7 @@ describe('limits of uploads', () => {
     files: (await files()).toSorted(),
   });
 
-  it('a file may have as many bytes as allowed', async () => {
+  it('a file may have exactly the maximum size', async () => {
     const user = await uswarm.user();
     expect((await upload(user, { content: Buffer.alloc(256 * KIB) })).size).toBe(256 * KIB);
   });
@@ -62,7 +62,7 @@ describe('limits of uploads', () => {
     expect(await traces()).toEqual(before);
   });
 
-  it('a body that says how large it is need not be sent to be refused', async () => {
+  it('a body with a Content-Length above the limit is refused before it is sent', async () => {
     const user = await uswarm.user();
     const form = await formOf({ content: Buffer.alloc(400 * KIB) });
     expect(await uploadRefusal(user, form)).toBe('upload_too_large');
@@ -110,7 +110,7 @@ describe('limits of uploads', () => {
     expect(after).toEqual(before);
   });
 
-  it('a user may store as much as allowed, however many files come at once', async () => {
+  it('a user may store up to the quota, however many files arrive concurrently', async () => {
     const user = await uswarm.user();
     const before = await traces();
     const form = await formOf({ content: Buffer.alloc(200 * KIB) });
@@ -129,7 +129,7 @@ describe('limits of uploads', () => {
     expect((await upload(empty, { content: 'x' })).size).toBe(1);
   });
 
-  it('a user may have as many files as allowed, however small', async () => {
+  it('a user may have up to the maximum number of files, however small', async () => {
     const user = await uswarm.user();
     const empty = await formOf({ content: '' });
     const answers = [];
@@ -140,7 +140,7 @@ describe('limits of uploads', () => {
     expect((await upload(await uswarm.user(), { content: '' })).size).toBe(0);
   });
 
-  it('more files at once than this process takes in are to come again', async () => {
+  it('uploads above the concurrency of the process are to be retried', async () => {
     const user = await uswarm.user();
     const begun = await Promise.all(Array.from({ length: 12 }, () => beginUpload(uswarm.url, user)));
     await eventually(
@@ -206,8 +206,8 @@ describe('uploads that stand still', () => {
   });
 });
 
-describe('limits of uploads that nobody set', () => {
-  it('are 25 MiB a file and 5 GiB a user', async () => {
+describe('default limits of uploads', () => {
+  it('are 25 MiB per file and 5 GiB per user', async () => {
     expect([LIMITS.uploadBytes, LIMITS.uploadBytesPerUser]).toEqual([26_214_400, 5_368_709_120]);
     const uswarm = await startTestOrchestrator();
     try {

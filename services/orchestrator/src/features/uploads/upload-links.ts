@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@uswarm/service-kit';
 
-/** Links to files of one kind, for whoever holds one, for a while. */
+/** Links to files of one kind, valid for any holder and for a limited time. */
 export interface FileLinks {
   /** The URL of the file with a signature that is good for 15 minutes from now. */
   url(id: string): string;
@@ -12,7 +12,7 @@ export interface FileLinks {
 export type UploadLinks = FileLinks;
 
 export interface FileLinksOptions {
-  /** Any secret of ours; the key of links is derived from it. */
+  /** A server secret from which the key of links is derived. */
   secret: string;
   /** Secrets whose links are accepted besides. */
   previousSecrets?: readonly string[];

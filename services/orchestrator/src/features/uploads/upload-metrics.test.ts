@@ -16,7 +16,7 @@ const attachment: Attachment = {
 const file = { name: 'a.txt', content: Readable.from([]), complete: Promise.resolve() };
 
 describe('uploads', () => {
-  it('are counted by what became of them', async () => {
+  it('are counted by outcome', async () => {
     const registry = new Registry();
     const answers: (() => Promise<Attachment>)[] = [
       async () => attachment,

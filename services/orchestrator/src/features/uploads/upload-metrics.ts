@@ -5,7 +5,7 @@ import type { UploadService } from './uploads.service.js';
 
 /** The same service, with what it takes in counted. */
 export function measureUploads(service: UploadService, registry: Registry): UploadService {
-  const uploads = knownCounter(registry, 'uswarm_uploads_total', 'Files that people sent, by what became of them.', {
+  const uploads = knownCounter(registry, 'uswarm_uploads_total', 'Total uploads by outcome.', {
     outcome: ['stored', 'refused', 'failed'],
   });
   const bytes = knownCounter(registry, 'uswarm_upload_bytes_total', 'Bytes of the files that were stored.', {});

@@ -35,7 +35,7 @@ describeWith('s3', 'uploads to a bucket', () => {
     expect([part.status, part.bytes.equals(content.subarray(6_000_000, 6_000_010))]).toEqual([206, true]);
   });
 
-  it('are sent on while they come in, and leave nothing where they break off', async () => {
+  it('are streamed while they arrive, and leave nothing when they are interrupted', async () => {
     const [objects, before] = [await view.objects(), await rows()];
     const begun = await beginUpload(uswarm.url, user);
     await begun.send(randomBytes(11 * MIB));
@@ -46,14 +46,14 @@ describeWith('s3', 'uploads to a bucket', () => {
     expect([await view.objects(), await view.unfinished()]).toEqual([objects, []]);
   });
 
-  it('leave nothing where they are too large', async () => {
+  it('leave nothing when they are too large', async () => {
     const [objects, before] = [await view.objects(), await rows()];
     const form = await formOf({ content: Buffer.alloc(25 * MIB + 1) });
     expect(await uploadRefusal(user, form)).toBe('upload_too_large');
     expect([await rows(), await view.objects(), await view.unfinished()]).toEqual([before, objects, []]);
   });
 
-  it('are to be tried again while the bucket is away, and downloads too', async () => {
+  it('are to be retried while the bucket is unavailable, and downloads too', async () => {
     const { url } = await upload(user, { content: 'kept' });
     const form = await formOf({ content: 'x' });
     await server.kill();

@@ -53,10 +53,13 @@ describe('uploads', () => {
     ['text', Buffer.from('hello'), 'file', 'text/plain'],
     ['HTML', Buffer.from('<!doctype html><script>alert(1)</script>'), 'file', 'text/html'],
     ['nothing at all', Buffer.alloc(0), 'file', 'application/octet-stream'],
-  ])('the type of %s is found in it, whatever the client says', async (_what, content, type, mime_type) => {
-    const attachment = await upload(user, { content, name: 'movie.mp4', type: 'video/mp4' });
-    expect(attachment).toMatchObject({ type, mime_type, size: content.length });
-  });
+  ])(
+    'the type of %s is detected in its content, whatever the client claims',
+    async (_what, content, type, mime_type) => {
+      const attachment = await upload(user, { content, name: 'movie.mp4', type: 'video/mp4' });
+      expect(attachment).toMatchObject({ type, mime_type, size: content.length });
+    },
+  );
 
   it('a name in any script comes back, without what could deceive', async () => {
     const { name, url } = await upload(user, { content: 'x', name: 'Отчёт 報告 \u202e📄.txt' });
@@ -134,7 +137,7 @@ describe('uploads', () => {
     expect(await linkRefusal(uswarm.url, pathOf(linkAt(id, minutesAgo(15))))).toBe('upload_link_invalid');
   });
 
-  it('a link is good for one file, and made by nobody else', async () => {
+  it('a link is valid for one file and cannot be forged', async () => {
     const [one, other] = [await upload(user, { content: '1' }), await upload(user, { content: '2' })];
     const swapped = one.url.replace(one.id, other.id);
     const forged = linkAt(one.id, new Date()).replace(/.{4}$/, 'AAAA');
@@ -143,13 +146,13 @@ describe('uploads', () => {
     }
   });
 
-  it('without a good signature nobody learns which files there are', async () => {
+  it('without a valid signature, the existence of files is not revealed', async () => {
     const { id } = await upload(user, { content: 'x' });
     const refusals = [id, UNKNOWN].map((file) => linkRefusal(uswarm.url, `${UPLOADS}/${file}?sig=1.x`));
     expect(await Promise.all(refusals)).toEqual(['upload_link_invalid', 'upload_link_invalid']);
   });
 
-  it('a link to a file that is gone is upload_not_found', async () => {
+  it('a link to a deleted file is upload_not_found', async () => {
     expect(await linkRefusal(uswarm.url, pathOf(linkAt(UNKNOWN, new Date())))).toBe('upload_not_found');
   });
 
@@ -187,7 +190,7 @@ describe('uploads', () => {
       expect(await uswarm.database.selectFrom('uploads').select('id').execute()).toEqual(before);
     });
 
-    it('who does not say who they are, before they read the file', async () => {
+    it('without credentials, before the file is read', async () => {
       const form = await formOf({ content: 'x' });
       expect(await uploadRefusal(uswarm.anonymous, form)).toBe('token_missing');
     });

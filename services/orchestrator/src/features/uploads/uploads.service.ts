@@ -11,7 +11,7 @@ export interface UploadServiceDeps extends Omit<ReceptionDeps, 'store'> {
   store: ReceptionDeps['store'] & Pick<UploadStore, 'find'>;
   objects: ObjectStore;
   links: UploadLinks;
-  /** Files that this process takes in at once: each holds some of its memory. */
+  /** Uploads that this process receives concurrently: each uses some of its memory. */
   atOnce: number;
   /** Of them, files of one user. */
   atOncePerUser: number;

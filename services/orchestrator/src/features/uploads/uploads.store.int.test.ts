@@ -47,7 +47,7 @@ describe('statements about uploads', () => {
     ).toEqual([]);
   });
 
-  it('what a user has stored is the sum of the sizes, and nothing for nobody', async () => {
+  it('the stored bytes of a user are the sum of the sizes, and zero for an unknown user', async () => {
     const store = createUploadStore(db.database);
     expect(await store.stored(crypto.randomUUID())).toEqual({ bytes: 0, files: 0 });
     const other = await db.database

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { UploadState } from '../../database/schema.js';
 
-/** A file that is there in full. */
+/** A complete file. */
 export interface UploadRow {
   id: string;
   name: string;
@@ -23,17 +23,17 @@ export interface UploadFacts {
 
 export interface UploadStore {
   insert(id: string, userId: string, db: Database): Promise<void>;
-  /** Keeps the user from going away, and its uploads apart. @returns false where there is no such user */
+  /** Locks the user against deletion and concurrent uploads. @returns false if the user does not exist */
   lockUser(userId: string, db: Database): Promise<boolean>;
-  /** Bytes of all that is stored of a user, and its files with those that are on their way. */
+  /** Stored bytes of a user, and the number of files including those in progress. */
   stored(userId: string, db?: Database): Promise<{ bytes: number; files: number }>;
-  /** @returns false where the upload is not being received any more */
+  /** @returns false if the upload is no longer in progress */
   finish(upload: UploadRow, db: Database): Promise<boolean>;
   find(id: string): Promise<UploadRow | undefined>;
   /** Those of the ids that are stored uploads of the user; none of them is removed until the transaction ends. */
   holdStored(userId: string, ids: readonly string[], db: Database): Promise<UploadRow[]>;
   attach(messageId: string, ids: readonly string[], db: Database): Promise<void>;
-  /** Locks the upload against everybody. */
+  /** Locks the upload. */
   lock(id: string, db: Database): Promise<UploadFacts | undefined>;
   /** To be asked after `lock`: what was committed until then counts. */
   hasMessage(id: string, db: Database): Promise<boolean>;
