@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runtimePods } from '../../services/uswarm-webhook/src/config/runtime-pods.js';
 import { render } from '../../services/uswarm-webhook/src/render/render.js';
 import { syncRequest, testFacts, testSettings, userSwarm } from '../../services/uswarm-webhook/test/webhook-input.js';
-import { CHART, createTools, eventually, loadSettings, namespaceObject, type Tools } from '../src/index.js';
+import { createTools, loadSettings, namespaceObject, type Tools } from '../src/index.js';
+import { applyManifest, policyInForce, renderAdmission } from '../test/admission-policy.js';
 
 // The chart's policy for a release that is not installed, in a separate namespace. The tests impersonate the
 // ServiceAccount of its controller.
@@ -21,7 +22,7 @@ interface Deployment {
 }
 
 let tools: Tools;
-let manifest = '';
+let cleanUp: (() => Promise<void>) | undefined;
 /** As the webhook renders it, with everything that it may take from elsewhere; without pods. */
 let rendered: Deployment;
 
@@ -55,20 +56,14 @@ beforeAll(async () => {
   const deployment = children.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
   rendered = { ...deployment, spec: { ...deployment.spec, replicas: 0 } };
 
-  const values = {
-    fullnameOverride: NAME,
-    images: { registry: 'registry.test' },
-    evaluation: { enabled: true },
-    oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
+  const policy = await renderAdmission(tools, {
+    name: NAME,
+    template: 'deployments',
     runtime: {
       namespace: NAMESPACE,
       image: { registry: 'registry.test', repository: 'runtime' },
       trustedCA: { existingConfigMap: 'company-ca' },
     },
-  };
-  const templates = ['admission/deployments', 'webhook/policy'].flatMap((name) => ['-s', `templates/${name}.yaml`]);
-  const { stdout } = await tools.helm(['template', NAME, CHART, '-n', NAME, '-f', '-', ...templates], {
-    input: JSON.stringify(values),
   });
   const meta = { name: NAME, namespace: NAMESPACE };
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: meta };
@@ -83,17 +78,11 @@ beforeAll(async () => {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: CONTROLLER }],
     },
   ];
-  manifest = [...objects.map((object) => JSON.stringify(object)), stdout].join('\n---\n');
-  await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: manifest });
-  await eventually('the policy is in force', { withinMs: 30_000 }, async () => {
-    const why = (await refusal(foreignImage())) ?? 'taken';
-    if (!why.startsWith('PolicyDenied: The image')) throw new Error(why);
-    return true as const;
-  });
+  const manifest = [...objects.map((object) => JSON.stringify(object)), policy].join('\n---\n');
+  cleanUp = await applyManifest(tools, manifest);
+  await policyInForce(() => refusal(foreignImage()), /^PolicyDenied: The image/);
 });
-afterAll(async () => {
-  await tools?.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], { input: manifest });
-});
+afterAll(() => cleanUp?.());
 
 describe('a Deployment that the controller writes in a runtime namespace', () => {
   it('is accepted as the webhook renders it', async () => {

@@ -11,10 +11,8 @@ import {
   type PolicyCase,
 } from '../../services/uswarm-webhook/test/policy-cases.js';
 import {
-  CHART,
   createKubeApi,
   createTools,
-  eventually,
   type KubeApi,
   KubeApiError,
   loadKubeConfig,
@@ -23,6 +21,7 @@ import {
   throwawayCrd,
   type Tools,
 } from '../src/index.js';
+import { applyManifest, policyInForce, renderAdmission } from '../test/admission-policy.js';
 
 // The chart's policy with the lists of the table, for the same kind in a separate API group, which the release's policy
 // and controller ignore.
@@ -34,7 +33,7 @@ const API_BASE = `/apis/${GROUP}/${API_VERSION}/${USERSWARM_PLURAL}`;
 let api: KubeApi;
 let tools: Tools;
 let lists: Record<string, string>;
-let manifest = '';
+let cleanUp: (() => Promise<void>) | undefined;
 
 interface Rendered {
   kind: string;
@@ -46,11 +45,9 @@ interface Rendered {
 /** The objects that the chart renders from the lists. */
 async function renderPolicy(): Promise<Rendered[]> {
   const [registry, ...repository] = DEFAULT_IMAGE.split(':')[0]!.split('/');
-  const values = {
-    fullnameOverride: NAME,
-    images: { registry: 'registry.test' },
-    evaluation: { enabled: true },
-    oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
+  const manifest = await renderAdmission(tools, {
+    name: NAME,
+    template: 'userswarms',
     runtime: {
       namespace: POLICY_LISTS.runtimeNamespaces[0],
       extraNamespaces: POLICY_LISTS.runtimeNamespaces.slice(1),
@@ -59,12 +56,8 @@ async function renderPolicy(): Promise<Rendered[]> {
       sharedEnvSecrets: POLICY_LISTS.sharedEnvSecrets.slice(1),
       maxResources: { cpu: POLICY_LISTS.maxCpu[0], memory: POLICY_LISTS.maxMemory[0] },
     },
-  };
-  const templates = ['admission/userswarms', 'webhook/policy'].flatMap((name) => ['-s', `templates/${name}.yaml`]);
-  const { stdout } = await tools.helm(['template', NAME, CHART, '-n', NAME, '-f', '-', ...templates], {
-    input: JSON.stringify(values),
   });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Rendered);
+  return parseAllDocuments(manifest).map((document) => document.toJS() as Rendered);
 }
 
 async function send(method: HttpMethod, path: string, body?: object): Promise<UserSwarm> {
@@ -96,12 +89,8 @@ async function refusalOf(attempt: Promise<unknown>): Promise<string | undefined>
 }
 
 /** Waits until this much of the policy is in force. */
-const inForce = (spec: PolicyCase['spec'], why: RegExp): Promise<true> =>
-  eventually('the policy is in force', { withinMs: 30_000 }, async () => {
-    const refusal = (await refusalOf(create(spec))) ?? 'taken';
-    if (!why.test(refusal)) throw new Error(refusal);
-    return true as const;
-  });
+const inForce = (spec: PolicyCase['spec'], reason: RegExp): Promise<true> =>
+  policyInForce(() => refusalOf(create(spec)), reason);
 
 beforeAll(async () => {
   const settings = loadSettings();
@@ -113,13 +102,10 @@ beforeAll(async () => {
     for (const rule of spec?.matchConstraints?.resourceRules ?? []) rule.apiGroups = [GROUP];
   }
   const items = [await throwawayCrd(GROUP), namespaceObject(NAME), ...objects];
-  manifest = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input: manifest });
+  cleanUp = await applyManifest(tools, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   await inForce({ runtime: { image: 'elsewhere.test/x:1' } }, /PolicyDenied/);
 });
-afterAll(async () => {
-  await tools?.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], { input: manifest });
-});
+afterAll(() => cleanUp?.());
 
 it('the chart renders its values into the lists of the table', () => {
   const entries = Object.entries(lists).map(([name, list]) => [name, list.split('\n')]);
