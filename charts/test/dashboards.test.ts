@@ -55,11 +55,11 @@ describe('dashboards', () => {
   it('cover all components, with unique ids and titles', () => {
     expect([...dashboards.keys()].toSorted()).toEqual(['api', 'overview', 'realtime', 'replies', 'runtimes', 'search']);
     for (const [name, { uid, title, description, schemaVersion }] of dashboards) {
-      expect([uid, title, description]).toEqual([
-        `uswarm-${name}`,
-        expect.stringMatching(/^uswarm \/ /),
-        expect.stringMatching(/\.$/),
-      ]);
+      expect({ uid, title, description }).toEqual({
+        uid: `uswarm-${name}`,
+        title: expect.stringMatching(/^uswarm \/ /),
+        description: expect.stringMatching(/\.$/),
+      });
       expect(schemaVersion).toBeGreaterThanOrEqual(39);
     }
     expect(new Set([...dashboards.values()].map(({ title }) => title)).size).toBe(dashboards.size);
@@ -70,18 +70,18 @@ describe('dashboards', () => {
       expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
     }
     for (const [name, { datasource }] of panels()) {
-      expect([name, datasource]).toEqual([name, { type: 'prometheus', uid: '${datasource}' }]);
+      expect({ name, datasource }).toEqual({ name, datasource: { type: 'prometheus', uid: '${datasource}' } });
     }
   });
 
   it('have panels with titles, units, targets and legends', () => {
     for (const [name, { type, fieldConfig, targets = [] }] of panels()) {
-      expect([name, PANELS.has(type), UNITS.has(fieldConfig?.defaults.unit ?? '')]).toEqual([name, true, true]);
-      expect([name, targets.length]).not.toEqual([name, 0]);
+      const isKnown = PANELS.has(type) && UNITS.has(fieldConfig?.defaults.unit ?? '');
+      expect({ name, isKnown, hasTargets: targets.length > 0 }).toEqual({ name, isKnown: true, hasTargets: true });
       expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
       // Stat panels and tables need no legend.
-      const named = type !== 'timeseries' || targets.every(({ legendFormat }) => legendFormat !== '');
-      expect([name, named]).toEqual([name, true]);
+      const hasLegend = type !== 'timeseries' || targets.every(({ legendFormat }) => legendFormat !== '');
+      expect({ name, hasLegend }).toEqual({ name, hasLegend: true });
     }
     const titles = panels().map(([name]) => name);
     for (const [name] of panels()) expect(titles.filter((each) => each === name)).toHaveLength(1);
@@ -92,10 +92,10 @@ describe('dashboards', () => {
       expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
       const taken = new Map<string, string>();
       for (const { title, gridPos } of dashboard.panels) {
-        expect([title, gridPos.x + gridPos.w <= 24]).toEqual([title, true]);
+        expect({ title, fits: gridPos.x + gridPos.w <= 24 }).toEqual({ title, fits: true });
         for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
           for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-            expect([name, title, taken.get(`${x} ${y}`)]).toEqual([name, title, undefined]);
+            expect({ name, title, overlaps: taken.get(`${x} ${y}`) }).toEqual({ name, title, overlaps: undefined });
             taken.set(`${x} ${y}`, title);
           }
         }

@@ -11,7 +11,7 @@ import {
   ofKind,
   parseManifests,
   podTemplates,
-  refusal,
+  rejection,
   render,
 } from './support/rendering.js';
 
@@ -173,7 +173,7 @@ describe('drain.enabled=false', () => {
 });
 
 it('rejects a grace period that is not less than the timeout', async () => {
-  expect(await refusal({ ...external, drain: { timeoutSeconds: 60, graceSeconds: 60 } })).toMatch(
+  expect(await rejection({ ...external, drain: { timeoutSeconds: 60, graceSeconds: 60 } })).toMatch(
     /^drain\.graceSeconds must be less than drain\.timeoutSeconds: .*\.$/,
   );
 });

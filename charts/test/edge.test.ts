@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { container, evaluation, external, find, type Manifest, refusal, render } from './support/rendering.js';
+import { container, evaluation, external, find, type Manifest, rejection, render } from './support/rendering.js';
 
 /** The proxies that every edge requires. */
 const http = { trustedProxies: ['10.32.0.8/29'] };
@@ -11,7 +11,7 @@ describe('the Ingress', () => {
   it('is created only if enabled, and requires a host', async () => {
     const without = await render(evaluation);
     expect(without.map(({ kind }) => kind)).not.toContain('Ingress');
-    expect(await refusal({ ...evaluation, ingress: { enabled: true } })).toMatch(/^ingress\.host is required: .*\.$/);
+    expect(await rejection({ ...evaluation, ingress: { enabled: true } })).toMatch(/^ingress\.host is required: .*\.$/);
   });
 
   it('routes /v1 to the orchestrator and /socket.io/ to the gateway with TLS', async () => {
@@ -115,7 +115,7 @@ describe('the HTTPRoute', () => {
     ],
     ['a timeout without a unit', { httpRoute: { ...httpRoute, timeouts: { api: '10' } } }, /at '\/httpRoute\/timeouts/],
   ])('is rejected with %s', async (_fault, values, sentence) => {
-    expect((await refusal({ ...external, ...values })).trim()).toMatch(sentence);
+    expect((await rejection({ ...external, ...values })).trim()).toMatch(sentence);
   });
 
   it('accepts wildcards and different hosts with a public URL', async () => {
@@ -139,7 +139,7 @@ describe('an edge', () => {
 
   it.each(edges)('%s is rejected without trusted proxies', async (_kind, edge) => {
     const sentence = /^http\.trustedProxies is required: .* all clients share one rate limit by address\. .*\.$/;
-    expect((await refusal({ ...external, ...edge })).trim()).toMatch(sentence);
+    expect((await rejection({ ...external, ...edge })).trim()).toMatch(sentence);
     await expect(render({ ...external, ...edge, http })).resolves.not.toEqual([]);
   });
 
@@ -150,7 +150,7 @@ describe('an edge', () => {
 
   it('without TLS is rejected unless plain HTTP is explicitly allowed', async () => {
     const ingress = { enabled: true, host };
-    expect((await refusal({ ...external, ingress, http })).trim()).toMatch(
+    expect((await rejection({ ...external, ingress, http })).trim()).toMatch(
       /^ingress\.tls\.secretName is required: .*\.$/,
     );
     await expect(render({ ...external, ingress, http: { ...http, insecure: true } })).resolves.not.toEqual([]);
@@ -160,7 +160,7 @@ describe('an edge', () => {
     const ingress = { enabled: true, host };
     const withUrl = (publicUrl: string): object => ({ ...external, ingress, http: { ...http, publicUrl } });
     await expect(render(withUrl('https://api.example.com'))).resolves.not.toEqual([]);
-    expect((await refusal(withUrl('http://api.example.com'))).trim()).toMatch(
+    expect((await rejection(withUrl('http://api.example.com'))).trim()).toMatch(
       /^http\.publicUrl must use https: .*http\.insecure=true.*\.$/,
     );
   });

@@ -10,7 +10,7 @@ import {
   helm,
   type Manifest,
   ofKind,
-  refusal,
+  rejection,
   render,
   repositoryFile,
 } from './support/rendering.js';
@@ -94,7 +94,7 @@ describe('the runtime namespace', () => {
 
   it('must not be the namespace of the release', async () => {
     const at = (runtime: object): Promise<string> =>
-      refusal({ ...external, runtime: { ...external.runtime, ...runtime } });
+      rejection({ ...external, runtime: { ...external.runtime, ...runtime } });
     expect(await at({ namespace: 'backend' })).toMatch(
       /^runtime\.namespace must not be the release's namespace: .*\.$/,
     );

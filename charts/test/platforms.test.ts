@@ -7,7 +7,7 @@ import {
   type Manifest,
   ofKind,
   podTemplates,
-  refusal,
+  rejection,
   render,
 } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
@@ -125,7 +125,7 @@ describe('an external Service', () => {
   });
 
   it('is rejected for internal components', async () => {
-    expect(await refusal(merge(external, { webhook: { service: { type: 'LoadBalancer' } } }))).toContain("'type'");
+    expect(await rejection(merge(external, { webhook: { service: { type: 'LoadBalancer' } } }))).toContain("'type'");
   });
 });
 
@@ -145,7 +145,7 @@ it('extraObjects are rendered as templates', async () => {
     number: '1',
   });
   expect(find(manifests, 'Secret', 'second')).toBeDefined();
-  expect(await refusal(merge(external, { extraObjects: [{ kind: 'Secret' }] }))).toContain('/extraObjects/0');
+  expect(await rejection(merge(external, { extraObjects: [{ kind: 'Secret' }] }))).toContain('/extraObjects/0');
 });
 
 it('pod user ids can be changed, but not to root and not for images with fixed ids', async () => {
@@ -155,7 +155,7 @@ it('pod user ids can be changed, but not to root and not for images with fixed i
   expect(others.map(({ owner }) => owner).toSorted()).toEqual(['searxng', 'uswarm-postgres', 'uswarm-valkey']);
   for (const { spec } of pods) expect(spec.securityContext.runAsNonRoot).toBe(true);
   const root = { defaults: { podSecurityContext: { runAsUser: 0 } } };
-  expect(await refusal(merge(external, root))).toContain('/podSecurityContext/runAsUser');
+  expect(await rejection(merge(external, root))).toContain('/podSecurityContext/runAsUser');
 });
 
 describe('on OpenShift', () => {
@@ -197,12 +197,12 @@ describe('on OpenShift', () => {
   });
 
   it.each(['helm', 'argocd'])(
-    'the account of a removal keeps its right when the release is gone (%s)',
+    'the ServiceAccount of the uninstall hooks keeps its permissions after the release is deleted (%s)',
     async (hooks) => {
       const manifests = await render({ ...evaluation, openshift, drain: { hooks } });
-      const removal = /^uswarm-(drain|cleanup)$/;
-      const [account] = ofKind(manifests, 'ServiceAccount').filter(({ metadata: { name } }) => removal.test(name));
-      const [binding] = bindings(manifests).filter((each) => removal.test(each['subjects'][0].name));
+      const uninstall = /^uswarm-(drain|cleanup)$/;
+      const [account] = ofKind(manifests, 'ServiceAccount').filter(({ metadata: { name } }) => uninstall.test(name));
+      const [binding] = bindings(manifests).filter((each) => uninstall.test(each['subjects'][0].name));
       expect(binding!.metadata.annotations).toEqual(account!.metadata.annotations);
     },
   );

@@ -13,7 +13,7 @@ import {
   type Manifest,
   ofKind,
   podTemplates,
-  refusal,
+  rejection,
   render,
   repositoryFile,
 } from './support/rendering.js';
@@ -54,7 +54,7 @@ describe('the maximum resources of a UserSwarm', () => {
     const lists = async (maxResources: object): Promise<object> =>
       find(await render(merge(evaluation, { runtime: { maxResources } })), 'ConfigMap', 'uswarm-policy')['data'];
     expect(await lists({ cpu: '500m', memory: '' })).toMatchObject({ maxCpu: '500m', maxMemory: '' });
-    expect(await refusal(merge(evaluation, { runtime: { maxResources: { cpu: 'many' } } }))).toContain(
+    expect(await rejection(merge(evaluation, { runtime: { maxResources: { cpu: 'many' } } }))).toContain(
       '/runtime/maxResources/cpu',
     );
   });
@@ -119,7 +119,7 @@ describe('outbound connections of a runtime', () => {
 
   it('cannot use a proxy URL with a password', async () => {
     const proxy = { https: 'http://user:password@proxy.example.com' };
-    expect(await refusal(merge(evaluation, { runtime: { proxy } }))).toContain('/runtime/proxy/https');
+    expect(await rejection(merge(evaluation, { runtime: { proxy } }))).toContain('/runtime/proxy/https');
   });
 
   it('trust the certificates of the configured ConfigMap', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { evaluation, external, find, type Manifest, ofKind, refusal, render } from './support/rendering.js';
+import { evaluation, external, find, type Manifest, ofKind, rejection, render } from './support/rendering.js';
 
 const SCALABLE = ['orchestrator', 'gateway', 'webhook', 'controller', 'searxngClient'];
 const all = (value: object): object => Object.fromEntries(SCALABLE.map((name) => [name, value]));
@@ -83,7 +83,7 @@ describe('a component with one replica', () => {
 
   it.each([0, '0%', '0'])('cannot have a budget that forbids every node drain (%s)', async (maxUnavailable) => {
     const values = { ...external, gateway: { replicas: 2, podDisruptionBudget: { maxUnavailable } } };
-    expect(await refusal(values)).toContain("at '/gateway/podDisruptionBudget/maxUnavailable'");
+    expect(await rejection(values)).toContain("at '/gateway/podDisruptionBudget/maxUnavailable'");
   });
 });
 
@@ -136,6 +136,6 @@ describe('autoscaling', () => {
       'gateway.resources.requests.cpu is required: the target of gateway.autoscaling is a percentage of it.',
     ],
   ])('rejects values that cannot work: %j', async (gateway, sentence) => {
-    expect((await refusal({ ...external, gateway })).trim()).toBe(sentence);
+    expect((await rejection({ ...external, gateway })).trim()).toBe(sentence);
   });
 });

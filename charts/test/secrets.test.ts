@@ -8,7 +8,7 @@ import {
   type Manifest,
   ofKind,
   podTemplates,
-  refusal,
+  rejection,
   render,
 } from './support/rendering.js';
 
@@ -133,7 +133,7 @@ describe('a missing Secret', () => {
   it.each(Object.keys(external.secrets).filter((name) => ![...OPTIONAL, 'signature'].includes(name)))(
     'is named in the error (%s)',
     async (name) => {
-      const sentence = await refusal(without(name));
+      const sentence = await rejection(without(name));
       expect(sentence).toMatch(MESSAGE);
       expect(sentence).toContain(`Required: secrets.${name}.existingSecret.`);
       expect(sentence).toContain('evaluation.enabled=true');
@@ -141,7 +141,7 @@ describe('a missing Secret', () => {
   );
 
   it('is listed with all other missing Secrets', async () => {
-    const sentence = await refusal({ oidc: evaluation.oidc });
+    const sentence = await rejection({ oidc: evaluation.oidc });
     expect(sentence).toMatch(MESSAGE);
     const listed = [...sentence.matchAll(/secrets\.(\w+)\.existingSecret/g)].map(([, name]) => name);
     expect(listed).toEqual(
@@ -153,22 +153,22 @@ describe('a missing Secret', () => {
 
   it('is required only if a feature uses it', async () => {
     await expect(render({ ...without('signature'), signature: { mode: 'off' } })).resolves.not.toEqual([]);
-    expect(await refusal(without('signature'))).toContain('secrets.signature.existingSecret');
+    expect(await rejection(without('signature'))).toContain('secrets.signature.existingSecret');
     await expect(render(without('e2e'))).resolves.not.toEqual([]);
     const bypass = { nonProduction: { e2eBypass: true, e2eBypassBesideKeptData: true } };
-    expect(await refusal({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
+    expect(await rejection({ ...without('e2e'), ...bypass })).toContain('secrets.e2e.existingSecret');
   });
 
   it('is allowed for model keys only with runtime.modelEnv.enabled=false', async () => {
     const values = { ...external, runtime: { modelEnv: { existingSecret: '' } } };
-    expect(await refusal(values)).toMatch(/^runtime\.modelEnv\.existingSecret is required: .* userswarms, .*\.$/);
+    expect(await rejection(values)).toMatch(/^runtime\.modelEnv\.existingSecret is required: .* userswarms, .*\.$/);
     const manifests = await render({ ...external, runtime: { modelEnv: { enabled: false } } });
     expect(find(manifests, 'ConfigMap', 'uswarm-policy')['data'].sharedEnvSecrets).toBe('');
   });
 });
 
 it('rejects values without an issuer', async () => {
-  expect(await refusal({ ...evaluation, oidc: {} })).toMatch(/^oidc\.issuers is required: .*\.$/);
+  expect(await rejection({ ...evaluation, oidc: {} })).toMatch(/^oidc\.issuers is required: .*\.$/);
 });
 
 describe('an evaluation', () => {

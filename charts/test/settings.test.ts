@@ -6,7 +6,7 @@ import {
   external,
   find,
   podTemplates,
-  refusal,
+  rejection,
   render,
 } from './support/rendering.js';
 
@@ -76,14 +76,14 @@ describe('images', () => {
     const sentence = (paths: string[]): string =>
       `images.registry is required, or each of ${paths.map((path) => `${path}.image.registry`).join(', ')}: ` +
       'the target of `npm run images -- --push <registry>`.';
-    expect((await refusal(nowhere)).trim()).toBe(sentence(ours));
+    expect((await rejection(nowhere)).trim()).toBe(sentence(ours));
     const most = Object.fromEntries(ours.slice(1).map((name) => [name, { image: { registry: 'localhost' } }]));
-    expect((await refusal({ ...nowhere, ...most })).trim()).toBe(sentence(['orchestrator']));
+    expect((await rejection({ ...nowhere, ...most })).trim()).toBe(sentence(['orchestrator']));
   });
 
   it('cannot use the tag `latest`', async () => {
-    expect(await refusal({ ...evaluation, images: { tag: 'latest' } })).toContain('/images/tag');
-    expect(await refusal({ ...evaluation, searxng: { image: { tag: 'latest' } } })).toContain('/searxng/image/tag');
+    expect(await rejection({ ...evaluation, images: { tag: 'latest' } })).toContain('/images/tag');
+    expect(await rejection({ ...evaluation, searxng: { image: { tag: 'latest' } } })).toContain('/searxng/image/tag');
   });
 });
 
@@ -171,7 +171,7 @@ it('a private certificate authority is mounted in every service with outbound ca
     }
   }
   const both = { existingConfigMap: 'a', existingSecret: 'b' };
-  expect(await refusal({ ...external, trustedCA: both })).toMatch(
+  expect(await rejection({ ...external, trustedCA: both })).toMatch(
     /^trustedCA\.existingConfigMap and trustedCA\.existingSecret are mutually exclusive\.$/,
   );
 });
@@ -179,17 +179,17 @@ it('a private certificate authority is mounted in every service with outbound ca
 describe('uploads', () => {
   it('require a bucket without evaluation.enabled', async () => {
     const sentence = 'objectStorage.bucket is required: name the S3 bucket for uploaded files.';
-    expect(await refusal({ ...external, objectStorage: {} })).toContain(sentence);
+    expect(await rejection({ ...external, objectStorage: {} })).toContain(sentence);
   });
 
   it('require a bucket with more than one replica', async () => {
     const two = { ...evaluation, orchestrator: { replicas: 2 } };
-    expect(await refusal(two)).toMatch(
+    expect(await rejection(two)).toMatch(
       /^objectStorage\.bucket is required: with orchestrator\.replicas above 1, .*\.$/m,
     );
     await expect(render({ ...two, objectStorage: { bucket: 'files' } })).resolves.not.toEqual([]);
     const scaled = { ...evaluation, orchestrator: { autoscaling: { enabled: true } } };
-    expect(await refusal(scaled)).toMatch(/^objectStorage\.bucket is required: .* orchestrator\.autoscaling, .*\.$/m);
+    expect(await rejection(scaled)).toMatch(/^objectStorage\.bucket is required: .* orchestrator\.autoscaling, .*\.$/m);
   });
 });
 
@@ -211,7 +211,7 @@ describe('the end-to-end bypass', () => {
 
   it('is rejected with persistent stores unless explicitly accepted', async () => {
     const bypass = (accepted: object): object => ({ ...external, nonProduction: { e2eBypass: true, ...accepted } });
-    expect((await refusal(bypass({}))).trim()).toMatch(
+    expect((await rejection(bypass({}))).trim()).toMatch(
       /^nonProduction\.e2eBypass requires evaluation\.enabled: .*nonProduction\.e2eBypassBesideKeptData=true.*\.$/,
     );
     await expect(render(bypass({ e2eBypassBesideKeptData: true }))).resolves.not.toEqual([]);

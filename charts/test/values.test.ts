@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { chartSchema } from '../generate/values-schema.js';
-import { CHART, external, helm, refusal, repositoryFile } from './support/rendering.js';
+import { CHART, external, helm, rejection, repositoryFile } from './support/rendering.js';
 import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './support/value-paths.js';
 
 let schema: Schema;
@@ -104,7 +104,7 @@ describe('values.schema.json', () => {
       '/runtime/pods/extraEnv/0/name',
     ],
   ])('rejects %s', async (_, wrong, message) => {
-    expect(await refusal(merge(external, wrong))).toContain(message);
+    expect(await rejection(merge(external, wrong))).toContain(message);
   });
 
   it.each([
@@ -113,7 +113,7 @@ describe('values.schema.json', () => {
     { existingSecret: 's', spaces: { endpoint: 'https://s3', bucket: 'b' } },
     { redis: { addrFromSecret: true } },
   ])('rejects incomplete stores: %j', async (stores) => {
-    const sentence = await refusal(merge(external, { runtime: { stores } }));
+    const sentence = await rejection(merge(external, { runtime: { stores } }));
     expect(sentence).toMatch(/^runtime\.stores\.\S+ [^\n]+\.$/);
   });
 });

@@ -104,14 +104,14 @@ export function parseManifests(text: string): Manifest[] {
 }
 
 /** The message with which helm rejects `values`. */
-export async function refusal(values: object, options: RenderOptions = {}): Promise<string> {
+export async function rejection(values: object, options: RenderOptions = {}): Promise<string> {
   try {
     await helm(['template'], values, options);
   } catch (error) {
     const { stderr } = error as { stderr?: string };
     return (stderr ?? String(error)).replace(/^Error: execution error at \([^)]*\): /, '').split('\n\nUse --debug')[0]!;
   }
-  throw new Error('helm did not refuse these values');
+  throw new Error('helm did not reject these values');
 }
 
 export function find(manifests: readonly Manifest[], kind: string, name: string, namespace?: string): Manifest {

@@ -142,8 +142,8 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     ['UswarmRuntimeStartsFailing'],
     { [`uswarm_userswarms_failing{${CONTROLLER},reason="ImagePullBackOff"}`]: becomes(0, 12) },
   ],
-  ['Pod Security rejects three of ten runtimes', ['UswarmRuntimeStartsFailing'], refused(10, 3)],
-  ['Pod Security rejects 60 of 5,000 runtimes', ['UswarmRuntimeStartsFailing'], refused(5_000, 60)],
+  ['Pod Security rejects three of ten runtimes', ['UswarmRuntimeStartsFailing'], rejectedPods(10, 3)],
+  ['Pod Security rejects 60 of 5,000 runtimes', ['UswarmRuntimeStartsFailing'], rejectedPods(5_000, 60)],
   [
     'one of ten runtimes does not start',
     ['UswarmRuntimesStuckProgressing'],
@@ -281,8 +281,8 @@ export const harmless: [what: string, figures: Figures][] = [
       [`uswarm_controller_watch_failures_total{${CONTROLLER},resource="pods",fault="connection"}`]: becomes(0, 40),
     },
   ],
-  ['Pod Security rejects one of ten runtimes', refused(10, 1)],
-  ['Pod Security rejects three of 5,000 runtimes', refused(5_000, 3)],
+  ['Pod Security rejects one of ten runtimes', rejectedPods(10, 1)],
+  ['Pod Security rejects three of 5,000 runtimes', rejectedPods(5_000, 3)],
   [
     'some of 5,000 runtimes have not started for days',
     { ...fleet(5_000), [`uswarm_userswarms_stuck{${CONTROLLER},phase="Progressing"}`]: always(5) },
@@ -332,7 +332,7 @@ function fleet(size: number): Figures {
 }
 
 /** A fleet in which `count` pods are rejected after the fault. */
-function refused(size: number, count: number): Figures {
+function rejectedPods(size: number, count: number): Figures {
   return { ...fleet(size), [`uswarm_userswarms_failing{${CONTROLLER},reason="Forbidden"}`]: becomes(0, count) };
 }
 
