@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LegalDocumentName } from './resources/core.js';
+import { LegalDocumentName } from './resources/legal.js';
 import { Id, Period, Timestamp } from './resources/primitives.js';
 
 /** What `uswarmctl` asks of the orchestrator's internal API. Not part of the public documents. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The enumerations of the API. spec: orchestrator §2.1 */
+/** The enumerations of the API. */
 
 export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({ id: 'RuntimeStatus' });
 export type RuntimeStatus = z.output<typeof RuntimeStatus>;

@@ -1,8 +1,10 @@
 import type { AgentData, AgentSummary } from '../resources/agent.js';
 import type { Conversation } from '../resources/conversation.js';
-import type { Attachment, LegalStatus } from '../resources/core.js';
+import type { Export } from '../resources/export.js';
+import type { LegalStatus } from '../resources/legal.js';
 import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
-import type { Export, UserProfile } from '../resources/user.js';
+import type { Attachment } from '../resources/upload.js';
+import type { UserProfile } from '../resources/user.js';
 import type { Workspace } from '../resources/workspace.js';
 
 /** What stands in the examples for things that every user has others of. */

@@ -1,7 +1,7 @@
 import type { oas31, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { RouteAuth } from '../routes/index.js';
 
-/** Who may call, and the headers that say who calls. spec: orchestrator §5 */
+/** Who may call, and the headers that say who calls. */
 
 const header = (name: string, description: string): oas31.SecuritySchemeObject => ({
   type: 'apiKey',

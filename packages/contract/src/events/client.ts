@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { LocalId, MessageDraft } from '../resources/message.js';
 
-/** Events from clients. spec: orchestrator §6.1 */
+/** Events from clients. */
 
 const workspaceIds = z.array(z.string().max(64)).max(LIMITS.subscriptionsPerSocket);
 

@@ -8,7 +8,7 @@ import { Id } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { SessionEndingCode } from './sessions.js';
 
-/** Events to clients. spec: orchestrator §6.2 */
+/** Events to clients. */
 
 /** Extra fields of every durable event: its place in the workspace's order, gapless from 1. */
 const durable = { workspace_id: Id, seq: z.int().positive() };

@@ -3,7 +3,6 @@ import { AgentDataStatus, AgentModel, AgentRole, AgentRouteStatus, AgentSkill, R
 import { LIMITS } from '../limits.js';
 import { Id, Timestamp } from './primitives.js';
 
-/** spec: orchestrator §2.8 */
 export const AgentSummary = z
   .strictObject({
     id: Id,
@@ -16,7 +15,6 @@ export const AgentSummary = z
   .meta({ id: 'AgentSummary' });
 export type AgentSummary = z.output<typeof AgentSummary>;
 
-/** spec: orchestrator §2.8 */
 export const AgentDetails = z
   .strictObject({
     id: Id,
@@ -58,7 +56,6 @@ const PromptDraft = z.object({
   content: z.string().max(LIMITS.promptText),
 });
 
-/** spec: orchestrator §2.8 */
 export const AgentSettings = z
   .strictObject({ model: AgentModel, response_length: ResponseLength, prompts: z.array(AgentPrompt) })
   .meta({ id: 'AgentSettings' });
@@ -79,7 +76,6 @@ export const UpdateAgentSettingsBody = z
   .meta({ id: 'UpdateAgentSettingsBody' });
 export type UpdateAgentSettingsBody = z.output<typeof UpdateAgentSettingsBody>;
 
-/** spec: orchestrator §2.8 */
 export const AgentTool = z
   .strictObject({
     name: z.string(),
@@ -95,7 +91,6 @@ export const AgentTool = z
   .meta({ id: 'AgentTool' });
 export type AgentTool = z.output<typeof AgentTool>;
 
-/** spec: orchestrator §2.8 */
 export const AgentMemory = z
   .strictObject({
     key: z.string(),
@@ -135,7 +130,7 @@ export const CreateMemoryBody = z
   .meta({ id: 'CreateMemoryBody' });
 export type CreateMemoryBody = z.output<typeof CreateMemoryBody>;
 
-/** An agent inside a message or a delegation. spec: orchestrator §2.10 */
+/** An agent inside a message or a delegation. */
 export const AgentData = z
   .strictObject({
     id: Id,

@@ -5,7 +5,6 @@ import { LIMITS } from '../limits.js';
 import { MessageData, Pagination } from './message.js';
 import { Id, Timestamp } from './primitives.js';
 
-/** spec: orchestrator §2.9 */
 export const Conversation = z
   .strictObject({
     id: Id,

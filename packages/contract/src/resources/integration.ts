@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { IntegrationItemType, IntegrationProvider } from '../enums.js';
 
-/** spec: orchestrator §2.12 */
 export const IntegrationCategory = z
   .strictObject({ id: z.string(), name: z.string(), image_url: z.string() })
   .meta({ id: 'IntegrationCategory' });
 
-/** spec: orchestrator §2.12 */
 export const IntegrationItem = z
   .strictObject({
     name: z.string(),
@@ -24,7 +22,6 @@ export const IntegrationCatalog = z
   .meta({ id: 'IntegrationCatalog' });
 export type IntegrationCatalog = z.output<typeof IntegrationCatalog>;
 
-/** spec: orchestrator §2.12 */
 export const OAuthConfiguration = z
   .strictObject({
     client_id: z.string(),

@@ -12,9 +12,9 @@ import {
 } from '../enums.js';
 import { LIMITS } from '../limits.js';
 import { AgentData } from './agent.js';
-import { Attachment } from './core.js';
 import { MessageError } from './message-error.js';
 import { Id, Timestamp } from './primitives.js';
+import { Attachment } from './upload.js';
 
 /** A kind of content. Its id names the class that client generators make of it. */
 function kind<Fields extends z.ZodRawShape>(id: string, fields: Fields) {
@@ -87,7 +87,6 @@ const workflow = kind('WorkflowContent', {
   steps: z.array(WorkflowStepSummary),
 });
 
-/** spec: orchestrator §2.11 */
 export const MessageContent = z
   .discriminatedUnion('type', [text, actionCard, toolStatus, system, loading, delegation, artifact, workflow])
   .meta({ id: 'MessageContent' });
@@ -96,7 +95,6 @@ export type MessageContent = z.output<typeof MessageContent>;
 const OFFSET = { description: 'The start of the mention in the text, in UTF-16 code units, on a character boundary.' };
 const LENGTH = { description: 'The length of the mention in UTF-16 code units; the mention must end within the text.' };
 
-/** spec: orchestrator §2.10 */
 export const Mention = z
   .strictObject({
     agent_id: Id,
@@ -141,7 +139,6 @@ const messageFields = {
   mentions: z.array(Mention),
 };
 
-/** spec: orchestrator §2.10 */
 export const MessageData = z.strictObject({ ...messageFields, status: MessageStatus }).meta({ id: 'MessageData' });
 export type MessageData = z.output<typeof MessageData>;
 
@@ -151,7 +148,6 @@ export const ListedMessage = z
   .meta({ id: 'ListedMessage' });
 export type ListedMessage = z.output<typeof ListedMessage>;
 
-/** spec: orchestrator §2.10 */
 export const Pagination = z
   .strictObject({
     next_scroll_id: z.string().nullable(),

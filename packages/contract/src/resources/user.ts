@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountryCode, CurrencyCode, LanguageTag, TimeZone } from './codes.js';
-import { Period, Timestamp } from './primitives.js';
+import { Timestamp } from './primitives.js';
 
 export const Preferences = z
   .strictObject({ platform_theme: z.string(), platform_language: z.string(), currency_code: z.string() })
@@ -10,7 +10,6 @@ export const Subscription = z
   .strictObject({ name: z.string(), code: z.string(), expires_at: Timestamp.nullable() })
   .meta({ id: 'Subscription' });
 
-/** spec: orchestrator §2.5 */
 export const UserProfile = z
   .strictObject({
     email: z.string(),
@@ -33,27 +32,6 @@ export const UserProfile = z
   })
   .meta({ id: 'UserProfile' });
 export type UserProfile = z.output<typeof UserProfile>;
-
-const usageCounters = {
-  tokens_used: z.int().nonnegative(),
-  prompt_tokens_used: z.int().nonnegative(),
-  completion_tokens_used: z.int().nonnegative(),
-  request_count: z
-    .int()
-    .nonnegative()
-    .meta({ description: 'The number of model calls: one per turn, and one more after each round of tool calls.' }),
-  token_limit: z.int().nonnegative(),
-};
-
-/** spec: orchestrator §2.6 */
-export const UserUsageSummary = z
-  .strictObject({ current_period: Period, ...usageCounters, plan_id: z.string() })
-  .meta({ id: 'UserUsageSummary' });
-export type UserUsageSummary = z.output<typeof UserUsageSummary>;
-
-/** spec: orchestrator §2.6 */
-export const WorkspaceUsage = z.strictObject({ period: Period, ...usageCounters }).meta({ id: 'WorkspaceUsage' });
-export type WorkspaceUsage = z.output<typeof WorkspaceUsage>;
 
 const CalendarDate = z.union([z.iso.date(), Timestamp]);
 
@@ -85,26 +63,3 @@ export const UserPatch = z
   .partial()
   .meta({ id: 'UserPatch' });
 export type UserPatch = z.output<typeof UserPatch>;
-
-export const EXPORT_STATUSES = ['pending', 'running', 'ready', 'failed'] as const;
-export type ExportStatus = (typeof EXPORT_STATUSES)[number];
-
-/** An archive with all data of the caller. An extension. */
-export const Export = z
-  .strictObject({
-    id: z.uuid(),
-    status: z.enum(EXPORT_STATUSES),
-    created_at: Timestamp,
-    expires_at: Timestamp.nullable().meta({ description: 'When the archive is deleted; null until it is ready.' }),
-    size: z
-      .int()
-      .nonnegative()
-      .nullable()
-      .meta({ description: 'The size of the archive in bytes; null until it is ready.' }),
-    url: z
-      .string()
-      .nullable()
-      .meta({ description: 'A download link that is valid for 15 minutes; null until the archive is ready.' }),
-  })
-  .meta({ id: 'Export' });
-export type Export = z.output<typeof Export>;

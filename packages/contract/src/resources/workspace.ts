@@ -17,7 +17,6 @@ export const Runtime = z
   .meta({ id: 'Runtime' });
 export type Runtime = z.output<typeof Runtime>;
 
-/** spec: orchestrator §2.7 */
 export const Workspace = z
   .strictObject({
     id: Id,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { AsyncApiBody, Attachment, Health, LegalStatus, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
+import { AsyncApiBody, Health, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
-import { created, defineRoute, id, idempotencyKey, ok, text } from './define.js';
+import { defineRoute, ok, text } from './define.js';
 
-/** spec: orchestrator §4.1 */
 export const coreRoutes = [
   defineRoute({
     operationId: 'getHealth',
@@ -52,16 +51,6 @@ export const coreRoutes = [
     responses: ok(data(z.array(ModelCatalogItem))),
   }),
   defineRoute({
-    operationId: 'getLegal',
-    method: 'get',
-    path: '/v1/legal',
-    auth: 'public',
-    tag: 'core',
-    summary: 'Get the legal documents without acceptance (the flags are always false)',
-    spec: 'orchestrator §4.1',
-    responses: ok(data(LegalStatus)),
-  }),
-  defineRoute({
     operationId: 'getAsset',
     method: 'get',
     path: '/v1/assets/{name}',
@@ -74,62 +63,5 @@ export const coreRoutes = [
     params: { name: text },
     responses: ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
     errors: ['asset_not_found'],
-  }),
-  defineRoute({
-    operationId: 'setPushToken',
-    method: 'post',
-    path: '/v1/push-token',
-    auth: 'user',
-    tag: 'core',
-    summary: 'Store the push-notification token of the device',
-    spec: 'orchestrator §4.1',
-    body: z.object({ push_token: z.string().min(1).max(4_096) }).meta({ id: 'PushTokenBody' }),
-    responses: ok(z.strictObject({ success: z.boolean() }).meta({ id: 'PushTokenAnswer' })),
-  }),
-  defineRoute({
-    operationId: 'createUpload',
-    method: 'post',
-    path: '/v1/uploads',
-    auth: 'user',
-    tag: 'uploads',
-    summary: 'Upload a file; its type is detected from the content',
-    spec: 'orchestrator §4.1',
-    headers: idempotencyKey,
-    multipart: z.object({ file: z.string().meta({ format: 'binary' }) }),
-    responses: created(data(Attachment)),
-    errors: [
-      'validation_failed',
-      'idempotency_key_reused',
-      'malformed_form',
-      'unsupported_media_type',
-      'upload_file_missing',
-      'upload_too_large',
-      'upload_quota_exceeded',
-      'upload_limit_reached',
-      'upload_stalled',
-    ],
-  }),
-  defineRoute({
-    operationId: 'getUpload',
-    method: 'get',
-    path: '/v1/uploads/{id}',
-    auth: 'public',
-    tag: 'uploads',
-    summary: 'Download a file with a signed link that is valid for 15 minutes',
-    spec: 'extension',
-    params: { id: id('upload_not_found') },
-    query: z.object({ sig: z.string().max(512) }),
-    headers: z.object({
-      range: z
-        .string()
-        .optional()
-        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
-      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
-    }),
-    responses: {
-      200: { description: 'The file.', schema: z.string().meta({ format: 'binary' }) },
-      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
-    },
-    errors: ['upload_link_invalid', 'range_not_satisfiable'],
   }),
 ] as const;

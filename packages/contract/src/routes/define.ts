@@ -11,7 +11,7 @@ export const text: PathParameter = { kind: 'text' };
 
 /**
  * Who may call: everybody; a signed-up user; or a bearer of an identity provider token in
- * `X-Token` (or of the end-to-end bypass), signed up or not. spec: orchestrator §5
+ * `X-Token` (or of the end-to-end bypass), signed up or not.
  */
 export type RouteAuth = 'public' | 'user' | 'identity';
 

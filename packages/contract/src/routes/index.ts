@@ -1,23 +1,41 @@
 import type { z } from 'zod';
 import { accountRoutes } from './account.js';
-import { conversationRoutes, messageRoutes } from './conversations.js';
+import { agentRoutes } from './agents.js';
+import { conversationRoutes } from './conversations.js';
 import { coreRoutes } from './core.js';
 import type { RouteDefinition } from './define.js';
+import { deviceRoutes } from './devices.js';
+import { eventRoutes } from './events.js';
+import { exportRoutes } from './exports.js';
 import { integrationRoutes } from './integrations.js';
-import { agentRoutes, workspaceRoutes } from './workspaces.js';
+import { legalRoutes } from './legal.js';
+import { messageRoutes } from './messages.js';
+import { turnRoutes } from './turns.js';
+import { uploadRoutes } from './uploads.js';
+import { usageRoutes } from './usage.js';
+import { userRoutes } from './users.js';
+import { workspaceRoutes } from './workspaces.js';
 
 export { commonErrors, type PathParameter, type RouteAuth, type RouteDefinition } from './define.js';
-export type { ReplayedEvent } from './workspaces.js';
+export type { ReplayedEvent } from './events.js';
 export { messageListQuery, type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
 /** Every route of `/v1`, in the order of the documents. */
 export const ROUTES = [
   ...coreRoutes,
+  ...legalRoutes,
+  ...deviceRoutes,
+  ...uploadRoutes,
   ...accountRoutes,
+  ...userRoutes,
+  ...exportRoutes,
+  ...usageRoutes,
   ...workspaceRoutes,
+  ...eventRoutes,
   ...agentRoutes,
   ...conversationRoutes,
   ...messageRoutes,
+  ...turnRoutes,
   ...integrationRoutes,
 ] as const;
 

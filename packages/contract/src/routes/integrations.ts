@@ -4,7 +4,6 @@ import { IntegrationCatalog, OAuthConfiguration } from '../resources/integration
 import { data } from '../resources/primitives.js';
 import { defineRoute, noContent, ok, text } from './define.js';
 
-/** spec: orchestrator §4.5 */
 export const integrationRoutes = [
   defineRoute({
     operationId: 'listIntegrations',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 
-/** The query of every list of messages. spec: orchestrator §4.4 */
+/** The query of every list of messages. */
 export const pageQuery = z.object({
   scrollId: z.string().max(512).optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).default(LIMITS.pageDefault),

@@ -1,4 +1,4 @@
-/** Phases, conditions and reasons of a UserSwarm. spec: supporting §3, §7 */
+/** Phases, conditions and reasons of a UserSwarm. */
 
 /** In order of precedence: the first that applies is shown. */
 export const PHASES = ['Deleting', 'Error', 'Suspended', 'Ready', 'Progressing'] as const;

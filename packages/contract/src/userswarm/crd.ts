@@ -42,7 +42,7 @@ function userSwarmSchema(): StructuralSchema {
   };
 }
 
-/** The CustomResourceDefinition of UserSwarm. spec: supporting §2.2 */
+/** The CustomResourceDefinition of UserSwarm. */
 export function userSwarmCrd() {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ObjectMeta, UserSwarm } from './resource.js';
 
-/** The CompositeController v1 hook of Metacontroller, as `POST /sync` speaks it. spec: supporting §4.2 */
+/** The CompositeController v1 hook of Metacontroller, as `POST /sync` speaks it. */
 
 /** Any Kubernetes object, as JSON. */
 export interface KubernetesObject {

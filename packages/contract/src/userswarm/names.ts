@@ -1,4 +1,4 @@
-/** Names that the cluster side agrees on. spec: supporting §2.2, §2.3 */
+/** Names that the cluster side agrees on. */
 
 export const API_GROUP = 'uswarm.dev';
 export const API_VERSION = 'v1alpha1';
@@ -19,13 +19,13 @@ const RUNTIME_PREFIX = 'agent-runtime-';
 export const USERSWARM_NAME_LENGTH = 63 - RUNTIME_PREFIX.length;
 export const USERSWARM_NAME = /^workspace-[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** The name of the UserSwarm of a workspace. spec: supporting §2.3 */
+/** The name of the UserSwarm of a workspace. */
 export const userSwarmName = (workspaceId: string): string => `${WORKSPACE_PREFIX}${workspaceId}`;
 
 /** The workspace that a UserSwarm is for. */
 export const workspaceIdOf = (name: string): string => name.slice(WORKSPACE_PREFIX.length);
 
-/** The one name that ServiceAccount, Service and Deployment of a UserSwarm have. spec: supporting §2.3 */
+/** The one name that ServiceAccount, Service and Deployment of a UserSwarm have. */
 export const childName = (userSwarm: string): string => `${RUNTIME_PREFIX}${userSwarm}`;
 
 /** Where the runtime of a UserSwarm answers gRPC inside the cluster. */

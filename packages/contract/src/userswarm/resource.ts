@@ -76,7 +76,7 @@ const Config = z.strictObject({
     }),
 });
 
-/** What a UserSwarm asks for. spec: supporting §2.2 */
+/** What a UserSwarm asks for. */
 export const UserSwarmSpec = z
   .strictObject({
     userId: z.string().min(1).max(128).meta({ description: 'The user who owns the workspace. Cannot be changed.' }),
@@ -120,7 +120,7 @@ export const Condition = z.strictObject({
 });
 export type Condition = z.output<typeof Condition>;
 
-/** What is there, as far as the controller has seen. spec: supporting §3 */
+/** What is there, as far as the controller has seen. */
 export const UserSwarmStatus = z
   .strictObject({
     observedGeneration: ObservedGeneration.optional(),

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import {
+  AgentDetails,
+  AgentMemory,
+  AgentMemoryList,
+  AgentSettings,
+  AgentSummary,
+  AgentTool,
+  CreateMemoryBody,
+  UpdateAgentSettingsBody,
+} from '../resources/agent.js';
+import { MessagePage } from '../resources/message.js';
+import { data } from '../resources/primitives.js';
+import { defineRoute, id, noContent, ok, text } from './define.js';
+import { pageQuery } from './pages.js';
+
+const agent = { id: id('agent_not_found') };
+
+export const agentRoutes = [
+  defineRoute({
+    operationId: 'listAgents',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/agents',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'List the agents of a workspace',
+    spec: 'orchestrator §4.3',
+    params: { workspaceId: id('workspace_not_found') },
+    responses: ok(data(z.array(AgentSummary))),
+  }),
+  defineRoute({
+    operationId: 'getAgent',
+    method: 'get',
+    path: '/v1/agents/{id}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Get an agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentSummary)),
+  }),
+  defineRoute({
+    operationId: 'getAgentDetails',
+    method: 'get',
+    path: '/v1/agents/{id}/details',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Get an agent with description, skills and statistics',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentDetails)),
+  }),
+  defineRoute({
+    operationId: 'getAgentHistory',
+    method: 'get',
+    path: '/v1/agents/{id}/history',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'List the messages of the conversations with an agent',
+    description:
+      'Includes only conversations of type `agent` with this agent. Messages that it wrote in a conversation with the ' +
+      'swarm are listed in that conversation.',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    query: pageQuery,
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid'],
+  }),
+  defineRoute({
+    operationId: 'getAgentSettings',
+    method: 'get',
+    path: '/v1/agents/{id}/settings',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Get the settings of an agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(AgentSettings)),
+  }),
+  defineRoute({
+    operationId: 'updateAgentSettings',
+    method: 'patch',
+    path: '/v1/agents/{id}/settings',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Update the settings of an agent',
+    spec: 'extension',
+    params: agent,
+    body: UpdateAgentSettingsBody,
+    responses: ok(data(AgentSettings)),
+  }),
+  defineRoute({
+    operationId: 'listAgentTools',
+    method: 'get',
+    path: '/v1/agents/{id}/tools',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'List the tools of an agent',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    responses: ok(data(z.array(AgentTool))),
+  }),
+  defineRoute({
+    operationId: 'updateAgentTool',
+    method: 'patch',
+    path: '/v1/agents/{id}/tools/{name}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Enable or disable a tool',
+    spec: 'extension',
+    params: { ...agent, name: text },
+    body: z.object({ enabled: z.boolean() }).meta({ id: 'UpdateAgentToolBody' }),
+    responses: ok(data(AgentTool)),
+    errors: ['tool_not_found'],
+  }),
+  defineRoute({
+    operationId: 'listAgentMemories',
+    method: 'get',
+    path: '/v1/agents/{id}/memories',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'List memories',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    query: z.object({
+      category: z.string().max(100).optional(),
+      scrollId: z
+        .string()
+        .max(4_096)
+        .optional()
+        .meta({ description: 'The `next_scroll_id` of the previous response.', 'x-extension': true }),
+    }),
+    responses: ok(AgentMemoryList),
+    errors: ['cursor_invalid'],
+  }),
+  defineRoute({
+    operationId: 'createAgentMemory',
+    method: 'post',
+    path: '/v1/agents/{id}/memories',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Create or replace a memory; with `Prefer: return=minimal` the response is 204',
+    spec: 'orchestrator §4.3',
+    params: agent,
+    headers: z.object({
+      prefer: z
+        .string()
+        .optional()
+        .meta({ description: 'With `return=minimal` the response is 204 without the memory.' }),
+    }),
+    body: CreateMemoryBody,
+    responses: { ...ok(data(AgentMemory)), ...noContent },
+    errors: ['memory_limit_reached', 'memory_too_large'],
+  }),
+  defineRoute({
+    operationId: 'deleteAgentMemory',
+    method: 'delete',
+    path: '/v1/agents/{id}/memories/{key}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Delete a memory',
+    spec: 'orchestrator §4.3',
+    params: { ...agent, key: text },
+    responses: noContent,
+    errors: ['memory_not_found'],
+  }),
+] as const;

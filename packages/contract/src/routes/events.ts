@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { DURABLE_EVENTS } from '../events/server.js';
+import { defineRoute, id, ok } from './define.js';
+
+const workspace = { id: id('workspace_not_found') };
+
+/** A durable event as the socket would have sent it; see the AsyncAPI document for the payloads. */
+const ReplayedEvent = z
+  .strictObject({
+    seq: z.int().positive(),
+    event: z.enum(DURABLE_EVENTS),
+    payload: z.record(z.string(), z.unknown()).meta({
+      description:
+        'The same payload as on the socket, with the current state of the resource. For a deleted resource: `{workspace_id, seq, deleted: true, id}`.',
+    }),
+  })
+  .meta({ id: 'ReplayedEvent' });
+export type ReplayedEvent = z.output<typeof ReplayedEvent>;
+
+export const eventRoutes = [
+  defineRoute({
+    operationId: 'listWorkspaceEvents',
+    method: 'get',
+    path: '/v1/workspaces/{id}/events',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'List the durable events after a sequence, in order and without gaps, up to 500 per response',
+    spec: 'extension',
+    params: workspace,
+    query: z.object({ since: z.coerce.number().int().nonnegative().default(0) }),
+    responses: ok(
+      z.strictObject({
+        data: z.array(ReplayedEvent),
+        has_next: z.boolean().meta({ description: 'Whether there are more events after the last one.' }),
+      }),
+    ),
+    errors: ['resync_required'],
+  }),
+] as const;

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { Export } from '../resources/export.js';
+import { data } from '../resources/primitives.js';
+import { accepted, defineRoute, id, ok } from './define.js';
+
+export const exportRoutes = [
+  defineRoute({
+    operationId: 'createExport',
+    method: 'post',
+    path: '/v1/users/export',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Start an export of all data of the user, or return the unfinished one',
+    spec: 'extension',
+    responses: accepted(data(Export)),
+    errors: ['export_limit_reached'],
+  }),
+  defineRoute({
+    operationId: 'listExports',
+    method: 'get',
+    path: '/v1/users/exports',
+    auth: 'user',
+    tag: 'account',
+    summary: 'List exports, newest first',
+    spec: 'extension',
+    responses: ok(data(z.array(Export))),
+  }),
+  defineRoute({
+    operationId: 'getExport',
+    method: 'get',
+    path: '/v1/users/exports/{id}',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Get the state of an export, with a download link when it is ready',
+    spec: 'extension',
+    params: { id: id('export_not_found') },
+    responses: ok(data(Export)),
+  }),
+  defineRoute({
+    operationId: 'getExportArchive',
+    method: 'get',
+    path: '/v1/users/exports/{id}/archive',
+    auth: 'public',
+    tag: 'account',
+    summary: 'Download an export archive with a signed link that is valid for 15 minutes',
+    spec: 'extension',
+    params: { id: id('export_not_found') },
+    query: z.object({ sig: z.string().max(512) }),
+    headers: z.object({
+      range: z
+        .string()
+        .optional()
+        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
+      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
+    }),
+    responses: {
+      200: { description: 'The archive, a ZIP file.', schema: z.string().meta({ format: 'binary' }) },
+      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
+    },
+    errors: ['upload_link_invalid', 'range_not_satisfiable'],
+  }),
+] as const;

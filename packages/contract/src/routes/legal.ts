@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { LegalStatus } from '../resources/legal.js';
+import { data } from '../resources/primitives.js';
+import { defineRoute, noContent, ok } from './define.js';
+
+export const legalRoutes = [
+  defineRoute({
+    operationId: 'getLegal',
+    method: 'get',
+    path: '/v1/legal',
+    auth: 'public',
+    tag: 'core',
+    summary: 'Get the legal documents without acceptance (the flags are always false)',
+    spec: 'orchestrator §4.1',
+    responses: ok(data(LegalStatus)),
+  }),
+  defineRoute({
+    operationId: 'getUserLegal',
+    method: 'get',
+    path: '/v1/users/legal',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Get the legal documents with the acceptance of the user',
+    spec: 'orchestrator §4.2',
+    responses: ok(data(LegalStatus)),
+  }),
+  defineRoute({
+    operationId: 'acceptLegal',
+    method: 'post',
+    path: '/v1/users/legal/accept',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Accept versions of the legal documents',
+    spec: 'orchestrator §4.2',
+    body: z
+      .object({ terms_of_service_version: z.string().max(100), privacy_policy_version: z.string().max(100) })
+      .partial()
+      .meta({ id: 'AcceptLegalBody' }),
+    responses: noContent,
+    errors: ['legal_version_unknown'],
+  }),
+] as const;

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.js';
+import { EditMessageBody, ListedMessage, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
+import { data } from '../resources/primitives.js';
+import { created, defineRoute, id, noContent, ok } from './define.js';
+import { messageListQuery, pageQuery } from './pages.js';
+
+const workspace = { workspaceId: id('workspace_not_found') };
+const conversation = { ...workspace, id: id('conversation_not_found') };
+const message = { ...workspace, id: id('message_not_found') };
+
+export const messageRoutes = [
+  defineRoute({
+    operationId: 'listMessages',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'List messages: `backward` newest first, `forward` oldest first',
+    description:
+      'With `direction=backward`, `prev_scroll_id` is set on every page that has messages: if `has_prev` is false, it ' +
+      'returns messages that arrive later. `around`, `after` and `before` start at a message instead of a cursor; ' +
+      'their pages are in the order of `direction`.',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    query: messageListQuery,
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid', 'message_not_found'],
+  }),
+  defineRoute({
+    operationId: 'searchMessages',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Search messages that contain every word of q (case-insensitive, also within words), newest first',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    query: pageQuery.omit({ direction: true }).extend({
+      q: z
+        .string()
+        .min(1)
+        .max(LIMITS.searchText)
+        .meta({
+          description: `Up to ${LIMITS.searchWords} different words, separated by spaces; every character is matched literally.`,
+        }),
+    }),
+    responses: ok(MessagePage),
+    errors: ['cursor_invalid', 'search_timeout'],
+  }),
+  defineRoute({
+    operationId: 'sendMessage',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Send a message; the reply arrives over the socket',
+    spec: 'orchestrator §4.4',
+    params: conversation,
+    body: SendMessageBody,
+    responses: created(data(MessageData)),
+    errors: [
+      'content_type_not_allowed',
+      'mention_invalid',
+      'attachment_invalid',
+      'local_id_reused',
+      'turn_queue_full',
+      'token_limit_reached',
+    ],
+  }),
+  defineRoute({
+    operationId: 'getMessage',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Get a message with fresh attachment links',
+    spec: 'extension',
+    params: message,
+    responses: ok(data(ListedMessage)),
+  }),
+  defineRoute({
+    operationId: 'deleteMessage',
+    method: 'delete',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Delete a message permanently',
+    description:
+      'Deletes any user or agent message with its attachments. Agents no longer see it. Its `local_id` remains used. ' +
+      'Replies to a deleted message are kept. If the message is an unfinished reply (queued or running) or has one, ' +
+      'the reply is cancelled first, and everything that it has written is deleted too. Each deletion sends ' +
+      '`message.deleted`. Deleting a tool status, card or note of an unfinished reply fails with `turn_running`.',
+    spec: 'extension',
+    params: message,
+    responses: noContent,
+    errors: ['turn_running'],
+  }),
+  defineRoute({
+    operationId: 'editMessage',
+    method: 'patch',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Edit the latest user message and run its turn again',
+    description:
+      'Only the latest user message of a conversation can be edited (`message_not_latest`). A queued or running reply ' +
+      'is cancelled. All replies to the message are deleted, with `message.deleted` for each. The message keeps its ' +
+      'id and position, gets `edited_at`, and starts a new turn. `mentions` refer to the new text. Without ' +
+      '`attachments` the message keeps its attachments. The limits of sending apply.',
+    spec: 'extension',
+    params: message,
+    body: EditMessageBody,
+    responses: ok(data(MessageData), 'The edited message.'),
+    errors: [
+      'content_type_not_allowed',
+      'mention_invalid',
+      'attachment_invalid',
+      'message_not_editable',
+      'message_not_latest',
+      'turn_queue_full',
+      'token_limit_reached',
+    ],
+  }),
+  defineRoute({
+    operationId: 'regenerateMessage',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}/regenerate',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Regenerate a reply to the latest user message',
+    description:
+      'The reply, which may have failed or been stopped, is deleted with the tool statuses, cards and notes of its ' +
+      'turn, with `message.deleted` for each. The same agent runs a new turn; its reply arrives over the socket. The ' +
+      'limits of sending apply.',
+    spec: 'extension',
+    params: message,
+    responses: ok(data(MessageData), 'The user message whose turn runs again.'),
+    errors: ['message_not_an_answer', 'message_not_latest', 'turn_running', 'turn_queue_full', 'token_limit_reached'],
+  }),
+  defineRoute({
+    operationId: 'chooseAction',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}/action',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Choose an action of a card (once)',
+    description:
+      'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
+      'Clients receive it as `message.new`, like any other message.',
+    spec: 'orchestrator §4.4',
+    params: message,
+    body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
+    responses: ok(data(MessageData)),
+    errors: ['action_not_found', 'action_already_chosen', 'turn_queue_full', 'token_limit_reached'],
+  }),
+] as const;

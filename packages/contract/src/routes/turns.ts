@@ -1,0 +1,18 @@
+import { defineRoute, id, noContent } from './define.js';
+
+const message = { workspaceId: id('workspace_not_found'), id: id('message_not_found') };
+
+export const turnRoutes = [
+  defineRoute({
+    operationId: 'stopMessage',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
+    auth: 'user',
+    tag: 'messages',
+    summary: 'Stop a reply, or all replies to a user message',
+    spec: 'extension',
+    params: message,
+    responses: noContent,
+    errors: ['turn_not_running'],
+  }),
+] as const;

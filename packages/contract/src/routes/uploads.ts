@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { data } from '../resources/primitives.js';
+import { Attachment } from '../resources/upload.js';
+import { created, defineRoute, id, idempotencyKey } from './define.js';
+
+export const uploadRoutes = [
+  defineRoute({
+    operationId: 'createUpload',
+    method: 'post',
+    path: '/v1/uploads',
+    auth: 'user',
+    tag: 'uploads',
+    summary: 'Upload a file; its type is detected from the content',
+    spec: 'orchestrator §4.1',
+    headers: idempotencyKey,
+    multipart: z.object({ file: z.string().meta({ format: 'binary' }) }),
+    responses: created(data(Attachment)),
+    errors: [
+      'validation_failed',
+      'idempotency_key_reused',
+      'malformed_form',
+      'unsupported_media_type',
+      'upload_file_missing',
+      'upload_too_large',
+      'upload_quota_exceeded',
+      'upload_limit_reached',
+      'upload_stalled',
+    ],
+  }),
+  defineRoute({
+    operationId: 'getUpload',
+    method: 'get',
+    path: '/v1/uploads/{id}',
+    auth: 'public',
+    tag: 'uploads',
+    summary: 'Download a file with a signed link that is valid for 15 minutes',
+    spec: 'extension',
+    params: { id: id('upload_not_found') },
+    query: z.object({ sig: z.string().max(512) }),
+    headers: z.object({
+      range: z
+        .string()
+        .optional()
+        .meta({ description: 'A single byte range; any other value returns the whole file.' }),
+      'if-range': z.string().optional().meta({ description: 'The ETag that the range belongs to.' }),
+    }),
+    responses: {
+      200: { description: 'The file.', schema: z.string().meta({ format: 'binary' }) },
+      206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
+    },
+    errors: ['upload_link_invalid', 'range_not_satisfiable'],
+  }),
+] as const;

@@ -1,0 +1,29 @@
+import { data } from '../resources/primitives.js';
+import { UserUsageSummary, WorkspaceUsage } from '../resources/usage.js';
+import { defineRoute, id, ok } from './define.js';
+
+const workspace = { id: id('workspace_not_found') };
+
+export const usageRoutes = [
+  defineRoute({
+    operationId: 'getUsageSummary',
+    method: 'get',
+    path: '/v1/users/usage/summary',
+    auth: 'user',
+    tag: 'account',
+    summary: 'Get the current-month usage of the user',
+    spec: 'orchestrator §4.2',
+    responses: ok(data(UserUsageSummary)),
+  }),
+  defineRoute({
+    operationId: 'getWorkspaceUsage',
+    method: 'get',
+    path: '/v1/workspaces/{id}/usage',
+    auth: 'user',
+    tag: 'workspaces',
+    summary: 'Get the current-month usage of a workspace',
+    spec: 'orchestrator §4.3',
+    params: workspace,
+    responses: ok(data(WorkspaceUsage)),
+  }),
+] as const;
