@@ -3,8 +3,8 @@ import { isIPv6 } from 'node:net';
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * By what the requests of an address are counted. Of IPv6 the first 64 bits: whoever has one address has all
- * of its network.
+ * The key under which requests of an address are counted: the address for IPv4, and the /64 network for IPv6, because
+ * a client usually controls a whole /64.
  */
 export function addressKey(address: string): string {
   const [bare = ''] = address.split('%');
@@ -24,7 +24,7 @@ function networkOf(address: string): string {
     .join(':');
 }
 
-/** Sixteen bits each; a dotted end counts as two. */
+/** 16-bit groups; a trailing dotted IPv4 address counts as two groups. */
 function groups(part: string): number[] {
   if (part === '') return [];
   return part.split(':').flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]));

@@ -6,7 +6,7 @@ import { list } from './config.js';
 export type ClientAddress = (request: IncomingMessage) => string;
 
 /**
- * Finds where a request comes from: `X-Forwarded-For` counts only as far as trusted proxies wrote it.
+ * Determines the client address of a request. Only the entries of `X-Forwarded-For` from trusted proxies are used.
  *
  * @param trusted addresses, CIDR ranges, or `loopback`, `linklocal`, `uniquelocal`. @throws on anything else.
  */
@@ -27,5 +27,5 @@ function isProxyList(trusted: readonly string[]): boolean {
   }
 }
 
-/** A setting: what `createClientAddress` takes, comma-separated. */
+/** Setting: the comma-separated argument of `createClientAddress`. */
 export const proxyList = list.refine(isProxyList, 'expected addresses or CIDR ranges');

@@ -1,4 +1,4 @@
-/** The current time, as an argument: tests pass their own. */
+/** The source of the current time; tests pass a fake clock. */
 export interface Clock {
   now(): Date;
 }

@@ -37,7 +37,7 @@ describe('loadConfig', () => {
   it('names every variable that is wrong, a line each', () => {
     expect(problem({ HTTP_PORT: 'abc', SECRET: 'short' })).toBe(
       'DATABASE_URL is not set\n' +
-        'HTTP_PORT is not valid: needs a port number, at most 65535\n' +
+        'HTTP_PORT is not valid: must be a port number up to 65535\n' +
         'SECRET is not valid: needs at least 8 characters',
     );
   });
@@ -63,7 +63,7 @@ describe('kinds of settings', () => {
 
   it.each(['-1', '65536', '80.5', 'abc'])('%s is no port', (text) => {
     expect(port.safeParse(text).error?.issues.map(({ message }) => message)).toEqual([
-      'needs a port number, at most 65535',
+      'must be a port number up to 65535',
     ]);
   });
 
@@ -82,6 +82,6 @@ describe('kinds of settings', () => {
     const numbers = json(z.array(z.number()));
     expect(numbers.parse('[1, 2]')).toEqual([1, 2]);
     expect(numbers.safeParse('["1"]').success).toBe(false);
-    expect(numbers.safeParse('[1').error?.issues).toMatchObject([{ message: 'is not JSON' }]);
+    expect(numbers.safeParse('[1').error?.issues).toMatchObject([{ message: 'must be JSON' }]);
   });
 });

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { resolveSecretFiles, secretNames } from './secret-files.js';
 
-/** A setting is missing or malformed; the message names every one of them, a line each. */
+/** Settings are missing or invalid; the message lists each of them on a separate line. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 /**
- * Parses the environment once, at start-up. Empty strings count as unset, because charts and
- * shells can only set a variable to nothing, not remove it. A setting marked with `secret` may be
- * given as a file: `<NAME>_FILE` is its path.
+ * Parses the environment once, at start-up. Empty strings count as unset, because charts can set a variable to an
+ * empty string but cannot remove it. A setting marked with `secret` can be read from a file: `<NAME>_FILE` is its path.
  *
- * @throws ConfigError that names each bad variable; values are never printed, they may be secrets.
+ * @throws ConfigError that lists each invalid variable without its value, which may be a secret
  */
 export function loadConfig<Schema extends z.ZodType>(
   schema: Schema,
@@ -32,15 +31,15 @@ export function loadConfig<Schema extends z.ZodType>(
   throw new ConfigError(lines.join('\n'));
 }
 
-const NO_PORT = 'needs a port number, at most 65535';
+const NO_PORT = 'must be a port number up to 65535';
 
 /** A TCP port; 0 lets the system choose. */
 export const port = z.coerce.number(NO_PORT).int(NO_PORT).min(0, NO_PORT).max(65_535, NO_PORT);
 
-/** `true`, `1`, `yes`, `on` and their opposites. */
+/** A boolean: `true`, `1`, `yes`, `on` or their opposites. */
 export const flag = z.stringbool();
 
-/** A comma-separated list; spaces and empty entries do not count. */
+/** A comma-separated list; surrounding spaces and empty entries are removed. */
 export const list = z.string().transform((text) =>
   text
     .split(',')
@@ -48,16 +47,16 @@ export const list = z.string().transform((text) =>
     .filter((entry) => entry !== ''),
 );
 
-/** `<namespace>/<name>` of an object of Kubernetes. */
+/** `<namespace>/<name>` of a Kubernetes object. */
 export const namespacedName = z
   .string()
-  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-.a-z0-9]*$/, 'needs <namespace>/<name>')
+  .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-.a-z0-9]*$/, 'must be <namespace>/<name>')
   .transform((text) => {
     const [namespace = '', name = ''] = text.split('/');
     return { namespace, name };
   });
 
-/** A value that is itself JSON, checked against `schema`. */
+/** A JSON value that is validated against `schema`. */
 export function json<Schema extends z.ZodType>(schema: Schema) {
   return z
     .string()
@@ -65,7 +64,7 @@ export function json<Schema extends z.ZodType>(schema: Schema) {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        context.addIssue({ code: 'custom', message: 'is not JSON' });
+        context.addIssue({ code: 'custom', message: 'must be JSON' });
         return z.NEVER;
       }
     })

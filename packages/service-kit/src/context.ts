@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What belongs to one request, wherever in the code it is handled. */
+/** Context of one request for logs and traces, available in all code that handles it. */
 export interface RequestContext {
   requestId: string;
-  /** Of the trace that the request is part of: its own, or the one that a calling service named. */
+  /** The trace id of the request: a new one, or the id that the calling service sent. */
   traceId?: string;
-  /** Of the trace that a client named; it may be anything. */
+  /** The trace id that a client sent; untrusted. */
   clientTraceId?: string;
 }
 

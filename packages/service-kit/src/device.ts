@@ -1,29 +1,27 @@
 import { createHash } from 'node:crypto';
 
-/** The installation of the app that a request comes from, as far as its headers say. */
+/** The app installation that sent a request, as described by its headers. */
 export interface Device {
-  /** Empty where the client names none. */
+  /** Empty if the client sent none. */
   id: string;
   info: string;
   /** The version of the app. */
   version: string;
-  /** An IANA name; empty where the client sent none that exists. */
+  /** An IANA name; empty if the client sent no valid one. */
   timezone: string;
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Longer ones are left out: what was cut off an id could be another one. */
+/** Longer ids are ignored: a truncated id could equal another one. */
 const ID_CHARACTERS = 128;
 const INFO_CHARACTERS = 300;
 const VERSION_CHARACTERS = 40;
 const LOGGED_ID_CHARACTERS = 12;
 
 /**
- * Reads the headers by which a client describes its device, of HTTP or of a socket's handshake. They never
- * fail a request: what is unusable counts as not sent.
- *
- * spec: orchestrator §5
+ * Reads the device headers of an HTTP request or a socket handshake. Invalid values never fail a request: they
+ * count as not sent.
  */
 export function readDevice(headers: Headers): Device {
   const id = plainText(headers['x-device-id']);
@@ -35,21 +33,21 @@ export function readDevice(headers: Headers): Device {
   };
 }
 
-/** Whether the headers say anything at all. */
+/** Whether any device header was sent. */
 export function isDescribed({ id, info, version, timezone }: Device): boolean {
   return id !== '' || info !== '' || version !== '' || timezone !== '';
 }
 
 /**
- * What a log may show of a device. The id is a hash of it, and of the description only the platform: people
- * give their phones their own names.
+ * The loggable fields of a device: a hash of the id, and only the platform of the description, because it can contain
+ * a name that the user chose.
  */
 export function deviceLogFields(device: Device): Record<string, string> {
   const { id, info, version, timezone } = device;
   return {
     ...(id === '' ? {} : { device: hashed(id) }),
     ...(info === '' ? {} : { platform: platformOf(info) }),
-    // Versions have a form; a text that has another one may be anything.
+    // Text in any other format could contain personal data.
     ...(/^v?\d[\w.+-]*$/.test(version) ? { appVersion: version } : {}),
     ...(timezone === '' ? {} : { timezone }),
   };
@@ -65,7 +63,7 @@ function platformOf(info: string): string {
   return 'other';
 }
 
-/** One line of well-formed text, without anything that does not print. */
+/** One line of well-formed text without control, format and separator characters. */
 function plainText(value: string | string[] | undefined): string {
   if (typeof value !== 'string') return '';
   return value
@@ -78,16 +76,16 @@ function shortened(text: string, characters: number): string {
   return text.slice(0, characters).toWellFormed();
 }
 
-/** Clients send few different ones, and asking for one costs more than remembering it. */
+/** A cache: clients send few different names, and validating one is expensive. */
 const timezones = new Map<string, string>();
-const REMEMBERED_TIMEZONES = 1_000;
+const TIMEZONE_CACHE_SIZE = 1_000;
 
 function knownTimezone(name: string): string {
   if (name === '' || name.length > 64) return '';
   const known = timezones.get(name);
   if (known !== undefined) return known;
   const resolved = resolveTimezone(name);
-  if (timezones.size < REMEMBERED_TIMEZONES) timezones.set(name, resolved);
+  if (timezones.size < TIMEZONE_CACHE_SIZE) timezones.set(name, resolved);
   return resolved;
 }
 

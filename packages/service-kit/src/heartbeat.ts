@@ -1,13 +1,13 @@
 export interface HeartbeatOptions {
   /** Whether a connection is established. */
   connected: () => boolean;
-  /** Sends a command that the server answers immediately; rejects when the connection breaks. */
+  /** Sends a command that the server answers immediately; rejects if the connection breaks. */
   ping: () => Promise<unknown>;
   /** Closes the connection and opens a new one. */
   replace: () => void;
   /** Milliseconds between two checks. */
   intervalMs: number;
-  /** Milliseconds without any answer after which the connection is replaced. */
+  /** Milliseconds without a response after which the connection is replaced. */
   deadlineMs: number;
 }
 
@@ -16,21 +16,21 @@ export interface Heartbeat {
 }
 
 /**
- * Replaces a connection whose server does not answer. Idle timeouts of sockets do not find such a server:
- * our own writes reset them. Checks are counted instead of time, so that a pause of this process does not
- * look like a silent server.
+ * Replaces a connection whose server does not respond. The idle timeout of the socket does not detect this, because
+ * writes reset it. The deadline counts checks instead of time, so that a pause of this process is not mistaken for
+ * an unresponsive server.
  */
 export function startHeartbeat({ connected, ping, replace, intervalMs, deadlineMs }: HeartbeatOptions): Heartbeat {
   let pending: object | undefined;
   let silentMs = 0;
 
-  const ask = (): void => {
-    const question = {};
-    pending = question;
+  const sendPing = (): void => {
+    const current = {};
+    pending = current;
     const settled = (): void => {
-      if (pending === question) pending = undefined;
+      if (pending === current) pending = undefined;
     };
-    // A ping that fails says that the connection broke; the client itself reconnects then.
+    // A failed ping means that the connection broke; the client reconnects.
     ping().then(settled, settled);
   };
   const check = (): void => {
@@ -39,7 +39,7 @@ export function startHeartbeat({ connected, ping, replace, intervalMs, deadlineM
       silentMs = 0;
     } else if (pending === undefined) {
       silentMs = 0;
-      ask();
+      sendPing();
     } else {
       silentMs += intervalMs;
       if (silentMs < deadlineMs) return;

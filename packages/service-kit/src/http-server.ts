@@ -11,20 +11,20 @@ export interface ListenOptions {
 }
 
 const HEADERS_TIMEOUT_MS = 15_000;
-/** Of a large file over a slow line; who reads one sees to its progress. */
+/** Long enough for large files over slow connections; upload handlers check the progress. */
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Node looks for late requests only so often. */
+/** The interval at which Node checks these timeouts. */
 const TIMEOUT_CHECK_MS = 1_000;
 
 export interface RunningServer {
   server: Server;
   port: number;
   url: string;
-  /** Stops accepting, lets requests in flight finish, then closes what is left. */
+  /** Stops accepting connections, waits for requests in flight, then closes the remaining connections. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Listens and resolves once the port is open. @throws the listen error (`EADDRINUSE`, …). */
+/** Starts listening and resolves when the port is open. @throws the listen error (`EADDRINUSE`, …) */
 export async function listen(
   handler: RequestListener | Server,
   {
@@ -69,8 +69,8 @@ export async function listen(
 }
 
 /**
- * @returns what makes every answer from then on the last one of its connection, and tells the client so: else it
- * would ask again on a connection that is about to go.
+ * @returns a function that adds `Connection: close` to all further responses, so that clients do not reuse
+ * connections that are about to be closed
  */
 function endConnectionsWithAnswers(server: Server): () => void {
   const open = new Set<ServerResponse>();
@@ -83,7 +83,7 @@ function endConnectionsWithAnswers(server: Server): () => void {
     open.add(response);
     response.once('close', () => {
       open.delete(response);
-      // Its head may have been sent before.
+      // The headers of this response may have been sent without `Connection: close`.
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
   });
@@ -93,7 +93,7 @@ function endConnectionsWithAnswers(server: Server): () => void {
   };
 }
 
-/** All of them: once upgraded to WebSocket, the server itself no longer counts a connection as its own. */
+/** Tracks all connections, because the server does not track upgraded ones (WebSocket). */
 function openConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   server.on('connection', (connection: Socket) => {

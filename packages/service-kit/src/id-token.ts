@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Whether the text is base64url without blanks and padding, in the only spelling that encodes its bytes. */
+/** Whether the text is canonical base64url, without white space and padding. */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
 
 /**
- * Whether a signed JWT has exactly three parts in canonical base64url. Decoders ignore blanks, padding and unused bits,
- * so other spellings of one token exist; they are not accepted.
+ * Whether a signed JWT has exactly three parts in canonical base64url. Decoders ignore white space, padding and unused
+ * bits, so a token has several valid encodings; only the canonical one is accepted.
  */
 export function isCanonicalToken(token: string): boolean {
   const parts = token.split('.');
@@ -25,8 +25,8 @@ export function tokenHash(token: string): Buffer {
 }
 
 /**
- * SHA-256 of the whole text, by which release 0.2 remembers a token.
- * To be removed, with everything that uses it, in the release after the next: no 0.2 replica runs beside that one.
+ * SHA-256 of the whole token text, the identity of a token in release 0.2. Remove it in the release after the next,
+ * which no longer runs beside 0.2.
  */
 export function tokenTextHash(token: string): Buffer {
   return createHash('sha256').update(token).digest();

@@ -3,7 +3,7 @@ import { currentContext } from './context.js';
 
 export type { Logger } from 'pino';
 
-/** Fields that may carry credentials or what people wrote; they never reach a log line. */
+/** Fields that may contain credentials or user content; they are never logged. */
 const REDACTED = [
   'authorization',
   'cookie',
@@ -21,18 +21,18 @@ const REDACTED = [
   'x-signature',
 ];
 
-/** What Postgres says of a value that it cannot take quotes the value. */
+/** Messages of Postgres data exceptions quote the rejected value. */
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
-const LEFT_OUT = 'left out: it quotes data';
+const LEFT_OUT = 'redacted: the message quotes data';
 
 /**
- * Of an error only what names the fault: a database's `detail` and `where` quote whole rows, and
- * an HTTP error may hold the body.
+ * The safe fields of an error: `detail` and `where` of a database error quote whole rows, and an HTTP error can
+ * contain the body.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-  // So does what is said of a text that is no JSON.
+  // The message of a JSON syntax error quotes the text.
   const quotes = error instanceof SyntaxError || (typeof code === 'string' && DATA_EXCEPTION.test(code));
   return {
     type: error.name,
@@ -44,7 +44,7 @@ function errorFields(error: unknown, depth = 0): unknown {
   };
 }
 
-/** A stack begins with the message, of however many lines. */
+/** The stack without the message, which can have several lines. */
 function callsOf(stack: string | undefined): string | undefined {
   return stack
     ?.split('\n')
@@ -58,7 +58,7 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-/** One JSON line an entry, on standard output unless told otherwise; it names the request that it is written in. */
+/** Logs one JSON line per entry with the context of the request, to standard output by default. */
 export function createLogger({ service, level = 'info', destination }: LoggerOptions): Logger {
   const paths = REDACTED.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
   const options = {

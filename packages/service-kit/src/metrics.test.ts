@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
-import { createMetrics, knownCounter, knownLabel, Registry } from './metrics.js';
+import { createMetrics, initializedCounter, boundedLabel, Registry } from './metrics.js';
 
 const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).split('\n');
 
@@ -33,7 +33,7 @@ describe('the figures of every process', () => {
 describe('a counter of what can be known before', () => {
   it('has every series from the start', async () => {
     const registry = new Registry();
-    knownCounter(registry, 'done_total', 'Done', { kind: ['a', 'b'], outcome: ['ok', 'failed'] }).inc({
+    initializedCounter(registry, 'done_total', 'Done', { kind: ['a', 'b'], outcome: ['ok', 'failed'] }).inc({
       kind: 'b',
       outcome: 'failed',
     });
@@ -47,12 +47,12 @@ describe('a counter of what can be known before', () => {
 
   it('begins at nothing without labels too', async () => {
     const registry = new Registry();
-    knownCounter(registry, 'done_total', 'Done', {});
+    initializedCounter(registry, 'done_total', 'Done', {});
     expect(await lines(registry)).toContain('done_total 0');
   });
 
   it('makes no series of what it does not know', () => {
     const known = new Set(['a']);
-    expect(['a', 'b', ''].map((value) => knownLabel(known, value))).toEqual(['a', 'other', 'other']);
+    expect(['a', 'b', ''].map((value) => boundedLabel(known, value))).toEqual(['a', 'other', 'other']);
   });
 });

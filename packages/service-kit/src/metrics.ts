@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, type LabelValues, Registry } fro
 
 export { Registry } from 'prom-client';
 
-/** A registry with the process's own figures in it; `component` is a label of everything in it. */
+/** Creates a registry with the default process metrics. Every metric has the label `component`. */
 export function createMetrics(component: string): Registry {
   const registry = new Registry();
   // Not `service`: the Prometheus operator gives every target a label of that name.
@@ -12,38 +12,38 @@ export function createMetrics(component: string): Registry {
   collectDefaultMetrics({ register: registry });
   new Gauge({
     name: 'uswarm_build_info',
-    help: 'Always 1; says by its label which version runs.',
+    help: 'Always 1; the label states the running version.',
     labelNames: ['version'],
     registers: [registry],
   }).set({ version: productVersion() }, 1);
-  readGauge(registry, 'uswarm_process_memory_limit_bytes', 'Memory that the process may use.', memoryLimit);
+  readGauge(registry, 'uswarm_process_memory_limit_bytes', 'Memory limit of the process in bytes.', memoryLimit);
   return registry;
 }
 
-/** All packages of the product have one version, this one among them. */
+/** All packages of the product share one version. */
 function productVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   return manifest.version;
 }
 
-/** The container's limit; where there is none, what the machine has. */
+/** The container's memory limit in bytes, or the memory of the machine if there is no limit. */
 function memoryLimit(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** A gauge that is read at each scrape. */
+/** A gauge whose value is read at each scrape. */
 export function readGauge(registry: Registry, name: string, help: string, read: () => number): void {
   const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
 }
 
 /**
- * A counter whose series are all there from the start: of one that appears with its first event, Prometheus never
- * sees that event, and an alert on a rare failure would miss it.
+ * A counter whose series all start at 0. If a series appears with its first event, Prometheus does not count that
+ * event, and an alert on a rare failure misses it.
  *
- * @param labels the values that each label can have
+ * @param labels the allowed values of each label
  */
-export function knownCounter<Label extends string>(
+export function initializedCounter<Label extends string>(
   registry: Registry,
   name: string,
   help: string,
@@ -59,7 +59,7 @@ export function knownCounter<Label extends string>(
   return counter;
 }
 
-/** `value` where it is one of those that are known: what others write must not make series. */
-export function knownLabel(known: ReadonlySet<string>, value: string): string {
+/** Returns `value` if it is in `known`, otherwise `other`. Prevents clients from creating series. */
+export function boundedLabel(known: ReadonlySet<string>, value: string): string {
   return known.has(value) ? value : 'other';
 }

@@ -4,11 +4,11 @@ import type { Registry } from './metrics.js';
 
 export interface OpsOptions {
   metrics: Registry;
-  /** Whether traffic should come here now; a rejection counts as no. */
+  /** Whether the process can serve traffic; a rejection counts as not ready. */
   ready: () => Promise<boolean> | boolean;
 }
 
-/** `/livez` (the process answers), `/readyz` (it can serve) and `/metrics` (Prometheus text). */
+/** Serves `/livez`, `/readyz` and `/metrics` (Prometheus text format). */
 export function opsHandler({ metrics, ready }: OpsOptions): RequestListener {
   return (request, response) => {
     const path = (request.url ?? '').split('?')[0];

@@ -1,4 +1,4 @@
-/** What a JSON text says, for a schema to check; undefined where it is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -3,13 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Backoff {
   /** Milliseconds before the second attempt. */
   initialMs: number;
-  /** Milliseconds that no wait exceeds. */
+  /** Maximum delay in milliseconds. */
   maxMs: number;
 }
 
 /**
- * Full-jitter exponential back-off: a random wait between half of the step and the step, so that
- * replicas that failed together do not come back together.
+ * Exponential back-off with equal jitter: a random delay between half of the step and the step, so that
+ * replicas that failed together do not retry together.
+ *
+ * @returns milliseconds
  */
 export function backoffDelay({ initialMs, maxMs }: Backoff, attempt: number, random = Math.random): number {
   const step = Math.min(maxMs, initialMs * 2 ** Math.min(attempt, 30));
@@ -21,11 +23,11 @@ export interface RetryOptions extends Backoff {
   /** Milliseconds after which the last error is thrown. */
   deadlineMs: number;
   retryable?: (error: unknown) => boolean;
-  /** Milliseconds that a failure asks to wait at least before the next attempt. */
+  /** Minimum delay in milliseconds that an error requests before the next attempt. */
   waitAtLeastMs?: (error: unknown) => number;
 }
 
-/** Runs `attempt` until it succeeds, fails for good, or the deadline passes. */
+/** Runs `attempt` until it succeeds, fails with an error that is not retryable, or the deadline passes. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const deadline = performance.now() + options.deadlineMs;
   for (let tries = 0; ; tries += 1) {

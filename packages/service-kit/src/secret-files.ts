@@ -3,28 +3,28 @@ import { z } from 'zod';
 
 const secrets = new WeakSet<z.core.$ZodType>();
 
-/** Marks a setting as secret: it can then also be given as a file that `<NAME>_FILE` names. */
+/** Marks a setting as secret: it can also be read from the file at `<NAME>_FILE`. */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
-  // A copy: the same schema may be used for a setting that is not secret.
+  // Clone, because the same schema may be used for a setting that is not secret.
   const marked = schema.clone();
   secrets.add(marked);
   return marked;
 }
 
-/** The names of the settings of `schema` that `secret` marked. */
+/** The names of the settings of `schema` that are marked with `secret`. */
 export function secretNames(schema: z.ZodType): string[] {
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([name, setting]) => (secrets.has(setting) ? [name] : []));
 }
 
 export interface ResolvedSecrets {
-  /** The environment with the content of each file in place of its `<NAME>_FILE`. */
+  /** The environment; the content of each file replaces its `<NAME>_FILE`. */
   environment: Record<string, string | undefined>;
-  /** A line for each setting that cannot be read; none contains a value. */
+  /** One line per setting that cannot be read, without values. */
   problems: string[];
 }
 
-/** Reads the files of `names`. One newline at the end of a file is not part of the secret: editors add it. */
+/** Reads the files of `names` and removes one trailing newline, which editors add. */
 export function resolveSecretFiles(
   names: readonly string[],
   environment: Record<string, string | undefined>,

@@ -15,7 +15,7 @@ describe('a secret', () => {
   ])('that is a placeholder is refused by name, and not printed: %s', (text) => {
     const load = (): unknown => loadConfig(z.object({ CURSOR_KEY: secretText(32) }), { CURSOR_KEY: text });
     expect(load).toThrow(ConfigError);
-    expect(load).toThrow('CURSOR_KEY is not valid: is a placeholder: generate a secret of your own');
+    expect(load).toThrow('CURSOR_KEY is not valid: is a placeholder: generate a secret');
     expect(() => parseSigningKey(text)).toThrow('placeholder');
   });
 

@@ -1,34 +1,34 @@
 import { createHmac } from 'node:crypto';
 import type { Logger } from './logger.js';
 
-/** Something that was refused, in words of the log. */
+/** A rejected request or connection, as it is logged. */
 export interface Refusal {
-  /** What was refused, such as `credential`. */
+  /** The rejected item, such as `credential`. */
   what: string;
-  /** Why: an error code. */
+  /** The error code. */
   outcome: string;
-  /** How it came: `rest` or `socket`. */
+  /** The interface: `rest` or `socket`. */
   via?: string | undefined;
   /** Keyed hash of the identity; absent if the credential does not prove one. */
   identity?: string | undefined;
-  /** The address, as `createSourceName` names it. */
+  /** The client address, as returned by `createSourceName`. */
   source?: string | undefined;
 }
 
 export interface SecurityLog {
-  /** Logs the first refusal of its kind immediately, and how often it was repeated once the window has passed. */
+  /** Logs the first refusal of a kind immediately, and the number of repetitions at the end of the window. */
   refused(refusal: Refusal): void;
-  /** Logs what is counted and not logged yet. */
+  /** Logs the pending counts. */
   close(): void;
 }
 
 export interface SecurityLogOptions {
   logger: Pick<Logger, 'warn'>;
-  /** Milliseconds over which repetitions are counted. */
+  /** Length of the window in milliseconds. */
   windowMs?: number;
-  /** Different refusals that a window tells apart; more are only counted, so a flood does not flood the log. */
+  /** Number of distinct refusals that are logged per window; further ones are only counted. */
   kinds?: number;
-  /** Calls back once after that many milliseconds. @returns cancels it */
+  /** Calls `run` once after `ms`. @returns a function that cancels the call */
   after?: (ms: number, run: () => void) => () => void;
 }
 
@@ -40,7 +40,7 @@ function unrefTimeout(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Lines of level `warn` for refusals, at most `2 * kinds + 1` in a window. */
+/** Logs refusals with level `warn`, up to `2 * kinds + 1` lines per window. */
 export function createSecurityLog(options: SecurityLogOptions): SecurityLog {
   const { logger, windowMs = WINDOW_MS, kinds = KINDS, after = unrefTimeout } = options;
   let seen = new Map<string, { refusal: Refusal; repeated: number }>();
@@ -53,7 +53,7 @@ export function createSecurityLog(options: SecurityLogOptions): SecurityLog {
     for (const { refusal, repeated } of seen.values()) {
       if (repeated > 0) logger.warn({ ...refusal, repeated }, 'refused repeatedly');
     }
-    if (others > 0) logger.warn({ repeated: others }, 'other refusals, too many different ones to list');
+    if (others > 0) logger.warn({ repeated: others }, 'further refusals, too many distinct ones to list');
     seen = new Map();
     others = 0;
   }
@@ -74,16 +74,16 @@ export function createSecurityLog(options: SecurityLogOptions): SecurityLog {
   };
 }
 
-/** How logs name client addresses: by a keyed hash, so that lines can be compared, or as they are. */
+/** How logs show client addresses: as a keyed hash, so that lines can be correlated, or unchanged. */
 export const SOURCE_ADDRESSES = ['hash', 'plain'] as const;
 export type SourceAddresses = (typeof SOURCE_ADDRESSES)[number];
 
-/** Addresses whose hash is kept: a client calls more than once, and each request is logged with its source. */
+/** Size of the cache of hashed addresses. */
 const KNOWN_ADDRESSES = 1_000;
 
 /**
- * @param secret a secret that all services share; the hash is the same in all of them
- * @returns names an address
+ * @param secret a secret that all services share, so that they log the same hash
+ * @returns a function that maps an address to its logged name
  */
 export function createSourceName(secret: string, addresses: SourceAddresses): (address: string) => string {
   if (addresses === 'plain') return (address) => address;

@@ -40,7 +40,7 @@ describe('CloseStack', () => {
     stack.defer('server', () => Promise.reject(failure));
     await stack.close();
     expect(closed).toEqual(['database']);
-    expect(errors).toEqual([[{ err: failure, part: 'server' }, 'a part did not stop cleanly']]);
+    expect(errors).toEqual([[{ err: failure, part: 'server' }, 'component failed to stop']]);
   });
 });
 
@@ -103,6 +103,6 @@ describe('runService', () => {
       ', shutdownDeadlineMs: 50',
     );
     expect(await ended).toEqual([1, null]);
-    expect(logged(await printed)).toMatchObject([{ msg: 'stopping' }, { level: 50, msg: 'stopping took too long' }]);
+    expect(logged(await printed)).toMatchObject([{ msg: 'stopping' }, { level: 50, msg: 'shutdown timed out' }]);
   });
 });

@@ -1,9 +1,12 @@
 import type { Logger } from './logger.js';
 
-/** Something that can be stopped; the order of stopping is the reverse of the order of starting. */
+/** Stops one component. */
 export type Closer = () => Promise<void> | void;
 
-/** Collects what a service started, and stops it in reverse order, each at most once. */
+/**
+ * Stops the components of a service once, in reverse order of their start. Unlike `AsyncDisposableStack`, it logs an
+ * error with the name of its component.
+ */
 export class CloseStack {
   readonly #closers: { name: string; close: Closer }[] = [];
   readonly #logger: Pick<Logger, 'error'>;
@@ -27,7 +30,7 @@ export class CloseStack {
       try {
         await close();
       } catch (error) {
-        this.#logger.error({ err: error, part: name }, 'a part did not stop cleanly');
+        this.#logger.error({ err: error, part: name }, 'component failed to stop');
       }
     }
   }
@@ -35,13 +38,13 @@ export class CloseStack {
 
 export interface RunServiceOptions {
   logger: Logger;
-  /** Milliseconds that stopping may take before the process exits anyway; a function is asked when stopping begins. */
+  /** Milliseconds until the process exits even if the shutdown is not complete; a function is called when it begins. */
   shutdownDeadlineMs?: number | (() => number);
 }
 
 /**
- * The life of a service process: start, wait for SIGTERM or SIGINT, stop in reverse order, exit.
- * A failed start prints one line and exits with 1.
+ * Runs a service process: starts it, waits for SIGTERM or SIGINT, stops it in reverse order, and exits.
+ * A failed start logs one line and exits with 1.
  */
 export async function runService(
   { logger, shutdownDeadlineMs = 15_000 }: RunServiceOptions,
@@ -52,7 +55,7 @@ export async function runService(
     logger.info({ signal }, 'stopping');
     const deadlineMs = typeof shutdownDeadlineMs === 'number' ? shutdownDeadlineMs : shutdownDeadlineMs();
     setTimeout(() => {
-      logger.error('stopping took too long');
+      logger.error('shutdown timed out');
       process.exit(1);
     }, deadlineMs).unref();
     void stack.close().then(() => process.exit(0));

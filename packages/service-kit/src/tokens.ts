@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { jwtVerify, SignJWT } from 'jose';
 import { isPlaceholder } from './secret-text.js';
 
-/** The token is missing, malformed, expired, or meant for somebody else. */
+/** The token is missing, malformed, expired, or issued for another audience. */
 export class TokenError extends Error {
   override name = 'TokenError';
 }
 
-/** A symmetric key with the id that tokens name it by, so that two can be live during a rotation. */
+/** A symmetric key with its key id (`kid`), so that two keys can be active during a rotation. */
 export interface SigningKey {
   id: string;
   secret: Uint8Array;
@@ -15,21 +15,21 @@ export interface SigningKey {
 
 /**
  * Reads `<id>:<secret>` (or a bare secret, whose id is then `default`).
- * The secret is used as its UTF-8 bytes and must have at least 32 of them.
+ * The UTF-8 bytes of the secret are the key; at least 32 bytes are required.
  */
 export function parseSigningKey(text: string): SigningKey {
   const colon = text.indexOf(':');
   const id = colon > 0 ? text.slice(0, colon) : 'default';
   const secret = new TextEncoder().encode(colon > 0 ? text.slice(colon + 1) : text);
-  if (isPlaceholder(text)) throw new TokenError('a signing key is needed, and not a placeholder for one');
-  if (secret.byteLength < 32) throw new TokenError('a signing key needs at least 32 bytes');
+  if (isPlaceholder(text)) throw new TokenError('the signing key is a placeholder: generate a key');
+  if (secret.byteLength < 32) throw new TokenError('a signing key must have at least 32 bytes');
   return { id, secret };
 }
 
 /**
- * The key that signs, followed by those that are accepted besides.
+ * Parses the current key, which signs, followed by the previous keys, which are only accepted.
  *
- * @throws TokenError for a malformed key, and for two keys with one id, of which only the first could ever match
+ * @throws TokenError for a malformed key, and for two keys with the same id
  */
 export function parseSigningKeys(current: string, previous: readonly string[] = []): SigningKey[] {
   const keys = [current, ...previous].map(parseSigningKey);
@@ -46,7 +46,7 @@ interface Claims {
 async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<string> {
   try {
     const { payload } = await verify();
-    if (payload.sub === undefined) throw new TokenError('the token names no subject');
+    if (payload.sub === undefined) throw new TokenError('the token has no subject');
     return payload.sub;
   } catch (error) {
     throw error instanceof TokenError ? error : new TokenError('the token is not valid', { cause: error });
@@ -55,10 +55,10 @@ async function verified(verify: () => ReturnType<typeof jwtVerify>): Promise<str
 
 const TOOL_AUDIENCE = 'mcp';
 
-/** Seconds that a tool token is valid. Short, because nothing revokes it: see docs/adr/0018-issue-a-short-lived-tool-token-per-turn.md. */
+/** Lifetime of a tool token in seconds. It is short because a tool token cannot be revoked: see docs/adr/0018-issue-a-short-lived-tool-token-per-turn.md. */
 export const TOOL_TOKEN_TTL_S = 240;
 
-/** The turn that a tool token is for. */
+/** The turn for which a tool token is issued. */
 export interface ToolTokenTurn {
   workspaceId: string;
   agentId: string;
@@ -77,7 +77,7 @@ export function signMcpToken(key: SigningKey, { workspaceId, agentId, turnId }: 
 }
 
 export interface McpTokenRules {
-  /** Also accept tokens without an expiry, which pods made by release 0.2 have in their environment. */
+  /** Also accept tokens without an expiry, which pods of release 0.2 have in their environment. */
   allowUnlimited?: boolean;
 }
 
@@ -92,14 +92,14 @@ export function verifyMcpToken(
 
 const INTERNAL_AUDIENCE = 'orchestrator-internal';
 
-/** A service token of 60 s for the internal API, in the name of `subject` (a user id, or the service). */
+/** Signs a service token for the internal API that is valid for 60 s. `subject` is a user id or the service. */
 export function signInternalToken(key: SigningKey, subject: string): Promise<string> {
   return signShortLivedToken(key, subject, INTERNAL_AUDIENCE);
 }
 
 const ADMIN_AUDIENCE = 'orchestrator-admin';
 
-/** A token of 60 s for what operators do, in the name of the one who does it. */
+/** Signs an operator token for the admin API that is valid for 60 s. */
 export function signAdminToken(key: SigningKey, operator: string): Promise<string> {
   return signShortLivedToken(key, operator, ADMIN_AUDIENCE);
 }
@@ -119,7 +119,7 @@ function signShortLivedToken(key: SigningKey, subject: string, audience: string)
     .sign(key.secret);
 }
 
-/** @returns the subject the token speaks for. @throws TokenError */
+/** @returns the subject of the token. @throws TokenError */
 export function verifyInternalToken(keys: readonly SigningKey[], token: string): Promise<string> {
   return verifySharedKeyToken(keys, token, INTERNAL_AUDIENCE, ['exp']);
 }
@@ -135,7 +135,7 @@ function verifySharedKeyToken(
       token,
       (header) => {
         const key = keys.find(({ id }) => id === header.kid);
-        if (key === undefined) throw new TokenError('the token names no key of ours');
+        if (key === undefined) throw new TokenError('the key id of the token is unknown');
         return key.secret;
       },
       { algorithms: ['HS256'], audience, requiredClaims },
@@ -143,7 +143,7 @@ function verifySharedKeyToken(
   );
 }
 
-/** PEM texts of a fresh Ed25519 pair, for call tokens. */
+/** Generates an Ed25519 key pair for call tokens, as PEM. */
 export function generateCallKeys(): { privateKey: string; publicKey: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
@@ -152,12 +152,12 @@ export function generateCallKeys(): { privateKey: string; publicKey: string } {
   };
 }
 
-/** The public half, as runtimes get it. */
+/** The public key of a PEM private key, for runtimes. */
 export function callPublicKey(privateKeyPem: string): string {
   return createPublicKey(createPrivateKey(privateKeyPem)).export({ type: 'spki', format: 'pem' }).toString();
 }
 
-/** An Ed25519 token of 60 s that lets the orchestrator call the runtime of one workspace. */
+/** Signs an Ed25519 token, valid for 60 s, with which the orchestrator calls the runtime of one workspace. */
 export function signCallToken(privateKey: KeyObject, { subject, audience }: Claims): Promise<string> {
   return new SignJWT()
     .setProtectedHeader({ alg: 'EdDSA' })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { createMetrics, knownCounter } from '@uswarm/service-kit';
+import { createMetrics, initializedCounter } from '@uswarm/service-kit';
 import { documentedMetrics, metricsIn, servedMetrics, undocumented } from './metric-table.js';
 
 describe('metrics', () => {
   it('are read from what is served as they are registered', async () => {
     const registry = createMetrics('tested');
-    knownCounter(registry, 'made_up_total', 'Made up.', { kind: ['a "b"', 'c\\d'], other: ['e'] });
+    initializedCounter(registry, 'made_up_total', 'Made up.', { kind: ['a "b"', 'c\\d'], other: ['e'] });
     expect(servedMetrics(await registry.metrics())).toEqual(metricsIn(registry));
   });
 
@@ -17,7 +17,7 @@ describe('metrics', () => {
 
   it('are compared by name, kind, text and labels', () => {
     const text = [
-      '# HELP uswarm_build_info Always 1; says by its label which version runs.',
+      '# HELP uswarm_build_info Always 1; the label states the running version.',
       '# TYPE uswarm_build_info gauge',
       'uswarm_build_info{version="1",user="ada",component="searxng-client"} 1',
       '# HELP uswarm_searches_total Something else.',

@@ -65,7 +65,7 @@ describe('local mode that cannot start', () => {
   });
 
   it.each([
-    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
+    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
     [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
     [{ E2E_TOKEN: 'short' }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
   ])('refuses the environment %j', async (env, sentence) => {

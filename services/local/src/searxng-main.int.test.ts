@@ -41,6 +41,6 @@ describeWith('searxng', 'npm run searxng', () => {
   it('says in one sentence that its port is no port', async () => {
     const program = run({ SEARXNG_PORT: '70000' });
     expect(await program.ended).toBe(1);
-    expect(program.stderr()).toBe('SEARXNG_PORT is not valid: needs a port number, at most 65535\n');
+    expect(program.stderr()).toBe('SEARXNG_PORT is not valid: must be a port number up to 65535\n');
   });
 });

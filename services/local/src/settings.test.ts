@@ -66,8 +66,8 @@ describe('the settings of local mode', () => {
   });
 
   it.each([
-    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
-    [{ USWARM_PORT: '65536' }, 'USWARM_PORT is not valid: needs a port number, at most 65535.'],
+    [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
+    [{ USWARM_PORT: '65536' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
     [{ USWARM_PORT: '0' }, 'USWARM_PORT is not valid: must be at least 1.'],
     [{ E2E_TOKEN: TOKEN.slice(1) }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
     [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
@@ -78,7 +78,7 @@ describe('the settings of local mode', () => {
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is not valid: must be trace, debug, info, warn, error, fatal or silent.'],
     [
       { USWARM_PORT: 'abc', E2E_TOKEN: 'short' },
-      'USWARM_PORT is not valid: needs a port number, at most 65535; E2E_TOKEN is not valid: needs at least 32 characters.',
+      'USWARM_PORT is not valid: must be a port number up to 65535; E2E_TOKEN is not valid: needs at least 32 characters.',
     ],
   ])('refuse %j in one sentence', (environment, sentence) => {
     expect(refusal([], environment as Record<string, string>)).toBe(sentence);

@@ -1,6 +1,6 @@
 import { ApiError, DURABLE_EVENTS, EPHEMERAL_EVENTS, INTERNAL_PATHS, SESSION_ENDINGS } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
-import { knownCounter, knownLabel, readGauge, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, boundedLabel, readGauge, type Registry } from '@uswarm/service-kit';
 import { type Counter, Gauge, Histogram } from 'prom-client';
 import { REFUSALS } from './features/connection/admission.js';
 
@@ -97,49 +97,49 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
 
 function counters(registry: Registry) {
   return {
-    handshakes: knownCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
+    handshakes: initializedCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
       outcome: HANDSHAKE_OUTCOMES,
     }),
-    disconnects: knownCounter(registry, 'uswarm_gateway_disconnects_total', 'Sockets that ended, by the reason.', {
+    disconnects: initializedCounter(registry, 'uswarm_gateway_disconnects_total', 'Sockets that ended, by the reason.', {
       reason: [...DISCONNECTS, 'other'],
     }),
-    eventsDelivered: knownCounter(
+    eventsDelivered: initializedCounter(
       registry,
       'uswarm_gateway_events_delivered_total',
       'Workspace events written to sockets, by event.',
       { event: [...DURABLE_EVENTS, ...EPHEMERAL_EVENTS] },
     ),
-    eventsDropped: knownCounter(
+    eventsDropped: initializedCounter(
       registry,
       'uswarm_gateway_events_dropped_total',
       'Workspace events that a socket did not get because too many waited for it.',
       { kind: ['durable', 'ephemeral'] },
     ),
-    gaps: knownCounter(
+    gaps: initializedCounter(
       registry,
       'uswarm_gateway_gaps_total',
       'Gaps in the order of a workspace that were given up.',
       {},
     ),
-    invalidEnvelopes: knownCounter(
+    invalidEnvelopes: initializedCounter(
       registry,
       'uswarm_gateway_invalid_envelopes_total',
       'Envelopes from the bus that were dropped because they are not ours.',
       {},
     ),
-    throttled: knownCounter(
+    throttled: initializedCounter(
       registry,
       'uswarm_gateway_throttled_total',
       'Events of clients that were refused, because they came too fast or too many of their socket waited.',
       { reason: ['rate', 'queue'] },
     ),
-    connectionsRefused: knownCounter(
+    connectionsRefused: initializedCounter(
       registry,
       'uswarm_gateway_connections_refused_total',
       'Connections that were refused before the handshake, by the reason.',
       { reason: Object.keys(REFUSALS) },
     ),
-    sessionsEnded: knownCounter(
+    sessionsEnded: initializedCounter(
       registry,
       'uswarm_gateway_sessions_ended_total',
       'Sockets that the gateway closed, by what it told the client.',
@@ -156,4 +156,4 @@ export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>):
 
 const REASONS: ReadonlySet<string> = new Set(DISCONNECTS);
 /** The label of a reason that socket.io gave. */
-export const disconnectReason = (reason: string): string => knownLabel(REASONS, reason);
+export const disconnectReason = (reason: string): string => boundedLabel(REASONS, reason);

@@ -1,4 +1,4 @@
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import { WEB_SEARCH_ERRORS, WebSearchError, type WebSearchErrorCode } from './errors.js';
 import { type SearchOutcome, searchOutcomeSchema } from './outcome.js';
@@ -16,7 +16,7 @@ export interface SearchMetrics {
 }
 
 export function createSearchMetrics(registry: Registry): SearchMetrics {
-  const searches = knownCounter(
+  const searches = initializedCounter(
     registry,
     'uswarm_searches_total',
     'Searches by how they ended: the status of the outcome, or the code of the error.',

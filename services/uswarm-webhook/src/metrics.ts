@@ -1,4 +1,4 @@
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { DatabaseState } from './render/settings.js';
 
@@ -10,7 +10,7 @@ export interface WebhookMetrics {
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const requests = knownCounter(registry, 'uswarm_webhook_sync_requests_total', 'Total sync requests by outcome.', {
+  const requests = initializedCounter(registry, 'uswarm_webhook_sync_requests_total', 'Total sync requests by outcome.', {
     outcome: ['ok', 'unauthorized', 'bad_request', 'error'] satisfies SyncOutcome[],
   });
   const duration = new Histogram({

@@ -9,7 +9,7 @@ export interface JsonEngine {
 
 /**
  * Five general engines that answer addresses of data centres too (Google, Startpage and Brave mostly
- * do not), an encyclopedia and a knowledge base. spec: supporting §1
+ * do not), an encyclopedia and a knowledge base.
  */
 const GENERAL_ENGINES = [
   { name: 'duckduckgo', engine: 'duckduckgo', shortcut: 'ddg' },

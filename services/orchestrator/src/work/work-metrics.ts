@@ -1,4 +1,4 @@
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 
 /** `again`: it is not done yet, as planned; `failed`: it ended in an error, and is tried again. */
 export type WorkOutcome = 'done' | 'again' | 'failed';
@@ -11,7 +11,7 @@ export interface WorkMetrics {
 
 /** @param kinds all that there are */
 export function createWorkMetrics(registry: Registry, kinds: readonly string[]): WorkMetrics {
-  const handled = knownCounter(
+  const handled = initializedCounter(
     registry,
     'uswarm_work_handled_total',
     'Rows of background work handled, by how it went.',
@@ -20,7 +20,7 @@ export function createWorkMetrics(registry: Registry, kinds: readonly string[]):
       outcome: ['done', 'again', 'failed'],
     },
   );
-  const takeovers = knownCounter(
+  const takeovers = initializedCounter(
     registry,
     'uswarm_lease_takeovers_total',
     'Rows of background work whose holder let the lease run out, taken over by this process.',

@@ -1,5 +1,5 @@
 import { ApiError } from '@uswarm/contract';
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { IdentityVerifier } from './oidc-verifier.js';
 
 /** What is counted of identity providers and their tokens. */
@@ -11,13 +11,13 @@ export interface AuthMetrics {
 
 /** @param issuers by the names that are configured */
 export function createAuthMetrics(registry: Registry, issuers: readonly string[]): AuthMetrics {
-  const lookUps = knownCounter(
+  const lookUps = initializedCounter(
     registry,
     'uswarm_issuer_lookups_total',
     'Look-ups of the keys of an identity provider, its discovery document included.',
     { issuer: issuers, outcome: ['ok', 'failed'] },
   );
-  const checks = knownCounter(
+  const checks = initializedCounter(
     registry,
     'uswarm_token_checks_total',
     'ID tokens by outcome: accepted, refused, or failed because the provider was unavailable.',

@@ -1,4 +1,4 @@
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
 /** What the relay counts. */
@@ -15,7 +15,7 @@ export function createRelayMetrics(registry: Registry): RelayMetrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [registry],
   });
-  const failures = knownCounter(
+  const failures = initializedCounter(
     registry,
     'uswarm_relay_failures_total',
     'Rounds in which events could not be read or published; they are tried again.',

@@ -1,5 +1,5 @@
 import { IntegrationProvider } from '@uswarm/contract';
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { OAuthFailureKind } from './oauth-answer.js';
 
 /** `gone`: the user has to connect again; `refused`, `sealed`: an operator has to do something. */
@@ -10,7 +10,7 @@ export interface IntegrationMetrics {
 }
 
 export function createIntegrationMetrics(registry: Registry): IntegrationMetrics {
-  const refreshes = knownCounter(
+  const refreshes = initializedCounter(
     registry,
     'uswarm_integration_refreshes_total',
     'Attempts to renew the tokens of a connection to another app, by how they went.',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
-import { addressKey, knownCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
+import { addressKey, initializedCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
 import type { Identity } from '../auth/actor.js';
 import { connectCountingRedis } from './counting-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
@@ -45,7 +45,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   const redis =
     redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
   const limiters = new Map(all.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
-  const refusals = knownCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
+  const refusals = initializedCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
     limit: all.map(({ name }) => name),
   });
   const shared = '1 if replicas share rate limits in Redis, 0 while each counts locally because Redis is unavailable.';

@@ -1,4 +1,4 @@
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
 /** `event`: the platform reported a change; `resync`: a comparison of everything found it. */
@@ -19,26 +19,26 @@ export interface RuntimeMetrics {
 }
 
 export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
-  const suspensions = knownCounter(
+  const suspensions = initializedCounter(
     registry,
     'uswarm_runtime_suspensions_total',
     'Runtimes suspended because they were idle.',
     {},
   );
-  const rollouts = knownCounter(
+  const rollouts = initializedCounter(
     registry,
     'uswarm_runtime_rollouts_total',
     'Idle runtimes suspended for a moment, so that a new revision could take their place.',
     {},
   );
-  const wakes = knownCounter(registry, 'uswarm_runtime_wakes_total', 'Suspended runtimes woken by a message.', {});
-  const failures = knownCounter(
+  const wakes = initializedCounter(registry, 'uswarm_runtime_wakes_total', 'Suspended runtimes woken by a message.', {});
+  const failures = initializedCounter(
     registry,
     'uswarm_runtime_ensure_failures_total',
     'Looks at a runtime in which the platform could not be asked, or refused what was wanted.',
     { reason: ['unreachable', 'refused'] },
   );
-  const differences = knownCounter(
+  const differences = initializedCounter(
     registry,
     'uswarm_runtime_differences_total',
     'Runtimes whose state on the platform differed from what is stored, by how that was found.',

@@ -1,5 +1,5 @@
 import { MESSAGE_ERROR_CODES } from '@uswarm/contract';
-import { type Clock, knownCounter, knownLabel, type Registry } from '@uswarm/service-kit';
+import { type Clock, initializedCounter, boundedLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
 import type { TurnRow, UsageEntry } from './turns.store.js';
@@ -28,8 +28,8 @@ const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
   const [reasons, providers, toolNames] = [new Set(REASONS), new Set(PROVIDERS), new Set(tools)];
-  const ends = knownCounter(registry, 'uswarm_turns_total', 'Replies that ended, by how.', { status: STATUSES });
-  const failures = knownCounter(registry, 'uswarm_turn_failures_total', 'Replies that failed, by the reason.', {
+  const ends = initializedCounter(registry, 'uswarm_turns_total', 'Replies that ended, by how.', { status: STATUSES });
+  const failures = initializedCounter(registry, 'uswarm_turn_failures_total', 'Replies that failed, by the reason.', {
     reason: [...REASONS, OTHER],
   });
   const wait = new Histogram({
@@ -45,14 +45,14 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     buckets: SECONDS,
     registers: [registry],
   });
-  const calls = knownCounter(registry, 'uswarm_model_calls_total', 'Model calls whose usage was reported.', {
+  const calls = initializedCounter(registry, 'uswarm_model_calls_total', 'Model calls whose usage was reported.', {
     provider: [...PROVIDERS, OTHER],
   });
-  const tokens = knownCounter(registry, 'uswarm_model_tokens_total', 'Tokens that model providers reported.', {
+  const tokens = initializedCounter(registry, 'uswarm_model_tokens_total', 'Tokens that model providers reported.', {
     provider: [...PROVIDERS, OTHER],
     direction: ['prompt', 'completion'],
   });
-  const toolCalls = knownCounter(registry, 'uswarm_tool_calls_total', 'Tool calls of agents that ended, by how.', {
+  const toolCalls = initializedCounter(registry, 'uswarm_tool_calls_total', 'Tool calls of agents that ended, by how.', {
     tool: [...tools, OTHER],
     outcome: ['completed', 'failed'],
   });
@@ -65,14 +65,14 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     ended(turn, { turnStatus, errorCode }) {
       ends.inc({ status: turnStatus });
       duration.observe({ status: turnStatus }, since(turn));
-      if (turnStatus === 'failed') failures.inc({ reason: knownLabel(reasons, errorCode ?? 'internal_error') });
+      if (turnStatus === 'failed') failures.inc({ reason: boundedLabel(reasons, errorCode ?? 'internal_error') });
     },
     used({ provider: name, promptTokens, completionTokens }) {
-      const provider = knownLabel(providers, name);
+      const provider = boundedLabel(providers, name);
       calls.inc({ provider });
       tokens.inc({ provider, direction: 'prompt' }, promptTokens);
       tokens.inc({ provider, direction: 'completion' }, completionTokens);
     },
-    toolEnded: (tool, outcome) => toolCalls.inc({ tool: knownLabel(toolNames, tool), outcome }),
+    toolEnded: (tool, outcome) => toolCalls.inc({ tool: boundedLabel(toolNames, tool), outcome }),
   };
 }

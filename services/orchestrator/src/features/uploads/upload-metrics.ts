@@ -1,14 +1,14 @@
 import { ApiError } from '@uswarm/contract';
-import { knownCounter, type Registry } from '@uswarm/service-kit';
+import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Gauge } from 'prom-client';
 import type { UploadService } from './uploads.service.js';
 
 /** The same service, with what it takes in counted. */
 export function measureUploads(service: UploadService, registry: Registry): UploadService {
-  const uploads = knownCounter(registry, 'uswarm_uploads_total', 'Total uploads by outcome.', {
+  const uploads = initializedCounter(registry, 'uswarm_uploads_total', 'Total uploads by outcome.', {
     outcome: ['stored', 'refused', 'failed'],
   });
-  const bytes = knownCounter(registry, 'uswarm_upload_bytes_total', 'Bytes of the files that were stored.', {});
+  const bytes = initializedCounter(registry, 'uswarm_upload_bytes_total', 'Bytes of the files that were stored.', {});
   const underWay = new Gauge({
     name: 'uswarm_uploads_in_progress',
     help: 'Files that come in at the moment.',
