@@ -100,9 +100,14 @@ function counters(registry: Registry) {
     handshakes: initializedCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
       outcome: HANDSHAKE_OUTCOMES,
     }),
-    disconnects: initializedCounter(registry, 'uswarm_gateway_disconnects_total', 'Sockets that ended, by the reason.', {
-      reason: [...DISCONNECTS, 'other'],
-    }),
+    disconnects: initializedCounter(
+      registry,
+      'uswarm_gateway_disconnects_total',
+      'Sockets that ended, by the reason.',
+      {
+        reason: [...DISCONNECTS, 'other'],
+      },
+    ),
     eventsDelivered: initializedCounter(
       registry,
       'uswarm_gateway_events_delivered_total',

@@ -10,9 +10,14 @@ export interface WebhookMetrics {
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const requests = initializedCounter(registry, 'uswarm_webhook_sync_requests_total', 'Total sync requests by outcome.', {
-    outcome: ['ok', 'unauthorized', 'bad_request', 'error'] satisfies SyncOutcome[],
-  });
+  const requests = initializedCounter(
+    registry,
+    'uswarm_webhook_sync_requests_total',
+    'Total sync requests by outcome.',
+    {
+      outcome: ['ok', 'unauthorized', 'bad_request', 'error'] satisfies SyncOutcome[],
+    },
+  );
   const duration = new Histogram({
     name: 'uswarm_webhook_sync_duration_seconds',
     help: 'Duration of a sync request in seconds.',

@@ -31,7 +31,12 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
     'Idle runtimes suspended for a moment, so that a new revision could take their place.',
     {},
   );
-  const wakes = initializedCounter(registry, 'uswarm_runtime_wakes_total', 'Suspended runtimes woken by a message.', {});
+  const wakes = initializedCounter(
+    registry,
+    'uswarm_runtime_wakes_total',
+    'Suspended runtimes woken by a message.',
+    {},
+  );
   const failures = initializedCounter(
     registry,
     'uswarm_runtime_ensure_failures_total',

@@ -52,10 +52,15 @@ export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetr
     provider: [...PROVIDERS, OTHER],
     direction: ['prompt', 'completion'],
   });
-  const toolCalls = initializedCounter(registry, 'uswarm_tool_calls_total', 'Tool calls of agents that ended, by how.', {
-    tool: [...tools, OTHER],
-    outcome: ['completed', 'failed'],
-  });
+  const toolCalls = initializedCounter(
+    registry,
+    'uswarm_tool_calls_total',
+    'Tool calls of agents that ended, by how.',
+    {
+      tool: [...tools, OTHER],
+      outcome: ['completed', 'failed'],
+    },
+  );
   for (const status of STATUSES) duration.zero({ status });
 
   const since = ({ created_at }: Pick<TurnRow, 'created_at'>): number =>
