@@ -14,7 +14,8 @@ interface Overlay {
 
 /**
  * The JSON schema of a chart's values: structure, types and descriptions from values.yaml, everything else from
- * the overlay. Unknown keys are rejected.
+ * the overlay. Unknown keys are rejected. helm-tool would do the first part, but it drops the descriptions of maps and
+ * closes maps such as resource limits, so most of its schema would have to be replaced.
  * @throws Error if the overlay names a value that does not exist
  */
 export function valuesSchema(title: string, valuesYaml: string, overlayYaml: string): Json {
