@@ -66,7 +66,7 @@ describe('a UserSwarm with a forbidden reference', () => {
     [
       'an image from elsewhere',
       { runtime: { image: 'registry.example.com/somebody/runtime:1' } },
-      'The image registry.example.com/somebody/runtime:1 is not an allowed one.',
+      'The image registry.example.com/somebody/runtime:1 is not allowed.',
     ],
   ])('is refused: %s', async (_what, spec, why) => {
     const name = session.newName();

@@ -155,13 +155,13 @@ describe('a release in use, whose database is outside of it', () => {
 
   it('reports what it deleted and what it kept', () => {
     expect(said).toMatch(/9 UserSwarms to go\./);
-    expect(said).toMatch(/9 UserSwarms gone, with all that belonged to them/);
-    expect(said).toContain(`Kept, as labelled ${KEEP_LABEL}=true: ${kept}`);
+    expect(said).toMatch(/9 UserSwarms deleted with all children/);
+    expect(said).toContain(`Kept because of the label ${KEEP_LABEL}=true: ${kept}`);
     for (const line of [
       'the definition of UserSwarm: kubectl delete crd userswarms.uswarm.dev',
       `namespace ${NAMESPACE.runtime} with what is in it`,
       `Secret uswarm-model-env in namespace ${NAMESPACE.runtime}`,
-      'No UserSwarm has a finalizer of uswarm any more.',
+      'No UserSwarm has a uswarm finalizer.',
     ]) {
       expect(said).toContain(line);
     }
@@ -303,7 +303,7 @@ describe('a release that is deleted without Helm, as Argo CD does it', () => {
   });
 
   it('keeps its UserSwarms when the hooks are applied while it is installed', async () => {
-    expect(await runHooks()).toContain('Nothing is removed: Deployment backend/uswarm-orchestrator exists');
+    expect(await runHooks()).toContain('Nothing was removed: Deployment backend/uswarm-orchestrator exists');
     await kubectl(['delete', '-f', '-'], hooks);
     for (const name of names) {
       const swarm = await session.api.find('UserSwarm', { name });
@@ -316,7 +316,7 @@ describe('a release that is deleted without Helm, as Argo CD does it', () => {
       timeoutMs: 330_000,
     });
     expect(await session.api.list('UserSwarm')).not.toEqual([]);
-    expect(await runHooks()).toContain('No UserSwarm has a finalizer of uswarm any more.');
+    expect(await runHooks()).toContain('No UserSwarm has a uswarm finalizer.');
     expect(await session.api.list('UserSwarm')).toEqual([]);
     const namespace = NAMESPACE.runtime;
     await eventually('no child is left', { withinMs: 60_000 }, async () => {

@@ -7,15 +7,15 @@ import { KubeError, type StatusAnswer } from './errors.js';
 import { type ObjectName, type Resource, resourcePath } from './resource.js';
 
 /**
- * Everything that is asked of the API server, beside watching. Each call has a deadline.
+ * A client for all requests to the API server except watches. Each call has a deadline.
  *
- * @throws KubeError for a refusal, else what the connection says
+ * @throws KubeError for an error response, else a connection error
  */
 export interface KubeClient {
   get(resource: Resource, name: ObjectName, signal?: AbortSignal): Promise<KubernetesObject>;
   list(resource: Resource, options: ListOptions, signal?: AbortSignal): Promise<ObjectList>;
   create(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
-  /** Server-side apply: the fields of `object` are ours from then on, and what we owned beside them goes. */
+  /** Server-side apply: takes ownership of the fields of `object` and removes other fields that we owned. */
   apply(
     resource: Resource,
     object: KubernetesObject,
@@ -24,14 +24,14 @@ export interface KubeClient {
   ): Promise<KubernetesObject>;
   mergePatch(resource: Resource, name: ObjectName, patch: object, signal?: AbortSignal): Promise<KubernetesObject>;
   jsonPatch(resource: Resource, name: ObjectName, patch: object[], signal?: AbortSignal): Promise<KubernetesObject>;
-  /** A replacement of the object, or of its status. */
+  /** Replaces the object or its status. */
   replace(
     resource: Resource,
     object: KubernetesObject,
     subresource?: 'status',
     signal?: AbortSignal,
   ): Promise<KubernetesObject>;
-  /** @returns the object if it is still there, as one is that is deleted in the foreground. */
+  /** @returns the object if it still exists, for example after a foreground deletion */
   delete(
     resource: Resource,
     name: ObjectName,
@@ -55,29 +55,29 @@ export interface ObjectList {
 }
 
 export interface ApplyOptions {
-  /** Takes fields that others set to another value, instead of being refused. */
+  /** Takes over conflicting fields of other managers. */
   force?: boolean;
-  /** Who applies; by default who the client is. */
+  /** The field manager. Default: that of the client */
   fieldManager?: string;
 }
 
-/** Only the very object that was seen, and with `resourceVersion` only as it was seen. */
+/** Deletes only the object with this uid, and with `resourceVersion` only in this version. */
 export interface DeleteOptions {
   uid: string;
   resourceVersion?: string;
   propagation: 'Background' | 'Foreground';
-  /** How long a pod may take to stop, in seconds; its own grace period without it. */
+  /** Grace period of a pod in seconds. Default: that of the pod */
   graceS?: number;
 }
 
 export interface KubeClientDeps {
   credentials: Credentials;
   fieldManager: string;
-  /** Milliseconds until an answer has to be there, waiting for a busy server included. */
+  /** Timeout in milliseconds, including retries while the server is busy. */
   timeoutMs?: number;
-  /** How often a request is sent again because the server says that it is busy. Default: 3 */
+  /** Retries while the server is busy (429). Default: 3 */
   busyRetries?: number;
-  /** Told of each write that was sent. */
+  /** Called for each write that was sent. */
   onWrite?: (verb: string, resource: Resource) => void;
 }
 
@@ -89,7 +89,7 @@ interface Call {
   contentType?: string;
 }
 
-/** Times that a request is sent again because the server says it is busy, and the longest wait for it, in ms. */
+/** Retries while the server is busy, and the longest wait before one in milliseconds. */
 const BUSY_RETRIES = 3;
 const BUSY_WAIT_MS = 5_000;
 
@@ -169,7 +169,7 @@ function readList(answer: unknown): ObjectList {
   const { resourceVersion, continue: next } = list.metadata ?? {};
   if (resourceVersion === undefined) throw new Error('the list has no resourceVersion');
   const kind = list.kind?.replace(/List$/, '');
-  // Items of a list carry neither apiVersion nor kind where the kind is built in.
+  // Items of a list of a built-in kind have neither apiVersion nor kind.
   const items = (list.items ?? []).map((item) => ({ ...item, apiVersion: list.apiVersion, kind }) as KubernetesObject);
   return { items, resourceVersion, continueToken: next === '' ? undefined : next };
 }
@@ -204,7 +204,7 @@ async function sendOnce(credentials: Credentials, call: Call, signal: AbortSigna
   const text = await body.text();
   const answer = parseJson(text);
   if (statusCode >= 200 && statusCode < 300) {
-    if (typeof answer !== 'object' || answer === null) throw new Error('the API server did not answer with an object');
+    if (typeof answer !== 'object' || answer === null) throw new Error('the API server did not return a JSON object');
     return answer;
   }
   throw new KubeError(statusCode, (answer ?? {}) as StatusAnswer, retryAfter(headers['retry-after']));

@@ -3,29 +3,29 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '@uswarm/service-kit';
 import { Agent, type buildConnector, type Dispatcher, ProxyAgent } from 'undici';
 
-/** How to reach the API server: where it is, as whom, and over which connections. */
+/** Address, authentication and connections of the API server. */
 export interface Credentials {
   readonly server: string;
   readonly dispatcher: Dispatcher;
-  /** What authenticates a request; projected tokens are read anew as they rotate. */
+  /** The headers that authenticate a request. Projected tokens are reloaded when they rotate. */
   headers(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** How undici says what the client library says with the types of Node. */
+/** Converts TLS options of Node.js to those of undici. */
 type ConnectTo = buildConnector.BuildOptions;
 
-/** Milliseconds that an idle connection is kept: longer than the pause between two renewals of the lease. */
+/** Keep-alive in milliseconds; longer than the retry period of leader election. */
 const KEEP_ALIVE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Milliseconds for which what was read from files is used again. */
+/** Milliseconds for which credentials from files are cached. */
 const FRESH_MS = 10_000;
 
 /**
- * One pool of connections for all requests; HTTP/1.1 gives each watch one of its own. The requests of
- * the client library itself make a new agent, and so a new TLS handshake, each.
+ * Creates one connection pool for all requests; with HTTP/1.1, each watch has its own connection. The client library
+ * would create a new agent, and therefore a new TLS handshake, per request.
  *
- * @throws ConfigError for a kubeconfig that leads nowhere
+ * @throws ConfigError if the kubeconfig is unusable
  */
 export async function createCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster();

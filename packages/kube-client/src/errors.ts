@@ -1,15 +1,15 @@
-/** The API server refused a request; `reason` is the machine's word for it (`AlreadyExists`, `Forbidden`, …). */
+/** The API server refused a request; `reason` is that of the Status (`AlreadyExists`, `Forbidden`, …). */
 export class KubeError extends Error {
   override name = 'KubeError';
   readonly status: number;
   readonly reason: string;
   readonly causes: readonly string[];
   readonly kind: string | undefined;
-  /** Seconds, as the server asks for. */
+  /** Seconds of the Retry-After header. */
   readonly retryAfter: number | undefined;
 
   constructor(status: number, answer: StatusAnswer, retryAfter?: number) {
-    super(answer.message ?? `the API server answered ${status}`);
+    super(answer.message ?? `the API server returned HTTP ${status}`);
     this.status = status;
     this.reason = answer.reason ?? '';
     this.causes = (answer.details?.causes ?? []).flatMap(({ reason }) => (reason === undefined ? [] : [reason]));
@@ -18,7 +18,7 @@ export class KubeError extends Error {
   }
 }
 
-/** `Status`, the body of a refusal. */
+/** A `Status`, the body of an error response. */
 export interface StatusAnswer {
   message?: string;
   reason?: string;
@@ -30,8 +30,8 @@ const has = (error: unknown, status: number, reason?: string): boolean =>
   error instanceof KubeError && error.status === status && (reason === undefined || error.reason === reason);
 
 /**
- * The server understood and said no: the same request gets the same answer. "Too many requests" and
- * the server's own troubles pass, and say nothing about what was asked; so does no answer at all.
+ * Whether the server rejected the request, so that the same request fails again. 429 and 5xx are transient and do not
+ * concern the request; neither does a connection error.
  */
 export const isRefusal = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.status !== 429 && error.status < 500;
@@ -39,11 +39,11 @@ export const isRefusal = (error: unknown): error is KubeError =>
 export const isNotFound = (error: unknown): boolean => has(error, 404);
 export const isGone = (error: unknown): boolean => has(error, 410);
 export const isAlreadyExists = (error: unknown): boolean => has(error, 409, 'AlreadyExists');
-/** Somebody else wrote in between; also an object that was replaced by another of its name. */
+/** The object was changed by another client, or replaced by another object with the same name. */
 export const isConflict = (error: unknown): boolean => has(error, 409, 'Conflict');
-/** We may not; the credentials or the grants have to change before it can go on. */
+/** Access is denied until the credentials or RBAC rules change. */
 export const isDenied = (error: unknown): boolean => has(error, 401) || has(error, 403);
-/** The server cannot begin at the version that was asked for: it is invalid, or later than what the server has. */
+/** The server cannot start at the requested version: it is invalid or in the future. */
 export const isVersionRefused = (error: unknown): boolean =>
   has(error, 400) ||
   (error instanceof KubeError &&

@@ -8,13 +8,13 @@ import type { Resource } from './resource.js';
 import type { Store } from './store.js';
 import { type Watch, MalformedWatchEvent, WatchTimeout } from './watch.js';
 
-/** Why a watch or a list ended other than by the server's regular end. */
+/** The fault that ended a watch or a list. */
 export type InformerFault = 'gone' | 'garbage' | 'silence' | 'denied' | 'refused' | 'connection';
 
 export interface InformerTiming {
   /** Seconds after which the server ends each watch. */
   watchS: number;
-  /** Milliseconds that the connection may be silent; more than `watchS`. */
+  /** Read timeout in milliseconds; longer than `watchS`. */
   silenceMs: number;
   backoff: Backoff;
   /** Milliseconds without a running watch after which the informer is no longer alive. Default: 30 s */
@@ -25,7 +25,7 @@ export interface InformerTiming {
   checkMs?: number;
 }
 
-/** A server that ends a watch every 25 s tells a quiet one from a dead one: nothing for 30 s is dead. */
+/** The server ends each watch after 25 s, so a connection without data for 30 s is dead. */
 export const DEFAULT_TIMING: InformerTiming = {
   watchS: 25,
   silenceMs: 30_000,
@@ -41,39 +41,38 @@ export interface InformerDeps {
   store: Store;
   timing?: InformerTiming;
   logger: Pick<Logger, 'warn'>;
-  /** Told of each fault, and of each start of a watch. */
+  /** Called for each fault and for each start of a watch. */
   onFault?: (fault: InformerFault) => void;
   onWatch?: () => void;
-  /** Told when `state` changes. */
+  /** Called when `state` changes. */
   onState?: () => void;
 }
 
 /**
- * `loading` until the first list is there, and again from a refusal on, for what was seen may be old;
- * `denied` once the server has refused us for a while; `ready` otherwise, also while the server cannot
- * be reached.
+ * `loading` until the first list is complete, and again after a refusal, because the cache may be stale; `denied` after
+ * repeated refusals; `ready` otherwise, also while the server is unreachable.
  */
 export type InformerState = 'loading' | 'ready' | 'denied';
 
 export interface Informer {
   state(): InformerState;
-  /** Whether it ever knew everything: until then the store says nothing of what is not in it. */
+  /** Whether a list was ever complete. Before that, a missing object does not mean that it does not exist. */
   listed(): boolean;
-  /** Whether everything was listed and a watch runs, or ran within the last `staleMs`. */
+  /** Whether a list is complete and a watch is running, or was within the last `staleMs`. */
   alive(): boolean;
   stop(): Promise<void>;
 }
 
 const PAGE = 500;
-/** A watch that ends sooner than this without an event, in ms, was a failure. */
+/** A watch that ends earlier than this without an event counts as a failure, in milliseconds. */
 const SHORT_MS = 1_000;
 const STALE_MS = 30_000;
 const RELIST_MS = 120_000;
 const CHECK_MS = 5_000;
-/** Refusals one after the other until it counts as `denied`; with the default back-off some seconds. */
+/** Consecutive refusals until the state is `denied`; a few seconds with the default back-off. */
 const REFUSALS = 5;
 
-/** Keeps `store` like what the server has, from now until it is stopped. */
+/** Starts to keep `store` in sync with the server, until it is stopped. */
 export function startInformer(deps: InformerDeps): Informer {
   const { timing = DEFAULT_TIMING, logger, onFault = () => {}, onState = () => {} } = deps;
   const { staleMs = STALE_MS } = timing;
@@ -98,7 +97,7 @@ export function startInformer(deps: InformerDeps): Informer {
       try {
         if (await mustList(deps, timing, seen, failures, signal)) await list(deps, seen, signal);
         listed = true;
-        // Who may list and not watch would be ready and denied by turns.
+        // With the permission to list but not to watch, the state would alternate between ready and denied.
         if (refusals === 0) enter('ready');
         if (await watchOnce(deps, timing, seen, onOpen, signal)) failures = 0;
         else failures += 1;
@@ -131,21 +130,21 @@ export function startInformer(deps: InformerDeps): Informer {
 }
 
 interface Seen {
-  /** Where the next watch begins; undefined if everything has to be listed first. */
+  /** The version at which the next watch starts; undefined if a list is required first. */
   version: string | undefined;
-  /** The last version that a list or a watch of ours came to. */
+  /** The last version that a list or a watch reached. */
   listed: string | undefined;
-  /** When the last list was complete, and when a watch last ran, in milliseconds that pass. */
+  /** When the last list was complete, and when a watch last ran, in monotonic milliseconds. */
   listedAt: number;
   aliveAt: number;
-  /** A watch runs. */
+  /** Whether a watch is running. */
   open: boolean;
 }
 
 /**
- * A watch resumes from the last version, because all replicas list everything at the same time after an outage
- * otherwise. It must not resume if the server was restored from a backup in between: such a server counts from an
- * earlier version again, and a watch from a later one is silent. One object tells the version of the server.
+ * A watch resumes from the last version, because otherwise all replicas would list everything at the same time after an
+ * outage. It must not resume if the server was restored from a backup: its versions restart at an earlier number, and a
+ * watch from a later one receives no events. A list of one object returns the current version of the server.
  */
 async function mustList(
   { client, resource, namespace, labelSelector }: InformerDeps,
@@ -176,7 +175,7 @@ async function list(
     items.push(...page.items);
     ({ resourceVersion, continueToken } = page);
   } while (continueToken !== undefined);
-  // A server that was restored from a backup counts from an earlier version again.
+  // After a restore from a backup, versions restart at an earlier number.
   const reset = seen.listed !== undefined && isNewer(seen.listed, resourceVersion);
   store.replace(items, resourceVersion, reset);
   seen.version = resourceVersion;
@@ -184,7 +183,7 @@ async function list(
   seen.listedAt = performance.now();
 }
 
-/** @returns whether it went well: an event came, or it lasted. */
+/** @returns whether the watch succeeded: it received an event or lasted long enough */
 async function watchOnce(
   { watch, resource, namespace, labelSelector, store, onWatch = () => {} }: InformerDeps,
   { watchS, silenceMs }: InformerTiming,
@@ -216,10 +215,10 @@ async function watchOnce(
       },
       signal,
     );
-    // The server ended it, so it was alive until now.
+    // The server ended the watch, so the connection was alive until now.
     if (seen.open) seen.aliveAt = performance.now();
   } catch (error) {
-    // A connection that broke was alive until then, however long it had been quiet.
+    // A connection that broke was alive until then.
     if (seen.open && faultOf(error) === 'connection') seen.aliveAt = performance.now();
     throw error;
   } finally {
@@ -236,7 +235,7 @@ function faultOf(error: unknown): InformerFault {
   return error instanceof KubeError ? 'refused' : 'connection';
 }
 
-/** Whether a watch cannot go on from the version that was seen: it is too old, too new, or an event was lost. */
+/** Whether a watch cannot resume from the last version: it is too old or too new, or an event was lost. */
 function isLost(fault: InformerFault, error: unknown): boolean {
   return fault === 'gone' || fault === 'garbage' || isVersionRefused(error);
 }

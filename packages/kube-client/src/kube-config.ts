@@ -5,16 +5,16 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '@uswarm/service-kit';
 
 /**
- * The cluster that the files in `KUBECONFIG` lead to, else the one that the process runs in.
+ * Loads the cluster of the files in `KUBECONFIG`, else the in-cluster configuration.
  *
- * @throws ConfigError where there is neither, or the files cannot be read
+ * @throws ConfigError if there is neither, or the files cannot be read
  */
 export function loadKubeConfig(environment: Record<string, string | undefined>): KubeConfig {
   const [first, ...more] = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (first === undefined) return ownCluster(environment);
   try {
     const config = readFile(first);
-    // As kubectl does it: of the context, the first file decides.
+    // As in kubectl, the first file determines the current context.
     for (const file of more) config.mergeConfig(readFile(file), true);
     return config;
   } catch (error) {
@@ -23,10 +23,10 @@ export function loadKubeConfig(environment: Record<string, string | undefined>):
 }
 
 /**
- * The cluster of a person, as kubectl finds it: `KUBECONFIG`, else `~/.kube/config`; of it the context that is
- * named, else the current one.
+ * Loads the cluster of an operator as kubectl does: `KUBECONFIG`, else `~/.kube/config`, with the given context or the
+ * current one.
  *
- * @throws ConfigError where there is none
+ * @throws ConfigError if there is none
  */
 export function loadOperatorKubeConfig(
   environment: Record<string, string | undefined>,
@@ -34,11 +34,11 @@ export function loadOperatorKubeConfig(
 ): KubeConfig {
   const own = join(home, '.kube', 'config');
   const isSet = (environment['KUBECONFIG'] ?? '') !== '';
-  if (!isSet && !existsSync(own)) throw new ConfigError(`KUBECONFIG is not set, and there is no ${own}`);
+  if (!isSet && !existsSync(own)) throw new ConfigError(`KUBECONFIG is not set and ${own} does not exist`);
   const config = loadKubeConfig(isSet ? environment : { KUBECONFIG: own });
   if (context === undefined) return config;
   if (config.getContextObject(context) === null) {
-    throw new ConfigError(`there is no context "${context}" in the kubeconfig`);
+    throw new ConfigError(`context "${context}" does not exist in the kubeconfig`);
   }
   config.setCurrentContext(context);
   return config;
@@ -52,7 +52,7 @@ function readFile(file: string): KubeConfig {
 
 function ownCluster(environment: Record<string, string | undefined>): KubeConfig {
   if (environment['KUBERNETES_SERVICE_HOST'] === undefined) {
-    throw new ConfigError('KUBECONFIG is not set, and this is no pod: which cluster is meant?');
+    throw new ConfigError('No kubeconfig: set KUBECONFIG or run in-cluster.');
   }
   const config = new KubeConfig();
   config.loadFromCluster();

@@ -1,4 +1,4 @@
-/** A kind of object and where the API server serves it. */
+/** A resource and its path on the API server. */
 export interface Resource {
   group: string;
   version: string;
@@ -13,7 +13,7 @@ export interface ObjectName {
   namespace?: string | undefined;
 }
 
-/** The path of a collection, or of an object of it. */
+/** The path of a collection or of an object in it. */
 export function resourcePath(resource: Resource, namespace?: string, name?: string, subresource?: string): string {
   const parts = resource.group === '' ? ['api', resource.version] : ['apis', resource.group, resource.version];
   if (namespace !== undefined) parts.push('namespaces', namespace);

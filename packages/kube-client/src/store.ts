@@ -1,40 +1,40 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { isNewer } from './resource-version.js';
 
-/** `before` alone was removed, `after` alone is new. */
+/** A change: only `before` means deleted, only `after` means added. */
 export interface Change {
   before?: KubernetesObject;
   after?: KubernetesObject;
 }
 
 /**
- * The objects that one informer has seen, at their newest. What we write ourselves goes in at once
- * (`written`, `deleted`), so that nobody acts on something older; events that are older are dropped.
+ * The cache of one informer. Our own writes are stored immediately (`written`, `deleted`), so that no caller reads an
+ * older version; older watch events are dropped.
  */
 export interface Store {
   get(key: string): KubernetesObject | undefined;
   list(): KubernetesObject[];
-  /** Those for which `indexBy` gave this value. */
+  /** The objects for which `indexBy` returned this value. */
   indexed(value: string): KubernetesObject[];
-  /** A watch told of it. */
+  /** Stores an object from a watch event. */
   put(object: KubernetesObject): void;
-  /** A watch told that it is gone. */
+  /** Removes an object that a watch event reported as deleted. */
   remove(object: KubernetesObject): void;
-  /** The whole list as of `resourceVersion`; `reset` if the server's history has begun anew. */
+  /** Replaces the contents with a list as of `resourceVersion`; `reset` if the history of the server was reset. */
   replace(items: KubernetesObject[], resourceVersion: string, reset?: boolean): void;
   /**
-   * We wrote it, and this came back, perhaps late; nobody is told of the change. One that is not
-   * here although all of its time has been told is gone again.
+   * Stores the response to our own write, without a notification. If the object is missing although the cache is newer
+   * than the response, it was deleted in the meantime.
    */
   written(object: KubernetesObject): void;
-  /** We deleted it, and it is gone; later news of the same object is stale. */
+  /** Removes an object that we deleted. Later events of the same object are stale. */
   deleted(object: KubernetesObject): void;
   clear(): void;
 }
 
 export interface StoreOptions {
   indexBy?: (object: KubernetesObject) => string | undefined;
-  /** `managedFields` are often half of an object, so they are left out unless somebody reads them. */
+  /** Keeps `managedFields`, which are often half of an object. Default: false */
   keepManagedFields?: boolean;
   onChange?: (change: Change) => void;
 }
@@ -47,9 +47,9 @@ export function createStore(options: StoreOptions = {}): Store {
   const kept = keepManagedFields ? (object: KubernetesObject) => object : withoutManagedFields;
   const objects = new Map<string, KubernetesObject>();
   const index = new Map<string, Set<string>>();
-  /** What we deleted and have not yet been told of. */
+  /** Objects that we deleted and whose watch event is pending. */
   const gone = new Set<string>();
-  /** The version up to which everything has been told. */
+  /** The version up to which the cache is complete. */
   let told: string | undefined;
   const tellUpTo = (version: string | undefined): void => {
     if (isNewer(version, told)) told = version;
@@ -102,7 +102,7 @@ export function createStore(options: StoreOptions = {}): Store {
       const listed = new Set(items.map(keyOf));
       const uids = new Set(items.map(({ metadata }) => metadata.uid));
       for (const uid of gone) if (!uids.has(uid)) gone.delete(uid);
-      // What is newer than the list was written by us while it was on its way.
+      // Objects that are newer than the list come from our own writes during the request.
       removeAll(
         (object, key) => !listed.has(key) && (reset || !isNewer(object.metadata.resourceVersion, resourceVersion)),
       );

@@ -6,12 +6,12 @@ import type { Credentials } from './credentials.js';
 import { KubeError, type StatusAnswer } from './errors.js';
 import { type Resource, resourcePath } from './resource.js';
 
-/** The stream said something that is no event: what it meant is lost, so everything has to be listed anew. */
+/** The stream has a line that is not a watch event. An event may be lost, so a new list is required. */
 export class MalformedWatchEvent extends Error {
   override name = 'MalformedWatchEvent';
 }
 
-/** Nothing came for longer than a watch may last: the connection is dead, though nobody closed it. */
+/** No data for longer than the duration of a watch: the connection is dead without having been closed. */
 export class WatchTimeout extends Error {
   override name = 'WatchTimeout';
 }
@@ -24,17 +24,17 @@ export interface WatchEvent {
 export interface WatchOptions {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
-  /** What has been seen: events after it are wanted. */
+  /** The version after which events are requested. */
   resourceVersion: string;
-  /** Seconds after which the server ends the watch. */
+  /** Seconds after which the server ends the watch (`timeoutSeconds`). */
   lastsS: number;
-  /** Milliseconds without a byte after which the connection counts as dead; more than the watch lasts. */
+  /** Milliseconds without data after which the connection counts as dead; longer than the watch. */
   silenceMs: number;
-  /** Told when the server has agreed to it. */
+  /** Called when the server has accepted the watch. */
   onOpen?: () => void;
 }
 
-/** One watch. It ends when the server ends it. @throws KubeError, MalformedWatchEvent, WatchTimeout, or what the connection says. */
+/** Runs one watch until the server ends it. @throws KubeError, MalformedWatchEvent, WatchTimeout, or a connection error */
 export type Watch = (
   resource: Resource,
   options: WatchOptions,
@@ -74,7 +74,7 @@ export function createWatch(credentials: Credentials): Watch {
   };
 }
 
-/** What follows the last line break was cut off, and is no line. */
+/** Splits the stream into lines. An incomplete last line is dropped. */
 async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

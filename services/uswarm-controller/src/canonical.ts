@@ -1,4 +1,4 @@
-/** A JSON text that equal values share, whatever the order of their fields; null and undefined fields are left out. */
+/** Canonical JSON: equal values give equal text regardless of key order. Null and undefined fields are left out. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);

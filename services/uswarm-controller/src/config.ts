@@ -6,7 +6,7 @@ export const namespaces = z
   .string()
   .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))].filter((name) => name !== ''))
   .pipe(
-    z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'needs names of namespaces, comma-separated')).min(1),
+    z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be a comma-separated list of namespaces')).min(1),
   );
 
 const schema = z.object({
@@ -19,7 +19,7 @@ const schema = z.object({
   ROLLOUT_MAX_CONCURRENT: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxConcurrent),
   ROLLOUT_DEADLINE_S: z.coerce.number().int().min(0).default(ROLLOUT_LIMITS.deadlineS),
   ROLLOUT_MAX_FAILURES: z.coerce.number().int().min(1).default(ROLLOUT_LIMITS.maxFailures),
-  /** Runtimes that start at once; 0 for no limit. */
+  /** Maximum number of runtimes that start concurrently; 0 disables the limit. */
   START_MAX_CONCURRENT: z.coerce.number().int().min(0).default(MAX_CONCURRENT_STARTS),
   LEADER_ELECTION: flag.default(true),
   LEASE_NAMESPACE: z.string().optional(),
@@ -33,13 +33,13 @@ const schema = z.object({
 const checked = schema.superRefine((settings, context) => {
   for (const name of ['LEASE_NAMESPACE', 'POD_NAME'] as const) {
     if (settings.LEADER_ELECTION && settings[name] === undefined) {
-      context.addIssue({ code: 'custom', path: [name], message: 'needed for LEADER_ELECTION' });
+      context.addIssue({ code: 'custom', path: [name], message: 'is required for LEADER_ELECTION' });
     }
   }
 });
 
 export type ControllerConfig = z.output<typeof schema>;
 
-/** The settings of the controller. @throws ConfigError */
+/** Loads the configuration of the controller. @throws ConfigError */
 export const loadControllerConfig = (env: Record<string, string | undefined>): ControllerConfig =>
   loadConfig(checked, env);

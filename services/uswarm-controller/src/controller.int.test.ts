@@ -273,7 +273,12 @@ describe('the controller with the webhook', () => {
   });
 
   it('leads one at a time: another takes over when the first one stops', async () => {
-    const lease = { namespace: 'backend', name: 'c', durationS: 2, timing: { everyMs: 50, deadlineMs: 1_000 } };
+    const lease = {
+      namespace: 'backend',
+      name: 'c',
+      durationS: 2,
+      timing: { retryPeriodMs: 50, renewDeadlineMs: 1_000 },
+    };
     await start({ lease, identity: 'first' });
     await eventually(() => controller.leading());
     const first = controller;

@@ -27,18 +27,18 @@ import { createReconcilers } from './reconcilers.js';
 
 export interface Controller {
   /**
-   * Everything is listed and each watch is alive. A leader whose watch has died leads on: what refuses the watch
-   * usually refuses it to every replica, other namespaces are still served, and its writes name the version they saw.
+   * Whether the caches are synced and each watch is alive. A leader with a broken watch keeps leading: the fault usually
+   * affects every replica, other namespaces are still reconciled, and its writes carry the observed resourceVersion.
    */
   ready(): boolean;
   leading(): boolean;
-  /** Finishes the syncs under way and gives the lease back. */
+  /** Finishes the reconciles in progress and releases the lease. */
   stop(): Promise<void>;
 }
 
 /**
- * The controller framework, at work from now until it is stopped: watches, and while it leads, keeps
- * the children of each UserSwarm as the hook wants them.
+ * Starts the controller. It fills its caches, and while it is the leader, reconciles the children of each UserSwarm with
+ * the response of the sync hook.
  */
 export async function createController(options: ControllerOptions): Promise<Controller> {
   const { resource = USERSWARMS, registry = new Registry(), backoff = BACKOFF } = options;
@@ -55,7 +55,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
   });
   const clientDeps = { credentials, fieldManager: CONTROLLER_MANAGER, onWrite: metrics.wrote };
   const client = createKubeClient(clientDeps);
-  // A sync that finds the server busy gives its worker free instead of waiting.
+  // A reconcile that finds the server busy is requeued, so that it does not block its worker.
   const syncClient = withPause(createKubeClient({ ...clientDeps, busyRetries: 0 }), createWritePause());
   const hook = createHook({
     timeoutMs: HOOK_TIMEOUT_MS,
@@ -63,7 +63,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     ...options.hook,
     onAnswer: metrics.hookAnswered,
   });
-  // Who stands by works on nothing; who begins to lead begins with all of them.
+  // A standby replica enqueues nothing. A new leader enqueues all UserSwarms.
   const wanted = (key: string): void => {
     if (leading) queue.add(key);
   };
@@ -81,7 +81,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     wanted,
     onParent,
     metrics,
-    // Who stands by has nobody to tell.
+    // A standby replica does not need Events.
     listWarnings: async (pod, signal) => (leading ? await listPodWarnings(client, pod, signal) : []),
   });
   registerUserSwarms(registry, {
@@ -105,7 +105,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
     ready: () => caches.synced(),
     leading: () => leading,
     async stop() {
-      stopping.abort(new Error('the controller stops'));
+      stopping.abort(new Error('the controller is stopping'));
       await running;
       queue.close();
       await caches.stop();
@@ -158,7 +158,7 @@ function watchAll(
       if (parent !== undefined) wanted(keyOf(parent));
     },
     onChild: ({ before, after }) => {
-      // Also whose it was: somebody may have taken the owner off.
+      // Also the previous owner: another client may have removed the owner reference.
       const owners = [before, after].flatMap((child) => child?.metadata.ownerReferences ?? []);
       for (const name of new Set(owners.filter(({ kind }) => kind === resource.kind).map((owner) => owner.name))) {
         wanted(name);
@@ -183,12 +183,15 @@ function compete(
 ): Promise<void> {
   const { namespace = '', name = '', durationS = LEASE_DURATION_S, timing } = lease ?? {};
   const held = createLease({ client, namespace, name, identity, durationS, clock });
-  return runLeaderElection({ lease: held, lead, logger, ...(timing === undefined ? {} : { timing }) }, signal);
+  return runLeaderElection(
+    { lease: held, onStartedLeading: lead, logger, ...(timing === undefined ? {} : { timing }) },
+    signal,
+  );
 }
 
 const phaseOf = (status: unknown): string | undefined => (status as { phase?: string } | undefined)?.phase;
 
-/** A UserSwarm without a phase shows as Pending. */
+/** A UserSwarm without a phase counts as Pending. */
 function countPhases(parents: readonly KubernetesObject[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const parent of parents) {

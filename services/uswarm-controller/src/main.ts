@@ -4,7 +4,7 @@ import { createLogger, createMetrics, runService, startOpsServer } from '@uswarm
 import { loadControllerConfig } from './config.js';
 import { createController } from './controller.js';
 
-/** An orchestrator of the release before has stopped by then. */
+/** Orchestrators of the previous release have stopped by then. In milliseconds. */
 const ROLLOUT_CALM_MS = 30_000;
 const service = 'uswarm-controller';
 const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });

@@ -4,10 +4,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-error.js';
 import type { RolloutState } from './rollout/coordinator.js';
 
-/** What the figures are read from at each scrape. */
+/** The sources of the gauges, read at each scrape. */
 export interface MetricSources {
   queueDepth(): number;
-  /** How many UserSwarms are in each phase. */
+  /** Number of UserSwarms by phase. */
   phases(): ReadonlyMap<string, number>;
   leading(): boolean;
   oldestReconcileAgeS(): number;

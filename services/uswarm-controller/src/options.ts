@@ -9,26 +9,26 @@ export interface ControllerOptions {
     url: string;
     token?: string | undefined;
     timeoutMs?: number;
-    /** Milliseconds without the webhook after which UserSwarms that need it say so. */
+    /** Milliseconds of an outage of the webhook after which UserSwarms that need it report it. */
     outageMs?: number;
-    /** Milliseconds after which a newest revision that does not answer any more is given up. */
+    /** Milliseconds without a response after which the newest revision is abandoned. */
     revisionGoneMs?: number;
   };
-  /** The namespaces that children may be in; what happens in others is neither seen nor touched. */
+  /** The namespaces for children. Other namespaces are neither watched nor changed. */
   runtimeNamespaces: readonly string[];
-  /** What is looked after; UserSwarms unless a test brings a kind of its own. */
+  /** The reconciled resource. Default: UserSwarms; tests use another kind */
   resource?: Resource;
-  /** Seconds. spec: supporting §8 */
+  /** Resync period in seconds. */
   resyncS?: number;
   workers?: number;
   rollout?: RolloutLimits;
-  /** Milliseconds after it began to lead, before anybody gets a go-ahead. Default: 0 */
+  /** Milliseconds after leader election before the first roll-out grant. Default: 0 */
   rolloutInitialDelayMs?: number;
-  /** Runtimes that start at once; 0 for no limit. */
+  /** Maximum number of runtimes that start concurrently; 0 disables the limit. */
   maxConcurrentStarts?: number;
-  /** Without it the controller leads at once: only where there is no other. */
+  /** Without it, the controller leads immediately. Only for a single replica. */
   lease?: { namespace: string; name: string; durationS?: number; timing?: LeaderElectionTiming } | undefined;
-  /** The pod's name: who holds the lease, and who recorded an Event. */
+  /** Name of the pod: the holder of the lease and the reporting instance of Events. */
   identity: string;
   eventsNamespace?: string;
   logger: Logger;
@@ -38,7 +38,7 @@ export interface ControllerOptions {
   backoff?: Backoff;
 }
 
-/** No pause is longer than what people wait for a condition to show that the cause is gone. */
+/** The maximum bounds how late a condition shows that its cause is resolved. */
 export const BACKOFF: Backoff = { initialMs: 200, maxMs: 10_000 };
 export const RESYNC_S = 30;
 export const WORKERS = 16;

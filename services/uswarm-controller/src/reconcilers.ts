@@ -20,7 +20,7 @@ import { createWorkers, type Workers } from './sync/workers.js';
 
 export interface ReconcilersDeps {
   client: KubeClient;
-  /** For syncs: its writes pause while the API server is busy. */
+  /** The client for reconciles: its writes pause while the API server is busy. */
   syncClient: SyncClient;
   hook: Hook;
   caches: Caches;
@@ -31,12 +31,12 @@ export interface ReconcilersDeps {
 
 export interface Work extends Pick<Workers, 'oldestReconcileAgeS'> {
   rollout: Pick<RolloutCoordinator, 'changed' | 'state'>;
-  /** Works until aborted; resolves once nothing is under way. */
+  /** Runs until aborted; resolves when no reconcile is in progress. */
   run(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a leader does: the syncs, the go-aheads, and the Events that tell of both. */
+/** Creates the parts that run on the leader: the workers, the roll-out coordinator and the Event recorder. */
 export function createReconcilers(options: ControllerOptions, resource: Resource, parts: ReconcilersDeps): Work {
   const { client, caches, queue, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
@@ -59,7 +59,7 @@ export function createReconcilers(options: ControllerOptions, resource: Resource
     record: events.record,
     onGrant: (parent, forced) => {
       metrics.granted(forced);
-      // The webhook alone acts on one that is forced.
+      // The webhook acts on a forced grant, so a reconcile is due.
       if (forced) queue.add(keyOf(parent));
     },
     clock,
@@ -101,7 +101,7 @@ function createSyncs(options: ControllerOptions, resource: Resource, parts: Reco
       tell(parent, childEvent(step), worthRecording(step, parent['status'] as Status | undefined)),
     onStatus: (parent, before, after) => {
       timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));
-      // What we write ourselves no watch tells us of.
+      // The store already has our own writes, so no watch event reports them.
       starts.changed({ before: parent, after: { ...parent, status: after } });
       told.rollout.changed();
       for (const event of statusEvents(before, after)) tell(parent, event);
@@ -116,7 +116,7 @@ function createSyncs(options: ControllerOptions, resource: Resource, parts: Reco
       const parent = caches.parents.get(key);
       if (parent?.metadata.uid !== undefined) timeToReady.seen(parent.metadata.uid, phaseOf(parent['status']));
       const result = await syncUserSwarm(deps, key, syncOptions);
-      // It did not get as far as to ask whether it may start.
+      // The start limiter was not asked.
       if (result.outcome === 'gone' || result.outcome === 'waiting') starts.forget(key);
       return result;
     },

@@ -8,12 +8,12 @@ export const EVENTS: Resource = { group: '', version: 'v1', plural: 'events', ki
 export const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };
 
-/** What children may be, in the order in which they are made: a pod needs its ServiceAccount. */
+/** The kinds of children, in creation order: a pod needs its ServiceAccount. */
 export const CHILD_RESOURCES: Readonly<Record<ChildGroup, Resource>> = {
   'ServiceAccount.v1': { group: '', version: 'v1', plural: 'serviceaccounts', kind: 'ServiceAccount' },
   'Service.v1': { group: '', version: 'v1', plural: 'services', kind: 'Service' },
   'Deployment.apps/v1': { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
 };
 
-/** The CompositeController that the chart makes where Metacontroller takes our place; here only a name in requests. */
+/** Name of the CompositeController that the chart creates for Metacontroller; here only a name in requests. */
 export const COMPOSITE_CONTROLLER = 'userswarm-controller';

@@ -4,21 +4,21 @@ import { Gauge } from 'prom-client';
 
 export interface UserSwarmMetricsDeps {
   list: () => readonly KubernetesObject[];
-  /** Whether what is listed is all that there is. */
+  /** Whether the caches are synced. */
   synced: () => boolean;
   clock: Clock;
 }
 
-/** Phases that a UserSwarm should leave again. */
+/** Transient phases. */
 const PASSING = ['Progressing', 'Error', 'Deleting'] as const;
-/** Seconds after which one that is still in the phase counts as stuck. */
+/** Seconds in a phase after which a UserSwarm counts as stuck. */
 const STUCK_AFTER_S: ReadonlyMap<string, number> = new Map([
   ['Progressing', 600],
   ['Deleting', 900],
 ]);
 const REASONS = new Set(Object.keys(FAILURE_REASONS));
 
-/** How the UserSwarms are, as this process sees them; every replica says the same. */
+/** Registers the metrics of the UserSwarms. Every replica reports the same values. */
 export function registerUserSwarms(registry: Registry, { list, synced, clock }: UserSwarmMetricsDeps): void {
   const help = '1 if every cache is listed and its watch is running, or was within the last 30 s; else 0.';
   readGauge(registry, 'uswarm_controller_caches_synced', help, () => (synced() ? 1 : 0));
@@ -51,7 +51,7 @@ export function registerUserSwarms(registry: Registry, { list, synced, clock }: 
   });
 }
 
-/** Seconds by phase, 0 where none is in it. Pure. */
+/** Seconds by phase, 0 for an empty phase. Pure. */
 export function oldestAges(userSwarms: readonly KubernetesObject[], now: Date): Map<string, number> {
   const ages = new Map<string, number>(PASSING.map((phase) => [phase, 0]));
   for (const each of userSwarms) {
@@ -62,7 +62,7 @@ export function oldestAges(userSwarms: readonly KubernetesObject[], now: Date): 
   return ages;
 }
 
-/** By phase, 0 if none is stuck in it. Pure. */
+/** Number of stuck UserSwarms by phase. Pure. */
 export function countStuck(userSwarms: readonly KubernetesObject[], now: Date): Map<string, number> {
   const counts = new Map<string, number>([...STUCK_AFTER_S.keys()].map((phase) => [phase, 0]));
   for (const each of userSwarms) {
@@ -75,7 +75,7 @@ export function countStuck(userSwarms: readonly KubernetesObject[], now: Date): 
   return counts;
 }
 
-/** By reason, 0 where there is none. Pure. */
+/** Number of failing UserSwarms by reason. Pure. */
 export function countFailing(userSwarms: readonly KubernetesObject[]): Map<string, number> {
   const counts = new Map<string, number>([...REASONS].map((reason) => [reason, 0]));
   for (const each of userSwarms) {
@@ -91,7 +91,7 @@ const conditionOf = (each: KubernetesObject, wanted: string) =>
   statusOf(each).conditions?.find(({ type }) => type === wanted);
 const readyOf = (each: KubernetesObject) => conditionOf(each, 'Ready');
 
-/** Since when it is deleted, or else not Ready; the time before a resume does not count. In ms since the epoch. */
+/** When it was deleted, or else lost readiness or was resumed last. In ms since the epoch. */
 function sinceOf(each: KubernetesObject): number {
   const { deletionTimestamp, creationTimestamp } = each.metadata;
   const since = deletionTimestamp ?? readyOf(each)?.lastTransitionTime ?? creationTimestamp;

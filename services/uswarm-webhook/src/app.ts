@@ -14,10 +14,10 @@ import type { DatabaseState, RenderSettings } from './render/settings.js';
 
 export interface WebhookDeps {
   syncToken: string;
-  /** Accepted besides. */
+  /** Also accepted. */
   previousSyncTokens?: readonly string[];
   settings: RenderSettings;
-  /** What the headers of each answer say. Default: no such headers. */
+  /** The revision headers of each response. Default: none */
   version?: WebhookVersion;
   logger: Pick<Logger, 'error' | 'warn'>;
   metrics?: WebhookMetrics;
@@ -26,15 +26,15 @@ export interface WebhookDeps {
 }
 
 export interface WebhookVersion {
-  /** Of the effective configuration and the program. */
+  /** Hash of the effective configuration and the program. */
   revision: string;
   startedAt: Date;
 }
 
-/** A child object is tens of kilobytes with its managed fields, and there may be several. */
+/** Maximum size of a request. A child with managed fields has tens of kilobytes. */
 const BODY_LIMIT = '8mb';
 
-/** `POST /sync` and `GET /healthz`. An error changes nothing: it never is an empty list of children. spec: supporting §4.2 */
+/** Serves `POST /sync` and `GET /healthz`. A failure is an HTTP error and never an empty list of children. */
 export function createWebhookApp(deps: WebhookDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -69,7 +69,7 @@ function measure({ metrics }: WebhookDeps): RequestHandler {
   };
 }
 
-/** Before the body is read: a stranger gets no memory of ours. */
+/** Authenticates before the body is read, so that unauthenticated clients cannot use memory. */
 function authenticate({ syncToken, previousSyncTokens = [] }: WebhookDeps): RequestHandler {
   const isAuthentic = bearerCheck([syncToken, ...previousSyncTokens]);
   return (request, response, next) => {
@@ -116,7 +116,7 @@ function errors({ logger }: WebhookDeps): ErrorRequestHandler {
       response.status(status).json({ error: status === 413 ? 'the body is too large' : 'the body is malformed' });
       return;
     }
-    logger.error({ err: error }, 'a sync failed');
+    logger.error({ err: error }, 'sync failed');
     response.status(500).json({ error: 'internal error' });
   };
 }

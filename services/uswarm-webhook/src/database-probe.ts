@@ -10,17 +10,17 @@ export interface DatabaseProbe {
 }
 
 export interface ProbeOptions {
-  /** One attempt; a rejection means unreachable. */
+  /** One probe; a rejection means unreachable. */
   ask: () => Promise<void>;
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** Milliseconds between two attempts while the database answers. */
+  /** Milliseconds between two probes while the database is reachable. */
   intervalMs?: number;
 }
 
 const INTERVAL_MS = 3_000;
 const TIMEOUT_MS = 2_000;
 
-/** Asks in the background, again and again; resolves after the first answer, whatever it was. */
+/** Probes periodically in the background; resolves after the first probe. */
 export async function startProbe({ ask, logger, intervalMs = INTERVAL_MS }: ProbeOptions): Promise<DatabaseProbe> {
   let state: DatabaseState = 'unset';
   let failures = 0;
@@ -32,8 +32,8 @@ export async function startProbe({ ask, logger, intervalMs = INTERVAL_MS }: Prob
     );
     failures = answered ? 0 : failures + 1;
     const next = answered ? 'reachable' : 'unreachable';
-    if (next !== state && answered) logger.info('the database of runtimes answers');
-    if (next !== state && !answered) logger.warn('the database of runtimes does not answer');
+    if (next !== state && answered) logger.info('runtime database reachable');
+    if (next !== state && !answered) logger.warn('runtime database unreachable');
     state = next;
   };
   await attempt();
@@ -61,7 +61,7 @@ const TLS: Readonly<Record<Database['sslMode'], ClientConfig['ssl']>> = {
   'verify-full': true,
 };
 
-/** Connects anew, asks `SELECT 1`, and leaves. */
+/** Opens a connection, runs `SELECT 1`, and closes the connection. */
 export const askDatabase = (database: Database) => async (): Promise<void> => {
   const { sslMode, ...connection } = database;
   const client = new Client({
@@ -71,13 +71,13 @@ export const askDatabase = (database: Database) => async (): Promise<void> => {
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
   });
-  // A connection that breaks between two calls would otherwise take the process down.
+  // Without a listener, a connection that breaks between two calls would crash the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
     await client.query('SELECT 1');
   } finally {
-    // Not awaited: a database that does not answer need not take leave either.
+    // Not awaited, because an unreachable database does not respond to this either.
     void client.end().catch(() => undefined);
   }
 };

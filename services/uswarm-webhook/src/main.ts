@@ -1,3 +1,5 @@
+// The sync hook of the UserSwarm controller (a Metacontroller term): POST /sync renders a UserSwarm into children and
+// status. It is not an admission or conversion webhook.
 // oxlint-disable-next-line import/no-unassigned-import
 import './v8-heap-flags.js';
 import { createLogger, createMetrics, listen, runService, startOpsServer } from '@uswarm/service-kit';
@@ -33,7 +35,7 @@ await runService({ logger }, async (stack) => {
     ...(probe === undefined ? {} : { databaseState: probe.state }),
   });
   const http = await listen(app, { port: config.port });
-  // Longer than any client keeps a connection: one that the server closes just as a request comes is a lost sync.
+  // Longer than the keep-alive of any client: a request on a connection that the server is closing would fail.
   http.server.keepAliveTimeout = 120_000;
   stack.defer('webhook', () => http.close());
   serving = true;

@@ -24,7 +24,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],
   });
-  // Not a gauge of UserSwarms: the webhook remembers none. The controller has that one.
+  // Not a gauge of UserSwarms, because the webhook is stateless. The controller exports that gauge.
   const renderings = new Counter({
     name: 'uswarm_webhook_renderings_total',
     help: 'Total responses by phase and reason.',
@@ -44,7 +44,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
 
 const STATES: readonly DatabaseState[] = ['unset', 'reachable', 'unreachable'];
 
-/** How the database of runtimes is found, for those whose runtimes have one. */
+/** Registers the state of the runtime database. */
 export function registerDatabaseState(registry: Registry, state: () => DatabaseState): void {
   const gauge: Gauge<'state'> = new Gauge({
     name: 'uswarm_webhook_database_state',

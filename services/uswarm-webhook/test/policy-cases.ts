@@ -37,7 +37,7 @@ export interface PolicyCase {
 const image = (reference: string, allowed: boolean): PolicyCase => ({
   title: `the image ${reference === '' ? 'of the platform' : reference}`,
   spec: { runtime: { image: reference } },
-  ...(allowed ? {} : { denied: `The image ${reference} is not an allowed one.` }),
+  ...(allowed ? {} : { denied: `The image ${reference} is not allowed.` }),
 });
 const secret = (name: string, allowed: boolean): PolicyCase => ({
   title: `the Secret ${name}`,

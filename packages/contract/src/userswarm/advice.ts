@@ -13,129 +13,131 @@ export type Reason =
 
 export interface Advice {
   cause: string;
-  /** What whoever runs the platform is to do. */
+  /** What the operator of the platform should do. */
   advice: string;
 }
 
-/** As docs/userswarm.md has it, word for word, and `uswarmctl explain` says it. */
+/** The source of the tables of reasons in docs/userswarm.md and of `uswarmctl explain`. */
 export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
   Available: {
-    cause: 'The runtime answers.',
+    cause: 'The runtime is ready.',
     advice: 'Nothing.',
   },
   Suspended: {
-    cause: 'It is idle, or someone holds it.',
-    advice: 'Nothing: a message wakes one that is idle. How a hold ends: "Holding a runtime" in docs/userswarm.md.',
+    cause: 'Suspended for idleness or by an operator.',
+    advice:
+      'Nothing: a message resumes an idle runtime. To end a suspension by an operator, see "Holding a runtime" in docs/userswarm.md.',
   },
   Deleting: {
     cause: 'Pods or children are being deleted; the message lists them.',
-    advice: 'Stuck for minutes: look at the finalizers of these objects and at their node.',
+    advice: 'If it lasts for minutes, check the finalizers of these objects and their node.',
   },
   Starting: {
-    cause: 'The pod is being created or starts.',
+    cause: 'The pod is being created or is starting.',
     advice: 'Nothing; after 300 s it becomes `StartDeadlineExceeded`.',
   },
   Queued: {
-    cause: 'As many runtimes start as may start at once (`start.maxConcurrent`).',
-    advice: 'Nothing: first come, first served.',
+    cause: 'The start concurrency limit is reached (`start.maxConcurrent`).',
+    advice: 'Nothing: the queue is first in, first out.',
   },
   InvalidSpec: {
-    cause: 'The spec got past the API server and is wrong nevertheless.',
-    advice: 'Correct the field that the message names. Is the CRD as new as the webhook?',
+    cause: 'The spec passed CRD validation but is invalid.',
+    advice: 'Correct the field in the message. Check that the versions of CRD and webhook match.',
   },
   PolicyDenied: {
-    cause: 'Namespace, image, Secret or resources are not allowed ones.',
+    cause: 'Namespace, image, Secret or resources are not allowed.',
     advice:
       'Correct the spec or allow it: `extraNamespaces`, `imagePrefixes`, `sharedEnvSecrets`, `maxResources` in `runtime` (values).',
   },
   RenderingFailed: {
-    cause: 'A fault in the webhook.',
-    advice: 'Read the log of `uswarm-webhook`; report it.',
+    cause: 'An internal error of the webhook.',
+    advice: 'Check the log of `uswarm-webhook` and report the error.',
   },
   NamespaceMissing: {
-    cause: 'The runtime namespace is not there, or is being deleted.',
-    advice: "`helm upgrade`: it brings back the namespace, and the controller's rights in it.",
+    cause: 'The runtime namespace does not exist or is being deleted.',
+    advice: "Run `helm upgrade`: it restores the namespace and the controller's RBAC rules in it.",
   },
   NameConflict: {
-    cause: "A child's name is taken by an object of someone else.",
-    advice: 'Remove or rename the object that the message names.',
+    cause: 'An object with another owner has the name of a child.',
+    advice: 'Delete or rename the object in the message.',
   },
   QuotaExceeded: {
-    cause: 'A ResourceQuota of the runtime namespace is used up.',
-    advice: 'Raise the quota, lower `runtime.resources`, or suspend others.',
+    cause: 'A ResourceQuota of the runtime namespace is exhausted.',
+    advice: 'Raise the quota, lower `runtime.resources`, or suspend other runtimes.',
   },
   Forbidden: {
-    cause: 'The controller or the pod is refused, by RBAC or admission.',
+    cause: 'RBAC or admission rejects the controller or the pod.',
     advice:
-      "Read the message; compare Role and RoleBinding in the runtime namespace with the chart's, and look at admission policies.",
+      'Read the message; compare Role and RoleBinding in the runtime namespace with those of the chart, and check admission policies.',
   },
   ApplyFailed: {
-    cause: 'The API server refuses a child for another reason.',
-    advice: 'Read the message and the log of `uswarm-controller`.',
+    cause: 'The API server rejects a child for another reason.',
+    advice: 'Check the message and the log of `uswarm-controller`.',
   },
   SecretMissing: {
-    cause: 'The Secret of `envSecretRef`, or a key in it, is not there.',
-    advice: 'Create it in the runtime namespace; the pod starts by itself.',
+    cause: 'The Secret of `envSecretRef` or one of its keys does not exist.',
+    advice: 'Create it in the runtime namespace; the pod then starts automatically.',
   },
   ImagePullBackOff: {
-    cause: 'The image cannot be pulled; the message says why, if known.',
+    cause: 'The image cannot be pulled; the message has the cause, if known.',
     advice: 'Correct tag, registry or `runtime.pods.imagePullSecrets`.',
   },
   MountFailed: {
-    cause: 'A volume of the pod cannot be mounted; the message names it.',
-    advice: 'Our pods have only `emptyDir` volumes: look at the disk of the node, and at what adds volumes to pods.',
+    cause: 'A volume of the pod cannot be mounted; the message has its name.',
+    advice:
+      'Runtime pods have only `emptyDir` volumes: check the disk of the node, and webhooks that add volumes to pods.',
   },
   SandboxFailed: {
     cause: 'The node cannot set up the pod or its network, for example because it has no pod IPs left.',
-    advice: '`kubectl describe` of the pod; look at the network plugin and its address range on that node.',
+    advice: 'Run `kubectl describe` on the pod; check the network plugin and its address range on that node.',
   },
   NodeLost: {
     cause: 'The node of the pod no longer reports to the API server.',
-    advice: 'Look at the node. Kubernetes replaces the pod after the toleration time, 300 s by default.',
+    advice: 'Check the node. Kubernetes replaces the pod after the toleration time, 300 s by default.',
   },
   Evicted: {
-    cause: 'The node evicted the pod: memory or disk was low, or a volume outgrew its limit.',
-    advice: 'The message says what was short. A new pod starts by itself; add memory or disk if it happens again.',
+    cause: 'The node evicted the pod: memory or disk was low, or a volume exceeded its limit.',
+    advice: 'The message has the resource. A new pod starts automatically; add memory or disk if it recurs.',
   },
   ReadinessFailed: {
-    cause: 'The runtime was Ready and no longer passes its readiness probe.',
-    advice: '`kubectl logs` of the pod; look at CPU throttling and at the load of the node.',
+    cause: 'The runtime was Ready and fails its readiness probe.',
+    advice: 'Run `kubectl logs` on the pod; check CPU throttling and the load of the node.',
   },
   SidecarCrashing: {
-    cause: 'A container that is not ours, such as an injected sidecar, does not stay up.',
-    advice: '`kubectl logs` of the container that the message names; look at what injects it.',
+    cause: 'A foreign container, such as an injected sidecar, keeps crashing.',
+    advice: 'Run `kubectl logs` on the container in the message; check what injects it.',
   },
   OOMKilled: {
-    cause: 'The runtime used more memory than its limit, or filled its heap.',
+    cause: 'The runtime exceeded its memory limit or filled its heap.',
     advice: 'Raise `runtime.resources.limits.memory`.',
   },
   CrashLoopBackOff: {
-    cause: 'The runtime keeps stopping.',
-    advice: '`kubectl logs --previous` of the pod.',
+    cause: 'The runtime keeps crashing.',
+    advice: 'Run `kubectl logs --previous` on the pod.',
   },
   Unschedulable: {
-    cause: "No node takes the pod; the message is the scheduler's.",
+    cause: 'No node fits the pod; the message comes from the scheduler.',
     advice: 'Add nodes, lower the requests, or correct `runtime.pods.nodeSelector` and `tolerations`.',
   },
   StartDeadlineExceeded: {
-    cause: 'The pod did not become ready in 300 s since it was last available, and nothing says why.',
-    advice: '`kubectl describe` and `kubectl logs` of the pod.',
+    cause: 'The pod did not become ready within 300 s, for an unknown cause.',
+    advice: 'Run `kubectl describe` and `kubectl logs` on the pod.',
   },
   DatabaseUnreachable: {
-    cause: 'The database of `SVC_DATABASE_*` does not answer the webhook.',
-    advice: 'Bring it back, or correct the settings. Runtimes that were Ready stay so.',
+    cause: 'The webhook cannot reach the database of `SVC_DATABASE_*`.',
+    advice: 'Restore the database or correct the settings. Runtimes that were Ready stay Ready.',
   },
   WebhookUnavailable: {
-    cause: 'The webhook has not answered for 10 s, or wrongly, and this UserSwarm needs it.',
-    advice: 'Look at `uswarm-webhook`: its pods and their log. Runtimes go on; changes wait.',
+    cause: 'The webhook is unreachable or returned an invalid response for 10 s, and this UserSwarm needs it.',
+    advice: 'Check the pods of `uswarm-webhook` and their logs. Runtimes keep running; changes are pending.',
   },
   NotYetSynced: {
-    cause: 'The controller has not written anything.',
+    cause: 'The controller has not written the children yet.',
     advice:
-      'Stays only where no controller runs: look at `uswarm-controller`. With Metacontroller `Synced` always says this, and means nothing.',
+      'If it lasts, no controller is running: check `uswarm-controller`. With Metacontroller, `Synced` always has this reason and can be ignored.',
   },
 };
 
-/** @returns undefined for a reason that this version does not know */
+/** @returns undefined for an unknown reason */
 export const adviceFor = (reason: string): Advice | undefined =>
   Object.hasOwn(REASON_ADVICE, reason) ? REASON_ADVICE[reason as Reason] : undefined;

@@ -83,7 +83,7 @@ describe('carrying out the plan', () => {
     };
     const written: string[] = [];
     const onWritten = ({ verb, object }: ChildStep): void => void written.push(`${verb} ${object.kind}`);
-    const deps = { writer, stores, deletesDeployments: 'Foreground', onWritten } as const;
+    const deps = { writer, stores, deploymentPropagation: 'Foreground', onWritten } as const;
     const error = await applyChildren(deps, steps, applied, never).catch((cause: unknown) => cause);
     return { log, written, error };
   };

@@ -15,15 +15,15 @@ export interface ChildStep {
   group: ChildGroup;
   object: KubernetesObject;
   observed?: KubernetesObject;
-  /** Of an update: the fields that others changed since our last write of the same. */
+  /** For an update: the fields that other clients changed since our last write of the same content. */
   contested?: string;
-  /** How often in a row these fields have been put right, this time included. */
+  /** Number of consecutive corrections of these fields, including this one. */
   rounds?: number;
-  /** The field manager that changed them, if it can be told. */
+  /** The field manager that changed them, if known. */
   rewrittenBy?: string | undefined;
 }
 
-/** By group and key: what was applied last to the children of one UserSwarm. */
+/** The last applied content of the children of one UserSwarm, by group and key. */
 export type AppliedViews = Map<string, AppliedView>;
 
 const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
@@ -31,8 +31,8 @@ const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
 const viewKey = (group: string, object: KubernetesObject): string => `${group} ${keyOf(object)}`;
 
 /**
- * What has to be written so that the children are `desired`; nothing where they are. What is being
- * deleted already is left to go; if it is still wanted, it is made anew once it is gone.
+ * Computes the writes that turn the observed children into the desired ones. A terminating child is left alone; if it
+ * is still desired, it is created again after its deletion.
  */
 export function planChildren(
   desired: readonly KubernetesObject[],
@@ -58,10 +58,10 @@ export function planChildren(
   return [...deletions, ...writes];
 }
 
-/** By group and key: the contests over children of one UserSwarm. */
+/** Conflicts with other clients over children of one UserSwarm, by group and key. */
 export type Contests = Map<string, Contest>;
 
-/** Leaves out the updates of contested fields that have to wait. @returns also for how long, in milliseconds */
+/** Filters out updates of contested fields that are in back-off. @returns the due steps and the shortest wait in milliseconds */
 export function withoutContested(
   steps: readonly ChildStep[],
   contests: Contests,
@@ -77,7 +77,7 @@ export function withoutContested(
   };
 }
 
-/** Remembers that a step was carried out. @returns the step with the number of rounds in it */
+/** Records that a step was applied. @returns the step with its number of rounds */
 export function countRound(step: ChildStep, contests: Contests, now: number): ChildStep {
   if (step.contested === undefined) return step;
   const key = viewKey(step.group, step.object);
@@ -89,14 +89,14 @@ export function countRound(step: ChildStep, contests: Contests, now: number): Ch
 export interface ApplyDeps {
   writer: ChildWriter;
   stores: Readonly<Record<ChildGroup, Store>>;
-  /** Foreground: a Deployment is there until its pods are gone. */
-  deletesDeployments: Propagation;
+  /** With `Foreground`, a Deployment exists until its pods are deleted. */
+  deploymentPropagation: Propagation;
   onWritten: (step: ChildStep) => void;
 }
 
-/** Carries the plan out as far as it goes, then throws the first failure. @throws ApplyError, RequeueError */
+/** Applies all steps, then throws the first failure. @throws ApplyError, RequeueError */
 export async function applyChildren(
-  { writer, stores, deletesDeployments, onWritten }: ApplyDeps,
+  { writer, stores, deploymentPropagation, onWritten }: ApplyDeps,
   steps: readonly ChildStep[],
   applied: AppliedViews,
   signal: AbortSignal,
@@ -105,7 +105,7 @@ export async function applyChildren(
   const run = async (step: ChildStep): Promise<void> => {
     try {
       const target = { resource: CHILD_RESOURCES[step.group], store: stores[step.group] };
-      const propagation = step.group === DEPLOYMENT ? deletesDeployments : 'Background';
+      const propagation = step.group === DEPLOYMENT ? deploymentPropagation : 'Background';
       onWritten(await carryOut(writer, { ...target, propagation }, step, applied, signal));
     } catch (error) {
       signal.throwIfAborted();
@@ -113,7 +113,7 @@ export async function applyChildren(
       failures.push(classify(error, `${kind} ${metadata.name}`, metadata.namespace ?? ''));
     }
   };
-  // A pod cannot be made before its ServiceAccount is there; all else need not wait for each other.
+  // A pod cannot be created before its ServiceAccount exists. All other writes are independent of each other.
   const late = ({ verb, group }: ChildStep): boolean => verb !== 'delete' && group === DEPLOYMENT;
   await Promise.all(steps.filter((step) => !late(step)).map(run));
   if (failures.length === 0) await Promise.all(steps.filter(late).map(run));
@@ -121,7 +121,7 @@ export async function applyChildren(
   if (failure !== undefined) throw failure;
 }
 
-/** @returns the step, with what was found out while it was carried out */
+/** @returns the step, with the field manager that changed the child */
 async function carryOut(
   writer: ChildWriter,
   target: ChildTarget & { propagation: Propagation },

@@ -20,9 +20,9 @@ export interface ChildTarget {
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'apply' | 'jsonPatch' | 'delete'>;
 
-/** Writes of one child each. What comes back goes into the store, so that nobody acts on less. */
+/** Writes single children. Each response goes into the store, so that the next reconcile does not see an older version. */
 export interface ChildWriter {
-  /** @throws ApplyError `NameConflict` if somebody else's object has the name. */
+  /** @throws ApplyError `NameConflict` if an object with another owner has the name. */
   create(target: ChildTarget, desired: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   update(target: ChildTarget, desired: KubernetesObject, uid: string, signal: AbortSignal): Promise<Updated>;
   remove(target: ChildTarget, observed: KubernetesObject, propagation: Propagation, signal: AbortSignal): Promise<void>;
@@ -32,7 +32,7 @@ export type Propagation = DeleteOptions['propagation'];
 
 export interface Updated {
   stored: KubernetesObject;
-  /** The field manager that wrote it last before us, if another one did. */
+  /** The field manager of the last write before ours, if it was another one. */
   rewrittenBy: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       throw new RequeueError(`${nameOf(desired)} was replaced or given to another owner`);
     }
     const owned = await ownByApply(client, fieldManager, resource, live, signal);
-    // First: of a port that somebody changed and ours, which would have the same name, there may be only one.
+    // Foreign fields are removed first: a changed port and ours would have the same name, which the API server rejects.
     const foreign = pruneForeignFields(owned, desired, fieldManager);
     if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
     const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
@@ -60,10 +60,10 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
       }
-      // Ours all the same if our cache is behind, or somebody took the label off that we watch by.
+      // It is still our child if the cache is behind or the label that the watch selects by was removed.
       const live = await client.get(target.resource, desired.metadata, signal);
       if (ownerUid(live) !== ownerUid(desired)) {
-        throw new ApplyError('NameConflict', `${nameOf(desired)} exists and belongs to somebody else`);
+        throw new ApplyError('NameConflict', `${nameOf(desired)} exists and has another owner`);
       }
       if (live.metadata.deletionTimestamp !== undefined) {
         throw new ApplyError('ApplyFailed', `${nameOf(desired)} is still being deleted`);
@@ -81,7 +81,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
         if (rest === undefined || rest.metadata.deletionTimestamp === undefined) store.deleted(observed);
         else store.written(rest);
       } catch (error) {
-        // Gone, or replaced by another object of that name: what we wanted to delete is not there.
+        // It was deleted, or replaced by another object with the same name.
         if (!isNotFound(error) && !isConflict(error)) throw error;
         store.deleted(observed);
       }
@@ -97,7 +97,7 @@ const withUid = (object: KubernetesObject, uid: string): KubernetesObject => ({
   metadata: { ...object.metadata, uid },
 });
 
-/** @throws RequeueError if it is not as it was seen any more. */
+/** @throws RequeueError if the object changed since it was observed. */
 async function patchSeen(
   client: Pick<KubeClient, 'jsonPatch'>,
   resource: Resource,
@@ -114,8 +114,8 @@ async function patchSeen(
 }
 
 /**
- * What a create or a patch of ours set is owned by the operation `Update`, and an apply that leaves
- * such a field out would not remove it. So before an apply the ownership is handed over to it.
+ * Fields that our create or patch set are owned by the operation `Update`, so an apply that omits such a field would not
+ * remove it. Before an apply, the ownership is transferred to the operation `Apply`.
  */
 async function ownByApply(
   client: Pick<KubeClient, 'jsonPatch'>,
@@ -136,7 +136,7 @@ async function ownByApply(
   return patchSeen(client, resource, live, patch, signal);
 }
 
-/** Sets of fields are objects of objects. */
+/** Merges two field sets (nested objects of `fieldsV1`). */
 function union(left: object, right: object): object {
   const merged: Record<string, object> = { ...left };
   for (const [name, below] of Object.entries(right) as [string, object][]) {

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { API_GROUP, type KubernetesObject, LABEL, type OwnerReference } from '@uswarm/contract/userswarm';
 import { canonical } from '../canonical.js';
 
-/** On each child: what was applied last, so that a restarted controller need not apply it again to know. */
+/** Hash of the last applied content of a child, so that a restarted controller does not apply it again. */
 export const APPLIED_ANNOTATION = `${API_GROUP}/applied-hash`;
 
 /**
- * What is written for a child that the webhook wants: its own fields, with our owner reference, the
- * label that the watches select by, and the hash of all of it. Nothing that a server sets.
+ * The content that is written for a desired child: its own fields, our owner reference, the label that the watches
+ * select by, and the hash of all of it. Fields that the server sets are left out.
  */
 export function desiredChild(child: KubernetesObject, owner: OwnerReference): KubernetesObject {
   const { status: _status, metadata, ...fields } = child;

@@ -3,15 +3,15 @@ import { canonical } from '../canonical.js';
 import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';
 
-/** What the server made of the fields that we wrote: quantities and times may read otherwise. */
+/** The fields that we wrote as the server stored them: it normalizes quantities and times. */
 export interface AppliedView {
   uid: string;
   view: string;
-  /** Of what was wanted, to tell our own changes from those of others. */
+  /** Hash of the desired content, to distinguish our own changes from those of other clients. */
   hash: string | undefined;
 }
 
-/** To be remembered after each write of a child, from what the server answered. */
+/** The view to remember after each write of a child, from the response of the server. */
 export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): AppliedView => ({
   uid: stored.metadata.uid ?? '',
   view: viewOf(stored, desired),
@@ -19,8 +19,8 @@ export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): 
 });
 
 /**
- * The fields in which a child is not as our last write left it, as one text; undefined if something else is wanted by
- * now, or we have not written it yet.
+ * The fields that differ from our last write of the child, joined to one string. Undefined if the desired content has
+ * changed since, or the child has not been written yet.
  */
 export function changedByOthers(
   desired: KubernetesObject,
@@ -33,11 +33,11 @@ export function changedByOthers(
 }
 
 /**
- * Whether a child has to be written: something else is wanted than was applied last, or somebody
- * changed its spec or a field that we set, be it in its metadata alone. What others add to its metadata
- * is not looked at; nor, until we have written it once, what they add to its spec.
+ * Whether a child has to be written: the desired content has changed, or another client changed its spec or a field
+ * that we set. Fields that others add to its metadata are ignored; so are fields that they add to its spec until we
+ * have written it once.
  *
- * @param applied what `viewAfter` said after our last write; undefined after a restart.
+ * @param applied the result of `viewAfter` for our last write; undefined after a restart
  */
 export function needsWrite(
   desired: KubernetesObject,
@@ -54,24 +54,24 @@ interface PodTemplate {
   metadata?: { annotations?: object };
 }
 
-/** What we set, and the whole spec: there, nobody else has anything to say. */
+/** The fields that we set, and the whole spec, which the controller owns exclusively. */
 function viewOf(stored: KubernetesObject, desired: KubernetesObject): string {
   const { template, ...spec } = (stored['spec'] ?? {}) as { template?: PodTemplate };
   const wanted = desired['spec'] as { template?: PodTemplate } | undefined;
-  // Somebody restarts a pod by an annotation of it, the first one perhaps.
+  // `kubectl rollout restart` adds an annotation to the pod template.
   const annotations = project(template?.metadata?.annotations ?? {}, wanted?.template?.metadata?.annotations ?? {});
   const pods = { ...template, metadata: { ...template?.metadata, annotations } };
   return canonical({ ...(project(stored, desired) as object), spec: { ...spec, template: pods } });
 }
 
-/** The part of `value` at the paths that `shape` has; of a list also how long it is. */
+/** The part of `value` at the paths of `shape`; for a list also its length. */
 function project(value: unknown, shape: unknown): unknown {
   if (Array.isArray(shape) && Array.isArray(value)) return value.map((item, at) => project(item, shape[at] ?? null));
   if (!isObject(shape) || !isObject(value)) return shape === null ? null : value;
   return Object.fromEntries(Object.keys(shape).map((name) => [name, project(value[name], shape[name])]));
 }
 
-/** Whether `value` has everything that `shape` has, as it is there. */
+/** Whether `value` contains all of `shape` with equal values. */
 function covers(value: unknown, shape: unknown): boolean {
   if (Array.isArray(shape)) {
     return Array.isArray(value) && value.length === shape.length && shape.every((item, at) => covers(value[at], item));

@@ -1,7 +1,7 @@
 import type { SyncFailure } from '@uswarm/contract/userswarm';
 import { isConflict, isNotFound, isRefusal, KubeError } from '@uswarm/kube-client';
 
-/** Why the children are not as they should be, as `Synced: False` says it. */
+/** The children could not be applied; the reason and message of `Synced: False`. */
 export class ApplyError extends Error {
   override name = 'ApplyError';
   readonly reason: SyncFailure;
@@ -12,17 +12,17 @@ export class ApplyError extends Error {
   }
 }
 
-/** What we acted on was no longer so, or nobody answered: trying again is all there is to do. */
+/** The observed state was stale, or the server did not respond: reconcile again. */
 export class RequeueError extends Error {
   override name = 'RequeueError';
 }
 
-/** The API server is overloaded or unwell. That says nothing about what was asked, and more writes would make it worse. */
+/** The API server is overloaded or failing. The request was not judged, and more writes would add to the load. */
 export class ServerBusy extends RequeueError {
   override name = 'ServerBusy';
   /** The HTTP status. */
   readonly status: number;
-  /** Milliseconds that the server asks to wait; 0 if it names no time. */
+  /** Milliseconds from `Retry-After`; 0 if the server sent none. */
   readonly retryAfterMs: number;
 
   constructor(message: string, error: KubeError) {
@@ -32,11 +32,11 @@ export class ServerBusy extends RequeueError {
   }
 }
 
-/** The error if the request was not judged at all: too many requests, or a fault of the server's own. */
+/** The error if the server did not process the request (429 or 5xx); else undefined. */
 export const busyError = (error: unknown): KubeError | undefined =>
   error instanceof KubeError && !isRefusal(error) ? error : undefined;
 
-/** What an error of a write means for the UserSwarm. */
+/** Maps the error of a write to the reason that the UserSwarm reports. */
 export function classify(error: unknown, what: string, namespace: string): ApplyError | RequeueError {
   if (error instanceof ApplyError || error instanceof RequeueError) return error;
   if (!(error instanceof KubeError)) return new RequeueError(`${what} could not be written`, { cause: error });
@@ -56,6 +56,6 @@ export function classify(error: unknown, what: string, namespace: string): Apply
 const isNamespaceMissing = (error: KubeError): boolean =>
   (isNotFound(error) && error.kind === 'namespaces') || error.causes.includes('NamespaceTerminating');
 
-/** Admission of owner references learns of a new kind some seconds after it is served. */
+/** The admission plugin for owner references discovers a new kind some seconds after it is served. */
 const isKindTooNew = (error: KubeError): boolean =>
   error.status === 403 && error.message.includes('cannot find RESTMapping');

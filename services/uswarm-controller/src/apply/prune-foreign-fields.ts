@@ -2,12 +2,12 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
-/** Annotations of pods are everybody's: somebody restarts a pod by one. */
+/** Annotations of the pod template are shared: `kubectl rollout restart` sets one. */
 const FREE = ['spec', 'template', 'metadata', 'annotations'];
 
 /**
- * JSON patch operations that take out of the spec what others put there, which an apply leaves alone:
- * a field that we do not set goes, and a list that we set is set anew as a whole.
+ * JSON patch operations that remove fields of other managers from the spec, which an apply leaves alone: a field that
+ * we do not set is removed, and a list that we set is replaced as a whole.
  */
 export function pruneForeignFields(
   stored: KubernetesObject,
@@ -26,12 +26,12 @@ export function pruneForeignFields(
     const wanted = at(desired, keys);
     if (Array.isArray(wanted)) return [{ op: 'add', path, value: wanted }];
     const free = FREE.every((key, index) => keys[index] === key);
-    // What we set too, an apply by force has made ours.
+    // A forced apply takes over the fields that we set as well.
     return wanted !== undefined || free || at(stored, keys) === undefined ? [] : [{ op: 'remove', path }];
   });
 }
 
-/** The ways to the lowest fields that are owned; they end at a list, whatever of it is owned. */
+/** Paths of the owned leaf fields. A path ends at a list, whichever of its items are owned. */
 function ownedPaths(fields: object, path: string[]): string[][] {
   const below = Object.entries(fields).filter(([key]) => key !== '.');
   if (below.length === 0 || !below.every(([key]) => key.startsWith('f:'))) return [path];

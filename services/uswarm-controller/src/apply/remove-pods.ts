@@ -4,7 +4,7 @@ import { PODS, REPLICA_SETS } from '../resources.js';
 import { replicaSetOf } from '../sync/request.js';
 import { classify } from './failure.js';
 
-/** Seconds that the pod of a deleted UserSwarm may take to stop: nobody waits for its answers any more. */
+/** Grace period in seconds of the pod of a deleted UserSwarm. Its replies are no longer needed. */
 const GRACE_S = 5;
 
 export interface RemovePodsDeps {
@@ -14,7 +14,7 @@ export interface RemovePodsDeps {
 
 /**
  * Deletes the pods of a UserSwarm whose Deployment has been deleted, after the ReplicaSets that would replace them.
- * Without this the garbage collector does it, which serves the whole cluster with few requests per second.
+ * Otherwise the garbage collector deletes them, which is limited to few requests per second for the whole cluster.
  *
  * @throws ApplyError, RequeueError
  */
@@ -48,7 +48,7 @@ export async function removePods(
   }
 }
 
-/** What is gone is what we want, and what we may not delete the garbage collector does. */
+/** A missing object is a success. Objects that we may not delete are left to the garbage collector. */
 async function tolerant(deletion: Promise<KubernetesObject | undefined>): Promise<KubernetesObject | undefined> {
   try {
     return await deletion;

@@ -2,17 +2,17 @@ import { busyError } from './failure.js';
 import { KubeError, type KubeClient } from '@uswarm/kube-client';
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 
-/** A pause of all writes of the process while the API server says that there are too many requests. */
+/** Pauses all writes of the process while the API server returns 429. */
 export interface WritePause {
-  /** Milliseconds until the next write may go out; 0 for now. */
+  /** Milliseconds until the next write is allowed; 0 if it is allowed now. */
   leftMs(): number;
-  /** @param retryAfterS seconds that the server asks for, if it does */
+  /** @param retryAfterS seconds of the `Retry-After` header, if present */
   refused(retryAfterS: number | undefined): void;
   accepted(): void;
 }
 
 const PAUSE: Backoff = { initialMs: 500, maxMs: 10_000 };
-/** Milliseconds; a server that asks for more is asked nevertheless. */
+/** Upper bound of the pause in milliseconds, also for a longer `Retry-After`. */
 const MAX_PAUSE_MS = 60_000;
 
 export function createWritePause(now = (): number => performance.now(), random = Math.random): WritePause {
@@ -22,7 +22,7 @@ export function createWritePause(now = (): number => performance.now(), random =
   return {
     leftMs,
     refused(retryAfterS = 0) {
-      // Of the writes that were under way together, the first begins the pause.
+      // Of concurrent writes, only the first one that fails starts the pause.
       if (leftMs() > 0) return;
       until = now() + Math.min(MAX_PAUSE_MS, retryAfterS * 1_000 + backoffDelay(PAUSE, rounds, random));
       rounds += 1;
@@ -38,7 +38,7 @@ export type SyncClient = Pick<
   'get' | 'create' | 'apply' | 'mergePatch' | 'jsonPatch' | 'replace' | 'delete'
 >;
 
-/** The client whose writes keep to the pause: one that has to wait is refused here, as the server would refuse it. */
+/** Wraps a client so that writes during the pause fail immediately with 429. */
 export function withPause(client: SyncClient, pause: WritePause): SyncClient {
   const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
     const left = pause.leftMs();

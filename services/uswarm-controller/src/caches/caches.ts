@@ -4,15 +4,15 @@ import { NAMESPACES } from '../resources.js';
 import type { PodWarningsDeps } from './pod-warnings.js';
 import { createNamespaceScope, type NamespaceScope, type StartOptions } from './namespace-scope.js';
 
-/** Everything that is watched. */
+/** The informer caches of all watched resources. */
 export interface Caches {
   readonly parents: Store;
   readonly namespaces: Store;
-  /** Undefined for a namespace that we do not look after. */
+  /** Undefined for a namespace that is not one of the runtime namespaces. */
   scope(namespace: string): NamespaceScope | undefined;
   /**
-   * Whether everything was listed and each watch is alive: UserSwarms, Namespaces, and the contents of each runtime
-   * namespace that exists.
+   * Whether all caches are synced and their watches are alive: UserSwarms, Namespaces, and the contents of each
+   * existing runtime namespace.
    */
   synced(): boolean;
   stop(): Promise<void>;
@@ -25,13 +25,13 @@ export interface CachesDeps {
   onParent: (change: Change) => void;
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
-  /** The Warning Events of a pod; none without it. */
+  /** Lists the Warning Events of a pod. Default: none */
   listWarnings?: PodWarningsDeps['list'];
-  /** The namespace came, went, changed, or what is in it became known or unknown. */
+  /** Called when the namespace is created, changed or deleted, or when the state of its caches changes. */
   onNamespace: (name: string) => void;
 }
 
-/** The namespace that the children of a UserSwarm belong into; also of one that no schema has filled in. */
+/** The namespace for the children of a UserSwarm, also if the schema has not set the default. */
 export const runtimeNamespaceOf = (parent: KubernetesObject): string => {
   const { placement } = (parent['spec'] ?? {}) as Partial<UserSwarm['spec']>;
   return placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;

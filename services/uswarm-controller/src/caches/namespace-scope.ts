@@ -11,21 +11,21 @@ import { childChanged, podChanged, isReadyPod } from './predicates.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';
 
 /**
- * `absent`: the cluster has no such namespace, so nothing is in it. `denied`: we may not look into
- * it, so what is in it is not known.
+ * `absent`: the namespace does not exist, so it is empty. `denied`: we may not read the namespace, so its contents are
+ * unknown.
  */
 export type ScopeState = 'loading' | 'ready' | 'denied' | 'absent';
 
-/** What is in one runtime namespace. Trouble with one does not touch the others. */
+/** The caches of one runtime namespace. A failure in one namespace does not affect the others. */
 export interface NamespaceScope {
   readonly name: string;
   readonly children: Readonly<Record<ChildGroup, Store>>;
   readonly pods: Store;
   readonly warnings: Pick<PodWarnings, 'of'>;
   state(): ScopeState;
-  /** Whether all of its watches run, or ran shortly before; also where there is no such namespace. */
+  /** Whether all of its watches are running, or were until recently. True if the namespace does not exist. */
   alive(): boolean;
-  /** The namespace is there, is not there, or that is not known yet. */
+  /** Called with whether the namespace exists; undefined while that is unknown. */
   setPresence(present: boolean | undefined): void;
   stop(): Promise<void>;
 }
@@ -41,17 +41,17 @@ export interface StartOptions {
 export interface NamespaceScopeDeps {
   name: string;
   start: (options: StartOptions) => Informer;
-  /** Told of what is worth a sync, and no other change. */
+  /** Called for changes that pass the predicate. */
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
   listWarnings: PodWarningsDeps['list'];
-  /** `state` may have changed. */
+  /** Called when `state` may have changed. */
   onState: () => void;
 }
 
 const SELECTED = { children: LABEL.controllerUid, pods: `${LABEL.name}=${RUNTIME_COMPONENT}` };
 
-/** The uid of the object that controls this one. */
+/** The uid of the controlling owner. */
 export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 

@@ -3,25 +3,25 @@ import type { Change, KubeClient } from '@uswarm/kube-client';
 import { EVENTS } from '../resources.js';
 
 /**
- * Warning Events of pods that have a node and get no sandbox there. Why that is stands in no status, and all Events are
- * too many to watch. docs/adr/0017-list-events-of-stuck-pods-only.md
+ * Warning Events of pods that are scheduled but have no sandbox. No status field has the cause, and watching all Events
+ * is too expensive. docs/adr/0017-list-events-of-stuck-pods-only.md
  */
 export interface PodWarnings {
-  /** What was last said of this pod, the newest first; empty unless it is stuck. */
+  /** The last Warning Events of this pod, newest first; empty unless it is stuck. */
   of(pod: KubernetesObject): readonly KubernetesObject[];
-  /** To be called for every change of a pod. */
+  /** Must be called for every change of a pod. */
   changed(change: Change): void;
   stop(): void;
 }
 
 export interface PodWarningsDeps {
-  /** The Warning Events of one pod; a failure is taken for none. */
+  /** Lists the Warning Events of one pod. A failure counts as an empty list. */
   list: (pod: KubernetesObject, signal: AbortSignal) => Promise<readonly KubernetesObject[]>;
-  /** The Events say something else than before. */
+  /** Called when the Events have changed. */
   onFound: (pod: KubernetesObject) => void;
-  /** Milliseconds that a pod has to be stuck before its Events are listed, and between two lists of them. */
+  /** Milliseconds for which a pod must be stuck before its Events are listed, and between two lists of the same pod. */
   periodMs?: number;
-  /** Milliseconds between two lists of whatever pods. */
+  /** Minimum milliseconds between any two lists. */
   pauseMs?: number;
 }
 
@@ -31,7 +31,7 @@ interface Stuck {
   warnings: readonly KubernetesObject[];
 }
 
-/** Reasons by which a kubelet or the attach controller tells why a pod does not get as far as its containers. */
+/** Event reasons of the kubelet and the attach controller for a pod whose containers cannot be created. */
 const TELLING: ReadonlySet<unknown> = new Set([
   'FailedMount',
   'FailedAttachVolume',
@@ -43,7 +43,7 @@ const MAX_WARNINGS = 5;
 
 export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
   const { list, onFound, periodMs = 4_000, pauseMs = 100 } = deps;
-  /** By uid, in the order in which they are due. */
+  /** By uid, in order of their due time. */
   const stuck = new Map<string, Stuck>();
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -52,7 +52,7 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
     const [first] = stuck;
     if (first === undefined || first[1].due > performance.now()) return;
     const [uid, entry] = first;
-    // The last in line from now on.
+    // Moves it to the end of the order.
     stuck.delete(uid);
     stuck.set(uid, entry);
     entry.due = performance.now() + periodMs;
@@ -93,10 +93,10 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
   };
 }
 
-/** More than one pod ever has of different ones; each counts its repetitions. */
+/** More than the number of distinct Events of a pod; repetitions only increase a count. */
 const MAX_LISTED = 50;
 
-/** Asks the API server. @throws KubeError */
+/** Lists the Events from the API server. @throws KubeError */
 export async function listPodWarnings(
   client: Pick<KubeClient, 'list'>,
   { metadata: { namespace, uid } }: KubernetesObject,
@@ -106,7 +106,7 @@ export async function listPodWarnings(
   return (await client.list(EVENTS, { namespace, fieldSelector, limit: MAX_LISTED }, signal)).items;
 }
 
-/** It has a node, and no sandbox with a network there yet. */
+/** Whether the pod is scheduled and has no sandbox with a network yet. */
 export function isStuck({ metadata, ...pod }: KubernetesObject): boolean {
   const { nodeName } = (pod['spec'] ?? {}) as { nodeName?: string };
   const { phase, conditions = [] } = (pod['status'] ?? {}) as {
@@ -117,7 +117,7 @@ export function isStuck({ metadata, ...pod }: KubernetesObject): boolean {
   return metadata.deletionTimestamp === undefined && nodeName !== undefined && phase === 'Pending' && !hasSandbox;
 }
 
-/** What the webhook needs of them; without counts and times, which change with each repetition. */
+/** The fields that the webhook needs, without counts and times, which change with each repetition. */
 function telling(events: readonly KubernetesObject[]): KubernetesObject[] {
   return events
     .filter(({ reason }) => TELLING.has(reason))

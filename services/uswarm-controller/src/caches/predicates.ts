@@ -2,24 +2,23 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import type { Change } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 
-// Much of what changes in a Deployment and its pod while they start as they should is nobody's concern:
-// five of six syncs because of it would find nothing to do. What is left out here shows at the next sync
-// or resync all the same.
+// Event filters. Most changes of a Deployment and its pod during a normal start need no reconcile: five of six would
+// find nothing to do. Changes that are filtered out are seen at the next reconcile or resync.
 
-/** Whether a child changed in more than how far its own controller has come. */
+/** Whether a child changed in more than the progress that its own controller reports. */
 export function childChanged({ before, after }: Change, hasReadyPod: (child: KubernetesObject) => boolean): boolean {
   const wasAvailable = before !== undefined && isAvailable(before);
   const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
-  // Of a Deployment whose spec never changed, its pod has told that already: see `isAvailable` of the webhook.
+  // The pod of a Deployment whose spec never changed has already triggered a reconcile: see `isAvailable` of the webhook.
   const told = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
   return childConcern(before, wasAvailable) !== childConcern(after, told ? false : undefined);
 }
 
-/** Whether a pod is gone, which a deletion waits for, becomes Ready, or shows another cause than before for not being Ready. */
+/** Whether a pod was deleted (a finalizer waits for that), became Ready, or is not Ready for a new cause. */
 export const podChanged = ({ before, after }: Change): boolean =>
   after === undefined || podConcern(before) !== podConcern(after);
 
-/** Written by the Deployment's own controller. */
+/** Written by the Deployment controller. */
 const ROLLOUT_ANNOTATION = 'deployment.kubernetes.io/revision';
 
 function childConcern(child: KubernetesObject | undefined, available?: boolean): string | undefined {
@@ -52,13 +51,13 @@ interface DeploymentStatus {
 
 const generationOf = ({ metadata }: KubernetesObject): number => (metadata as { generation?: number }).generation ?? 0;
 
-/** Whether it is available as last written. */
+/** Whether the latest spec is rolled out and available. */
 function isAvailable(deployment: KubernetesObject): boolean {
   const { observedGeneration = 0, readyReplicas = 0, updatedReplicas = 0 } = statusOf(deployment);
   return observedGeneration >= generationOf(deployment) && updatedReplicas >= 1 && readyReplicas >= 1;
 }
 
-/** Whether it is available, and what it says that it cannot do. */
+/** The availability and the failure conditions. */
 function standing(deployment: KubernetesObject, available = isAvailable(deployment)): object {
   const { conditions = [] } = statusOf(deployment);
   const failing = conditions.filter(({ type, status: is }) => is === (type === 'ReplicaFailure' ? 'True' : 'False'));
@@ -91,12 +90,12 @@ interface ContainerStatus {
 
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
-/** Whether the pod answers. */
+/** Whether the pod is Ready. */
 export const isReadyPod = (pod: KubernetesObject): boolean =>
   ((pod['status'] ?? {}) as PodStatus).conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ??
   false;
 
-/** Empty for one that starts or goes as it should, as for one that is not there. */
+/** Empty for a missing pod and for one that starts or terminates normally. */
 function podConcern(pod: KubernetesObject | undefined): string {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return '';
   const status = (pod['status'] ?? {}) as PodStatus;
@@ -114,8 +113,7 @@ function podConcern(pod: KubernetesObject | undefined): string {
 }
 
 /**
- * Whether it is not ready any more, though nothing is wrong with its containers: its node is lost, or a container that
- * runs fails its readiness probe.
+ * Whether the pod lost readiness while its containers are running: its node is lost, or a readiness probe fails.
  */
 function lostReadiness({ conditions = [], containerStatuses = [] }: PodStatus): boolean {
   const conditionOf = (wanted: string) => conditions.find(({ type }) => type === wanted);

@@ -10,7 +10,7 @@ interface Child {
   object: KubernetesObject;
 }
 
-/** What belongs to each UserSwarm, by its uid; the uid alone says so, whatever labels a child has left. */
+/** The children of each UserSwarm by the uid of the owner. Labels are ignored, because other clients can change them. */
 export type ChildrenByOwner = Map<string, Child[]>;
 
 export async function findChildren(
@@ -31,7 +31,7 @@ export async function findChildren(
   return byOwner;
 }
 
-/** The rights in a namespace go with it, so a refusal may mean that nothing is left in there. */
+/** RBAC rules are deleted with their namespace, so a 403 may mean that the namespace no longer exists. */
 async function listIn(
   client: DrainClient,
   resource: Resource,
@@ -55,7 +55,7 @@ async function isMissing(client: Pick<KubeClient, 'get'>, name: string, signal: 
   }
 }
 
-/** Deletes what is not on its way out yet. In the foreground a Deployment is there until its pods are gone. */
+/** Deletes the children that are not terminating. With `Foreground`, a Deployment exists until its pods are deleted. */
 export function deleteChildren(client: DrainClient, children: readonly Child[], signal: AbortSignal): Promise<void> {
   const staying = children.filter(({ object }) => !isTerminating(object));
   return forEach(staying, ({ resource, object }) =>

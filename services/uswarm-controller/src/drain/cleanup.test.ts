@@ -14,13 +14,13 @@ const SERVICES = '/api/v1/namespaces/backend/services';
 
 let server: ScriptedApi;
 let credentials: Credentials;
-let said: string[];
+let printed: string[];
 let stopping: AbortController;
 let collector: NodeJS.Timeout | undefined;
 beforeEach(async () => {
   server = await startScriptedApi();
   credentials = await createCredentials(server.config);
-  said = [];
+  printed = [];
   stopping = new AbortController();
 });
 afterEach(async () => {
@@ -56,9 +56,9 @@ const run = (options: Partial<CleanupDeps> = {}): Promise<void> => {
     namespace: 'backend',
     components: ['uswarm-orchestrator', 'uswarm-webhook'],
   });
-  const say = (line: string): void => void said.push(line);
+  const print = (line: string): void => void printed.push(line);
   return cleanUp(
-    { client, guard, timeoutMs: 60_000, everyMs: 5, settleMs: 20, goneMs: 20, say, ...options },
+    { client, guard, timeoutMs: 60_000, everyMs: 5, settleMs: 20, goneMs: 20, print, ...options },
     stopping.signal,
   );
 };
@@ -75,7 +75,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
       [`${SWARMS}/a`, 'Foreground'],
       [`${SWARMS}/b`, 'Foreground'],
     ]);
-    expect(said.at(-1)).toBe('No UserSwarm has a finalizer of uswarm any more.');
+    expect(printed.at(-1)).toBe('No UserSwarm has a uswarm finalizer.');
   });
 
   it('deletes the Lease of the controller, so that the next release starts immediately', async () => {
@@ -105,7 +105,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     addSwarm('a');
     await run();
     expect(server.writes()).toEqual([]);
-    expect(said).toEqual([`Nothing is removed: ${kind} backend/${name} exists, so uswarm is installed.`]);
+    expect(printed).toEqual([`Nothing was removed: ${kind} backend/${name} exists, so uswarm is installed.`]);
   });
 
   it('does nothing if the release appears only after the Job, as in an apply in another order', async () => {
@@ -124,7 +124,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     await eventually(() => server.get(SWARMS, 'a')?.metadata.deletionTimestamp !== undefined);
     addToRelease(SERVICES, 'uswarm-orchestrator');
     await running;
-    expect(said.at(-1)).toMatch(/^Nothing is removed: Service backend\/uswarm-orchestrator exists/);
+    expect(printed.at(-1)).toMatch(/^Nothing was removed: Service backend\/uswarm-orchestrator exists/);
   });
 
   it('waits for its rights, which may be created after it', async () => {
@@ -139,6 +139,6 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     });
     await run();
     expect(userSwarms()).toEqual([]);
-    expect(said[0]).toBe('Trying again after a failure: no rights yet');
+    expect(printed[0]).toBe('Retrying after a failure: no rights yet');
   });
 });

@@ -13,13 +13,13 @@ describe('the last step of an uninstall', () => {
   let api: ScriptedApi;
   let credentials: Credentials;
   let client: KubeClient;
-  let said: string[];
+  let printed: string[];
 
   beforeEach(async () => {
     api = await startScriptedApi();
     credentials = await createCredentials(api.config);
     client = createKubeClient({ credentials, fieldManager: 'test' });
-    said = [];
+    printed = [];
   });
   afterEach(async () => {
     await credentials.close();
@@ -29,7 +29,7 @@ describe('the last step of an uninstall', () => {
   const controller = (identity: string): Lease =>
     createLease({ client, ...lease, identity, durationS: 15, clock: systemClock });
   const finishes = (): Promise<void> =>
-    finish({ client, lease, timeoutMs: 60_000, everyMs: 5, say: (line) => said.push(line) }, never);
+    finish({ client, lease, timeoutMs: 60_000, everyMs: 5, print: (line) => printed.push(line) }, never);
 
   it('deletes the Lease that a killed controller still holds, so that the next installation leads immediately', async () => {
     await controller('killed').tryAcquireOrRenew(never);
@@ -41,7 +41,7 @@ describe('the last step of an uninstall', () => {
 
   it('does not need the Lease', async () => {
     await finishes();
-    expect(said).toEqual(['No UserSwarm has a finalizer of uswarm any more.']);
+    expect(printed).toEqual(['No UserSwarm has a uswarm finalizer.']);
   });
 
   it('goes on if the Lease cannot be deleted, and says so', async () => {
@@ -52,9 +52,9 @@ describe('the last step of an uninstall', () => {
       return true;
     });
     await finishes();
-    expect(said).toEqual([
-      'The Lease of the controller stays until it has run out: not allowed',
-      'No UserSwarm has a finalizer of uswarm any more.',
+    expect(printed).toEqual([
+      'The Lease of the controller was not deleted and will expire: not allowed',
+      'No UserSwarm has a uswarm finalizer.',
     ]);
   });
 });

@@ -2,8 +2,8 @@ import { isConflict, isNotFound, type KubeClient, type ObjectName } from '@uswar
 import { LEASES } from '../resources.js';
 
 /**
- * Deletes the Lease of a controller that is gone. Its rights were removed before its pods stopped, so it could not give
- * the Lease back, and the next installation would wait until it has run out.
+ * Deletes the Lease of a removed controller. Its RBAC rules were deleted before its pods stopped, so it could not release
+ * the Lease, and the next installation would wait until the Lease expires.
  */
 export async function deleteLease(
   client: Pick<KubeClient, 'get' | 'delete'>,

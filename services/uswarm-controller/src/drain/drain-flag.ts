@@ -4,7 +4,7 @@ import type { Clock } from '@uswarm/service-kit';
 import { CONFIG_MAPS } from '../resources.js';
 import { DrainError } from './drain-error.js';
 
-/** Keeps orchestrators from making UserSwarms for as long as the drain runs. */
+/** Prevents orchestrators from creating UserSwarms while the drain runs. */
 export interface DrainFlag {
   /**
    * Raises the flag, or takes it over from an earlier pod of the same Job.
@@ -13,9 +13,9 @@ export interface DrainFlag {
   raise(signal: AbortSignal): Promise<number>;
   /** Renews the expiry when it is due. @throws DrainError if the flag was deleted or belongs to another drain */
   hold(signal: AbortSignal): Promise<void>;
-  /** Leaves the flag standing for `LAST_MS`, until the release is gone. */
+  /** Extends the flag by `LAST_MS`, until the release is removed. */
   complete(signal: AbortSignal): Promise<void>;
-  /** Deletes the flag: orchestrators write again. */
+  /** Deletes the flag, so that orchestrators write again. */
   lower(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface DrainFlagDeps {
 }
 
 const LABELS = { [LABEL.partOf]: 'uswarm', [LABEL.component]: 'drain' };
-/** Milliseconds that the flag stands after its last renewal. Longer than a drain needs to get a new pod, mostly. */
+/** Milliseconds until the flag expires without a renewal. Usually longer than a replacement pod takes to start. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 10_000;
 /** Helm deletes the orchestrator within seconds of the end of the drain, in ms. */
@@ -59,7 +59,7 @@ export function createDrainFlag(deps: DrainFlagDeps): DrainFlag {
   async function begin(signal: AbortSignal): Promise<void> {
     const data: DrainFlagData = { run, startedAt: clock.now().toISOString(), expiresAt: expiry(EXPIRY_MS) };
     const metadata = { ...place, labels: LABELS };
-    // An apply creates and takes over alike, and rights to it can be limited to this name.
+    // Server-side apply both creates and takes over, and RBAC can limit it to this name.
     const flag = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
     await client.apply(CONFIG_MAPS, flag, { force: true }, signal);
     renewedAt = elapsed();

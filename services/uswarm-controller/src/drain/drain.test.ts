@@ -19,14 +19,14 @@ const flag = { namespace: 'backend', name: 'uswarm-drain' };
 
 let server: ScriptedApi;
 let credentials: Credentials;
-let said: string[];
+let printed: string[];
 let stopping: AbortController;
 let workers: NodeJS.Timeout[];
 
 beforeEach(async () => {
   server = await startScriptedApi();
   credentials = await createCredentials(server.config);
-  said = [];
+  printed = [];
   workers = [];
   stopping = new AbortController();
 });
@@ -95,7 +95,7 @@ const run = (options: Partial<DrainDeps> = {}): Promise<void> =>
       timeoutMs: 60_000,
       everyMs: 5,
       settleMs: 30,
-      say: (line) => said.push(line),
+      print: (line) => printed.push(line),
       ...options,
     },
     stopping.signal,
@@ -115,8 +115,8 @@ describe('a drain', () => {
     await run();
     expect(userSwarms()).toEqual([]);
     expect(writes().toSorted()).toEqual([`DELETE ${SWARMS}/a`, `DELETE ${SWARMS}/b`]);
-    expect(said[0]).toBe('2 UserSwarms to go.');
-    expect(said.at(-1)).toMatch(/^2 UserSwarms gone, with all that belonged to them, after \d+ s\.$/);
+    expect(printed[0]).toBe('2 UserSwarms remaining.');
+    expect(printed.at(-1)).toMatch(/^2 UserSwarms deleted with all children after \d+ s\.$/);
   });
 
   it('has nothing to do without UserSwarms, or without their definition', async () => {
@@ -128,7 +128,7 @@ describe('a drain', () => {
     });
     await run();
     expect(writes()).toEqual([]);
-    expect(said).toEqual(Array(2).fill('No UserSwarm was there to be removed.'));
+    expect(printed).toEqual(Array(2).fill('No UserSwarms found.'));
   });
 
   it('leaves what is labelled to be kept, and says so', async () => {
@@ -139,7 +139,7 @@ describe('a drain', () => {
     await run();
     expect(userSwarms()).toEqual(['b']);
     expect(server.get(SWARMS, 'b')?.metadata).toMatchObject({ finalizers: [FINALIZER] });
-    expect(said[0]).toBe('Kept, as labelled uswarm.dev/keep-on-uninstall=true: b');
+    expect(printed[0]).toBe('Kept because of the label uswarm.dev/keep-on-uninstall=true: b');
   });
 
   it('takes one that comes while it waits for quiet', async () => {
@@ -176,7 +176,7 @@ describe('a drain', () => {
       [`${SERVICES}/agent-runtime-a`]: 'Background',
       [`${DEPLOYMENTS}/agent-runtime-a`]: 'Foreground',
     });
-    expect(said).toContainEqual(expect.stringMatching(/the controller or its webhook is down/));
+    expect(printed).toContainEqual(expect.stringMatching(/the controller or its webhook is down/));
   });
 
   it.each([
@@ -190,7 +190,7 @@ describe('a drain', () => {
     const running = run({ graceMs: 20 });
     await eventually(() => userSwarms().join() === 'a');
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
-    expect(said.filter((line) => line.includes('not allowed'))).toHaveLength(1);
+    expect(printed.filter((line) => line.includes('not allowed'))).toHaveLength(1);
     stopping.abort(new Error('killed'));
     await expect(running).rejects.toThrow();
   });
@@ -252,7 +252,7 @@ describe('a drain', () => {
     });
     await run();
     expect(userSwarms()).toEqual([]);
-    expect(said.filter((line) => line.includes('etcd is away'))).toHaveLength(1);
+    expect(printed.filter((line) => line.includes('etcd is away'))).toHaveLength(1);
   });
 });
 
@@ -262,21 +262,21 @@ describe('a drain whose time is up', () => {
     addChild(DEPLOYMENTS, 'Deployment', 'a');
     await run({ graceMs: 0, timeoutMs: 50 });
     expect(userSwarms()).toEqual([]);
-    expect(said).toContainEqual(expect.stringContaining('leaves behind'));
-    expect(said).toContainEqual(expect.stringContaining('Deployment userswarms/agent-runtime-a'));
+    expect(printed).toContainEqual(expect.stringContaining('is removed before its children'));
+    expect(printed).toContainEqual(expect.stringContaining('Deployment userswarms/agent-runtime-a'));
   });
 
   it('leaves the finalizers of others, and says whose they are', async () => {
     addSwarm('a', { finalizers: [FINALIZER, 'example.com/backup'] });
     await run({ timeoutMs: 50 });
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual(['example.com/backup']);
-    expect(said).toContainEqual('  a stays until others take off their finalizers: example.com/backup');
+    expect(printed).toContainEqual('  a is blocked by the finalizers of other controllers: example.com/backup');
   });
 
   it('fails if one cannot be deleted at all', async () => {
     addSwarm('a');
     refuseDeletion(`${SWARMS}/a`);
-    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
+    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
   });
 
   it.each([
@@ -285,7 +285,7 @@ describe('a drain whose time is up', () => {
   ])('lets go of those that are being deleted where another one is refused %s', async (_when, afterMs) => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     refuseDeletion(`${SWARMS}/a`, afterMs);
-    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^time is up: not allowed/);
+    await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
     expect(userSwarms()).toEqual(['a']);
     // It lives on, as the release does, and needs its finalizer.
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
@@ -297,7 +297,7 @@ describe('a drain whose time is up', () => {
     startController();
     addSwarm('a');
     await run({ timeoutMs: 3_000_000 });
-    expect(said).not.toContainEqual(expect.stringContaining('Time is up'));
+    expect(printed).not.toContainEqual(expect.stringContaining('Timeout exceeded'));
     expect(userSwarms()).toEqual([]);
   });
 });
@@ -315,7 +315,7 @@ it('stops when its flag is deleted, as uswarm stays installed', async () => {
 
 describe('the end of a removal', () => {
   const end = (): Promise<void> =>
-    finish({ client: client(), timeoutMs: 60_000, everyMs: 5, say: (line) => said.push(line) }, stopping.signal);
+    finish({ client: client(), timeoutMs: 60_000, everyMs: 5, print: (line) => printed.push(line) }, stopping.signal);
 
   it('lets go of what is kept, and removes what came last', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });
@@ -324,7 +324,7 @@ describe('the end of a removal', () => {
     expect(userSwarms()).toEqual(['a']);
     const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
     expect([finalizers, deletionTimestamp]).toEqual([['example.com/backup'], undefined]);
-    expect(said).toEqual(['a: kept', 'No UserSwarm has a finalizer of uswarm any more.']);
+    expect(printed).toEqual(['a: kept', 'No UserSwarm has a uswarm finalizer.']);
   });
 
   it('lets go of what is kept also where one that came last cannot be removed', async () => {
@@ -332,7 +332,7 @@ describe('the end of a removal', () => {
     addSwarm('b', { finalizers: [] });
     refuseDeletion(`${SWARMS}/b`);
     await expect(
-      finish({ client: client(), timeoutMs: 30, everyMs: 5, say: () => {} }, stopping.signal),
+      finish({ client: client(), timeoutMs: 30, everyMs: 5, print: () => {} }, stopping.signal),
     ).rejects.toThrow(/^not finished: not allowed/);
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([]);
   });
@@ -351,7 +351,7 @@ describe('the end of a removal', () => {
       return true;
     });
     await expect(
-      finish({ client: client(), timeoutMs: 30, everyMs: 5, say: () => {} }, stopping.signal),
+      finish({ client: client(), timeoutMs: 30, everyMs: 5, print: () => {} }, stopping.signal),
     ).rejects.toThrow(/^not finished: not allowed/);
   });
 });

@@ -16,66 +16,66 @@ import {
   releaseUserSwarm,
 } from './userswarms.js';
 
-/** What has to hold for UserSwarms to be deleted. */
+/** The precondition for deleting UserSwarms. */
 export interface DrainGuard {
-  /** @returns milliseconds since the drain began, in an earlier pod perhaps */
+  /** @returns milliseconds since the drain began, including earlier pods of the Job */
   begin(signal: AbortSignal): Promise<number>;
-  /** Called before each look. @throws DrainError to end the drain; after another error it goes on */
+  /** Called before each pass. @throws DrainError to end the drain; other errors are retried */
   check(signal: AbortSignal): Promise<void>;
 }
 
 export interface DrainDeps {
   client: DrainClient;
   guard: DrainGuard;
-  /** Namespaces to delete children in when the controller is down; none leaves children to the garbage collector. */
+  /** Namespaces to delete children in when the controller is down. Empty: children are left to the garbage collector. */
   runtimeNamespaces: readonly string[];
-  /** Milliseconds without progress until the drain does the controller's work; 0 if there is no controller. */
+  /** Milliseconds without progress after which the drain finalizes by itself; 0 without a controller. */
   graceMs: number;
-  /** Milliseconds, from the beginning, until finalizers are taken off whatever is left. */
+  /** Milliseconds from the start after which the finalizers of the remaining UserSwarms are removed. */
   timeoutMs: number;
-  /** With `Foreground`, the garbage collector keeps a UserSwarm until its children are gone. */
+  /** With `Foreground`, a UserSwarm exists until the garbage collector has deleted its children. */
   propagation?: 'Background' | 'Foreground';
-  /** Milliseconds between two looks, and for which nothing may come back before it is over. */
+  /** Milliseconds between two passes, and without any UserSwarm before the drain is complete. */
   everyMs?: number;
   settleMs?: number;
-  /** One line for whoever reads the log. */
-  say: (line: string) => void;
-  /** Milliseconds that pass, whatever is done to the clock. */
+  /** Prints one line to the log. */
+  print: (line: string) => void;
+  /** Monotonic milliseconds. */
   elapsed?: () => number;
 }
 
 const EVERY_MS = 1_000;
-/** An orchestrator that asked for the flag just before it was raised may still be about to write. */
+/** An orchestrator that read the flag just before it was raised may still write. */
 const SETTLE_MS = 3_000;
-/** A drain that was killed and begins again late has at least so much time, in ms. */
+/** Minimum time in milliseconds for a drain that was killed and restarted late. */
 const LEAST_MS = 30_000;
 const RETRY = { initialMs: 500, maxMs: 5_000, deadlineMs: LEAST_MS };
 
-/** What a look at the cluster found. */
-interface Look {
+/** The UserSwarms of one pass. */
+interface Pass {
   going: KubernetesObject[];
   kept: KubernetesObject[];
 }
 
 /**
- * Deletes every UserSwarm that nobody wants kept, and waits until they are gone. Each look begins with what
- * is there, so one that was killed goes on where it was. It ends when the guard refuses.
+ * Deletes all UserSwarms without the keep label and waits until they no longer exist. Each pass lists the cluster again,
+ * so a restarted drain continues. It ends when the guard throws.
  *
- * @throws DrainError if the guard refuses, or with UserSwarms left that could not be deleted
+ * @throws DrainError if the guard throws one, or if UserSwarms could not be deleted
  */
 export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void> {
   const {
     client,
     guard,
     graceMs,
-    say,
+    print,
     everyMs = EVERY_MS,
     settleMs = SETTLE_MS,
     elapsed = () => performance.now(),
   } = deps;
   const start = elapsed();
   const deadline = start + (await timeLeft(deps, signal));
-  const progress = createProgress(say);
+  const progress = createProgress(print);
   let emptySince: number | undefined;
   let lastGone = start;
   let failure: string | undefined;
@@ -84,21 +84,21 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
     const late = elapsed() >= deadline;
     try {
       await guard.check(signal);
-      const { going, kept } = await look(client, signal);
+      const { going, kept } = await listPass(client, signal);
       if (progress.seen(going, kept)) lastGone = elapsed();
       emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
       if (emptySince !== undefined && elapsed() - emptySince >= settleMs) break;
       if (late) return await giveUp(deps, going, signal);
       if (!helping && going.length > 0 && elapsed() - lastGone >= graceMs) {
         helping = true;
-        say(
-          `Nothing went for ${seconds(graceMs)}: the controller or its webhook is down. Their work is done from here.`,
+        print(
+          `No progress for ${seconds(graceMs)}: the controller or its webhook is down. The drain deletes the children itself.`,
         );
       }
       try {
         await deleteUserSwarms(deps, going, signal);
       } finally {
-        // One whose deletion is refused does not keep the others.
+        // Continues with the others if one deletion fails.
         if (helping) await helpOut(deps, going, signal);
       }
       failure = undefined;
@@ -106,23 +106,23 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
       signal.throwIfAborted();
       if (error instanceof DrainError) throw error;
       const { message } = error as Error;
-      if (message !== failure) say(`It goes on after a failure: ${message}`);
+      if (message !== failure) print(`Retrying after a failure: ${message}`);
       failure = message;
-      if (late) throw new DrainError(`time is up: ${message}`, { cause: error });
+      if (late) throw new DrainError(`timeout exceeded: ${message}`, { cause: error });
     }
     await sleep(everyMs, undefined, { signal });
   }
   const after = `after ${seconds(elapsed() - start)}`;
-  if (progress.gone() === 0) say('No UserSwarm was there to be removed.');
-  else say(`${counted(progress.gone())} gone, with all that belonged to them, ${after}.`);
+  if (progress.gone() === 0) print('No UserSwarms found.');
+  else print(`${counted(progress.gone())} deleted with all children ${after}.`);
 }
 
-async function look(client: DrainClient, signal: AbortSignal): Promise<Look> {
+async function listPass(client: DrainClient, signal: AbortSignal): Promise<Pass> {
   const userSwarms = await listUserSwarms(client, signal);
   return { going: userSwarms.filter((userSwarm) => !isKept(userSwarm)), kept: userSwarms.filter(isKept) };
 }
 
-/** Milliseconds. Time that an earlier pod has used counts. */
+/** Remaining milliseconds, minus the time that earlier pods of the Job used. */
 async function timeLeft({ guard, timeoutMs }: DrainDeps, signal: AbortSignal): Promise<number> {
   const retryable = (error: unknown): boolean => !(error instanceof DrainError);
   const used = await retry(() => guard.begin(signal), { ...RETRY, signal, retryable });
@@ -139,7 +139,7 @@ const deleteUserSwarms = (
     (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, propagation, signal),
   );
 
-/** What the controller would do: the children first, then the finalizer. */
+/** Finalizes in place of the controller: deletes the children, then removes the finalizer. */
 async function helpOut(
   { client, runtimeNamespaces }: DrainDeps,
   going: readonly KubernetesObject[],
@@ -158,55 +158,55 @@ async function helpOut(
 }
 
 /**
- * Time is up: what is being deleted loses our finalizers, and Kubernetes goes on with children that are on their way
- * out. What cannot be deleted keeps them, as the release stays too.
+ * Removes our finalizers from terminating UserSwarms after the timeout; Kubernetes deletes their children. UserSwarms that
+ * cannot be deleted keep the finalizers, because the release stays installed.
  */
 async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal: AbortSignal): Promise<void> {
-  const { client, runtimeNamespaces, say } = deps;
+  const { client, runtimeNamespaces, print } = deps;
   const left = await findChildren(client, runtimeNamespaces, signal).catch((): ChildrenByOwner => new Map());
-  say(`Time is up with ${counted(seen.length)} left; those that are being deleted lose our finalizers.`);
+  print(`Timeout exceeded with ${counted(seen.length)} remaining; removing the finalizers of terminating UserSwarms.`);
   for (const { metadata } of seen) {
     const children = left.get(metadata.uid ?? '') ?? [];
     if (children.length > 0)
-      say(`  ${metadata.name} leaves behind, until Kubernetes has deleted it: ${namesOf(children)}`);
+      print(`  ${metadata.name} is removed before its children, which Kubernetes deletes: ${namesOf(children)}`);
   }
   try {
     await deleteUserSwarms(deps, seen, signal);
   } finally {
-    const terminating = (await look(client, signal)).going.filter(isTerminating);
-    // The one that our own deletion set.
+    const terminating = (await listPass(client, signal)).going.filter(isTerminating);
+    // The foreground finalizer comes from our own deletion.
     const also = deps.propagation === 'Foreground' ? [GARBAGE_COLLECTOR_FINALIZER] : [];
     await forEach(terminating, (userSwarm) => releaseUserSwarm(client, userSwarm, signal, also));
   }
-  const { going } = await look(client, signal);
+  const { going } = await listPass(client, signal);
   for (const userSwarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
-    say(
-      `  ${userSwarm.metadata.name} stays until others take off their finalizers: ${foreignFinalizers(userSwarm).join(', ')}`,
+    print(
+      `  ${userSwarm.metadata.name} is blocked by the finalizers of other controllers: ${foreignFinalizers(userSwarm).join(', ')}`,
     );
   }
   const stuck = going.filter((userSwarm) => !isTerminating(userSwarm) || hasOurFinalizer(userSwarm));
   if (stuck.length > 0) {
-    throw new DrainError(`these could not be removed: ${stuck.map(({ metadata }) => metadata.name).join(', ')}`);
+    throw new DrainError(`failed to delete: ${stuck.map(({ metadata }) => metadata.name).join(', ')}`);
   }
 }
 
-/** Tells how it goes, without a line for each look. */
-function createProgress(say: (line: string) => void) {
+/** Prints the progress when it changes. */
+function createProgress(print: (line: string) => void) {
   const known = new Set<string>();
   let gone = 0;
   let told: string | undefined;
   return {
     gone: () => gone,
-    /** @returns whether any has gone since the last look. */
+    /** @returns whether a UserSwarm was deleted since the last pass */
     seen(going: readonly KubernetesObject[], kept: readonly KubernetesObject[]): boolean {
       for (const { metadata } of going) known.add(metadata.uid ?? metadata.name);
       const before = gone;
       gone = known.size - going.length;
       if (told === undefined && kept.length > 0) {
-        say(`Kept, as labelled ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
+        print(`Kept because of the label ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
       }
-      const line = `${counted(going.length)} to go.`;
-      if (line !== told && going.length > 0) say(line);
+      const line = `${counted(going.length)} remaining.`;
+      if (line !== told && going.length > 0) print(line);
       told = line;
       return gone > before;
     },

@@ -17,28 +17,28 @@ import {
 
 export interface FinishDeps {
   client: DrainClient;
-  /** Of the controller, which is gone. */
+  /** The Lease of the removed controller. */
   lease?: ObjectName | undefined;
   timeoutMs: number;
   everyMs?: number;
-  say: (line: string) => void;
+  print: (line: string) => void;
   elapsed?: () => number;
 }
 
 const EVERY_MS = 500;
 
 /**
- * After everything else is gone, the controller too: takes our finalizer off the UserSwarms that are kept, so
- * that they can be deleted without us, and removes one that came at the last moment.
+ * Runs after the release, including the controller, was removed. Removes our finalizer from the kept UserSwarms, so that
+ * they can be deleted later, and deletes UserSwarms that were created at the last moment.
  *
- * @throws DrainError if something of ours is left
+ * @throws DrainError if a UserSwarm or finalizer of uswarm remains
  */
 export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<void> {
-  const { client, lease, timeoutMs, say, everyMs = EVERY_MS, elapsed = () => performance.now() } = deps;
+  const { client, lease, timeoutMs, print, everyMs = EVERY_MS, elapsed = () => performance.now() } = deps;
   const deadline = elapsed() + timeoutMs;
   if (lease !== undefined) {
     await deleteLease(client, lease, signal).catch((error: Error) => {
-      say(`The Lease of the controller stays until it has run out: ${error.message}`);
+      print(`The Lease of the controller was not deleted and will expire: ${error.message}`);
     });
   }
   for (;;) {
@@ -50,10 +50,12 @@ export async function finish(deps: FinishDeps, signal: AbortSignal): Promise<voi
       if (late.length === 0 && held.length === 0) {
         for (const userSwarm of userSwarms) {
           const others = foreignFinalizers(userSwarm);
-          const why = isKept(userSwarm) ? 'kept' : `stays until others take off their finalizers: ${others.join(', ')}`;
-          say(`${userSwarm.metadata.name}: ${why}`);
+          const why = isKept(userSwarm)
+            ? 'kept'
+            : `blocked by the finalizers of other controllers: ${others.join(', ')}`;
+          print(`${userSwarm.metadata.name}: ${why}`);
         }
-        say('No UserSwarm has a finalizer of uswarm any more.');
+        print('No UserSwarm has a uswarm finalizer.');
         return;
       }
       left = [...late, ...held].map(({ metadata }) => metadata.name).join(', ');

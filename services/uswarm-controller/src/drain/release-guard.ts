@@ -10,7 +10,7 @@ export interface ReleaseGuardDeps {
   components: readonly string[];
 }
 
-/** Something of the release exists: it is in use, and its UserSwarms are too. */
+/** A component of the release exists, so its UserSwarms are in use. */
 export class ReleaseInstalled extends DrainError {
   override name = 'ReleaseInstalled';
 }
@@ -18,8 +18,8 @@ export class ReleaseInstalled extends DrainError {
 const KINDS = [CHILD_RESOURCES['Deployment.apps/v1'], CHILD_RESOURCES['Service.v1']];
 
 /**
- * Lets UserSwarms be deleted only while none of the release's Deployments and Services exists. So a Job that is
- * applied with the rest of the chart does nothing.
+ * Allows the deletion of UserSwarms only while no Deployment and Service of the release exists. A Job that is applied
+ * together with the chart therefore does nothing.
  */
 export function createReleaseGuard({ client, namespace, components }: ReleaseGuardDeps): DrainGuard {
   async function check(signal: AbortSignal): Promise<void> {

@@ -3,19 +3,19 @@ import { isConflict, isNotFound, type KubeClient, type Resource } from '@uswarm/
 import { COMPOSITE_CONTROLLER } from '../resources.js';
 import { FINALIZER, removeFinalizers } from '../sync/finalizer.js';
 
-/** What keeps a UserSwarm until its children are gone: our own finalizer, and Metacontroller's in our place. */
+/** The finalizers that block a UserSwarm until its children are deleted: our own, and Metacontroller's. */
 const OUR_FINALIZERS: readonly string[] = [FINALIZER, `metacontroller.io/compositecontroller-${COMPOSITE_CONTROLLER}`];
 
-/** Set by a deletion in the foreground: Kubernetes takes it off once the children are gone. */
+/** Set by a foreground deletion. Kubernetes removes it when the children are deleted. */
 export const GARBAGE_COLLECTOR_FINALIZER = 'foregroundDeletion';
 
 const PAGE = 500;
-/** Requests under way at once. */
+/** Concurrent requests. */
 const CONCURRENCY = 16;
 
 export type DrainClient = Pick<KubeClient, 'get' | 'list' | 'delete' | 'mergePatch'>;
 
-/** All objects of a kind; none where the kind or the namespace is not there. */
+/** Lists all objects of a kind; empty if the kind or the namespace does not exist. */
 export async function listAll(
   client: Pick<KubeClient, 'list'>,
   resource: Resource,
@@ -31,7 +31,7 @@ export async function listAll(
       ({ continueToken } = page);
     } while (continueToken !== undefined);
   } catch (error) {
-    // The definition went first, and with it every UserSwarm.
+    // The CRD was deleted, and with it every UserSwarm.
     if (isNotFound(error)) return [];
     throw error;
   }
@@ -41,7 +41,7 @@ export async function listAll(
 export const listUserSwarms = (client: Pick<KubeClient, 'list'>, signal: AbortSignal): Promise<KubernetesObject[]> =>
   listAll(client, USERSWARMS, signal);
 
-/** Somebody wants it to outlive uswarm. */
+/** Whether the UserSwarm has the label that keeps it after an uninstall. */
 export const isKept = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[KEEP_LABEL] === 'true';
 
 export const isTerminating = ({ metadata }: KubernetesObject): boolean => metadata.deletionTimestamp !== undefined;
@@ -49,11 +49,11 @@ export const isTerminating = ({ metadata }: KubernetesObject): boolean => metada
 export const hasOurFinalizer = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.some((name) => OUR_FINALIZERS.includes(name)) ?? false;
 
-/** What others hold it by. */
+/** The finalizers of other controllers. */
 export const foreignFinalizers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.finalizers ?? []).filter((name) => !OUR_FINALIZERS.includes(name));
 
-/** Deletes the very object that was seen; one that is gone or was replaced is left to the next look. */
+/** Deletes the observed object by uid. If it was deleted or replaced, the next pass handles that. */
 export async function deleteSeen(
   client: Pick<KubeClient, 'delete'>,
   resource: Resource,
@@ -68,7 +68,7 @@ export async function deleteSeen(
   }
 }
 
-/** Takes our finalizers and `also` off, of the object as it is now: the one that was seen may have changed. */
+/** Removes our finalizers and `also` from the current version of the object. */
 export async function releaseUserSwarm(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
   { metadata }: KubernetesObject,
@@ -81,12 +81,12 @@ export async function releaseUserSwarm(
     if (live.metadata.uid !== metadata.uid || !live.metadata.finalizers?.some((name) => names.includes(name))) return;
     await removeFinalizers(client, USERSWARMS, live, names, signal);
   } catch (error) {
-    // It changed meanwhile: the next look sees it.
+    // It changed: the next pass handles that.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }
 
-/** Does `work` for each item, some at once; goes on after a failure and throws the first at the end. */
+/** Runs `work` for each item with bounded concurrency. Continues after a failure and throws the first one at the end. */
 export async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values();
   const failures: unknown[] = [];

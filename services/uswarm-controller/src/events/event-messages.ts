@@ -11,12 +11,12 @@ const DONE = {
   delete: ['ChildDeleted', 'Deleted'],
 } as const;
 
-/** What is told of a child that was written. */
+/** The Event for a child that was written. */
 export function childEvent(step: ChildStep): RecordedEvent {
   const { verb, object } = step;
   if (isContested(step)) {
     const who = step.rewrittenBy === undefined ? 'Another client' : `The field manager ${step.rewrittenBy}`;
-    const message = `${who} keeps changing ${nameOf(object)}: it is put right with a growing pause. Let only one of us manage it.`;
+    const message = `${who} keeps changing ${nameOf(object)}. The controller corrects it with increasing back-off. Let only one of the two manage it.`;
     return { type: 'Warning', reason: 'Contested', message };
   }
   const [reason, done] = DONE[verb];
@@ -24,15 +24,15 @@ export function childEvent(step: ChildStep): RecordedEvent {
 }
 
 /**
- * Whether it is worth an Event. That a new UserSwarm gets its children goes without saying: three Events
- * for each are as many writes as the children are.
+ * Whether to record an Event. The creation of the children of a new UserSwarm is not recorded: three Events per
+ * UserSwarm would double the number of writes.
  */
 const isContested = ({ rounds = 0 }: ChildStep): boolean => rounds >= CONTESTED_ROUNDS;
 
 export const worthRecording = ({ verb }: ChildStep, status: Status | undefined): boolean =>
   verb !== 'create' || status !== undefined;
 
-/** What is told of a new status: another phase, another cause in the same phase, and syncs that begin to fail, fail otherwise, or go well again. */
+/** The Events for a new status: a new phase, a new cause in the same phase, and a change of the Synced condition. */
 export function statusEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   return [...phaseEvents(before, after), ...syncEvents(before, after)];
 }
@@ -41,7 +41,7 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
   const [from, to] = [before?.['phase'], after['phase']];
   if (typeof to !== 'string') return [];
   const ready = readyOf(after);
-  // To be on the way is what each begins with.
+  // Every UserSwarm starts as Progressing.
   const begins = from === undefined && to === 'Progressing';
   if (from === to || begins) return causeEvents(before, after);
   const why = ready === undefined || ready.message === '' ? '' : `: ${ready.message}`;
@@ -53,8 +53,8 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
 }
 
 /**
- * Held up by something else than before. A reason that `Synced` has, or had until now, is what our own writes ran into:
- * `syncEvents` tells that. The same reason without it comes from the pod, such as a quota of pods.
+ * The cause of Progressing changed. A reason that `Synced` has or had comes from our own writes and is covered by
+ * `syncEvents`; otherwise it comes from the pod, such as a quota on pods.
  */
 function causeEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   const ready = readyOf(after);

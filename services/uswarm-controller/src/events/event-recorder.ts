@@ -7,21 +7,21 @@ import { EVENTS } from '../resources.js';
 
 export interface RecordedEvent {
   type: 'Normal' | 'Warning';
-  /** CamelCase, for machines. */
+  /** CamelCase. */
   reason: string;
   message: string;
 }
 
 export interface EventRecorder {
-  /** Never waits and never fails: Events are for people, and the sync goes on without them. */
+  /** Never blocks and never throws: a reconcile does not depend on its Events. */
   record(about: KubernetesObject, event: RecordedEvent): void;
-  /** Waits a little for those that are still to be written. */
+  /** Waits up to `CLOSE_MS` for queued Events. */
   close(): Promise<void>;
 }
 
 export interface EventRecorderDeps {
   client: Pick<KubeClient, 'create' | 'mergePatch'>;
-  /** About a cluster-scoped object the API server takes Events in `default` and `kube-system` only. */
+  /** For cluster-scoped objects, the API server accepts Events in `default` and `kube-system` only. */
   namespace: string;
   component: string;
   instance: string;
@@ -30,9 +30,9 @@ export interface EventRecorderDeps {
   onDropped?: () => void;
 }
 
-/** Milliseconds in which the same Event counts up instead of appearing again. */
+/** Milliseconds within which a repeated Event increases the count of the first one. */
 const SAME_MS = 10 * 60_000;
-/** Milliseconds that stopping waits for Events. */
+/** Milliseconds that a shutdown waits for queued Events. */
 const CLOSE_MS = 2_000;
 const MAX_WAITING = 1_000;
 const MAX_REMEMBERED = 4_096;
@@ -44,7 +44,7 @@ interface Remembered {
   lastMs: number;
 }
 
-/** Events as `kubectl describe` shows them; the same one within ten minutes only counts up. */
+/** Records Events for `kubectl describe`. A repetition within ten minutes only increases the count. */
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
   const { client, namespace, clock, logger, onDropped = () => {} } = deps;
   const remembered = new Map<string, Remembered>();
@@ -73,7 +73,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
   const drain = async (): Promise<void> => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       await write(item.about, item.event).catch((error: unknown) => {
-        logger.warn({ err: error, reason: item?.event.reason }, 'an Event could not be recorded');
+        logger.warn({ err: error, reason: item?.event.reason }, 'failed to record an Event');
       });
     }
     writing = undefined;

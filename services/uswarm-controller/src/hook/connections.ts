@@ -1,22 +1,22 @@
 import { Client } from 'undici';
 
 /**
- * Connections to the webhook's Service, each with one request at a time. A Service picks a pod per connection, so a
- * caller that needs another pod has to open another connection, which a pool of undici does not offer.
+ * Connections to the Service of the webhook, each with one request at a time. A Service selects a pod per connection,
+ * so reaching another pod takes another connection, which a pool of undici does not offer.
  */
 export interface Connections {
-  /** @param fresh true for a connection that nothing was asked on before */
+  /** @param fresh true for a connection without earlier requests */
   take(fresh: boolean): Client;
-  /** To be used again. */
+  /** Returns the connection to the pool. */
   giveBack(client: Client): void;
-  /** Not to be used again. */
+  /** Closes the connection. */
   drop(client: Client): void;
   close(): Promise<void>;
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** @param connectMs milliseconds until a connection has to be open */
+/** @param connectMs connect timeout in milliseconds */
 export function createConnections(origin: string, connectMs: number): Connections {
   const idle: Client[] = [];
   const all = new Set<Client>();

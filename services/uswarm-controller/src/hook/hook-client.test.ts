@@ -90,7 +90,7 @@ describe('the call of the webhook', () => {
     const hook = await hookTo(() => {});
     await open.shift()?.close();
     const [first, second] = [await faultOf(hook), await faultOf(hook)];
-    expect(first).toMatchObject({ outcome: 'unreachable', message: 'the webhook cannot be reached (ECONNREFUSED)' });
+    expect(first).toMatchObject({ outcome: 'unreachable', message: 'the webhook is unreachable (ECONNREFUSED)' });
     expect(second.message).toBe(first.message);
   });
 

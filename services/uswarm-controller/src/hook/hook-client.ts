@@ -18,22 +18,22 @@ export interface HookOptions {
   url: string;
   token: string | undefined;
   timeoutMs: number;
-  /** Milliseconds without a usable answer after which only probes go out. */
+  /** Milliseconds without a usable response after which only probes are sent. */
   outageMs?: number;
-  /** Milliseconds after which a newest revision that does not answer any more is given up. */
+  /** Milliseconds without a response after which the newest revision is abandoned. */
   revisionGoneMs?: number;
   onAnswer?: (outcome: HookOutcome, seconds: number) => void;
 }
 
-/** An answer is three objects and a status; more than this, in bytes, is not one. */
+/** Maximum size of a response in bytes. A valid one has three objects and a status. */
 const MAX_ANSWER = 4 * 1_024 * 1_024;
 
 /**
- * Milliseconds for a connection, which takes one or two. Where a NetworkPolicy is enforced, packets to a
- * Service without a pod may be dropped and not refused, and people wait for the reason to show.
+ * Connect timeout in milliseconds. With a NetworkPolicy, packets to a Service without endpoints may be dropped and not
+ * rejected, which would delay the WebhookUnavailable reason.
  */
 const CONNECT_MS = 2_000;
-/** Further connections that are tried immediately if an older revision answers, and the pause between later ones, in ms. */
+/** Additional connections that are tried immediately if an older revision responds, and the pause between later ones in ms. */
 const FAST_SEARCHES = 4;
 const SEARCH_PAUSE_MS = 200;
 
@@ -45,21 +45,22 @@ interface Answer {
   accepted: boolean;
 }
 
-/** Calls the hook of Metacontroller's CompositeController, version v1. spec: supporting §4.2 */
+/** Calls the sync hook of Metacontroller's CompositeController, version v1. */
 export function createHook(options: HookOptions): Hook {
   const { onAnswer = () => {}, outageMs = OUTAGE_SHOWN_MS, revisionGoneMs } = options;
   const pin = createRevisionPin(revisionGoneMs === undefined ? {} : { goneAfterMs: revisionGoneMs });
   const post = createPost(options, ({ status, version }) => status === 429 || (status === 200 && pin.accepts(version)));
   const outage = createOutage({ longMs: outageMs });
-  let last = new HookError('unreachable', 'the webhook cannot be reached');
+  let last = new HookError('unreachable', 'the webhook is unreachable');
 
   const once = async (body: string, fresh: boolean, signal: AbortSignal): Promise<SyncResponse | undefined> => {
     const answer = await post.send(body, fresh, signal);
     if (answer.status === 429) throw new HookBusy(answer.retryAfterS);
-    if (answer.status !== 200) throw new HookError('refused', `the webhook answered ${answer.status}`);
+    if (answer.status !== 200) throw new HookError('refused', `the webhook returned HTTP ${answer.status}`);
     if (!answer.accepted) return undefined;
     const result = validateResponse(parseJson(answer.text));
-    if ('problem' in result) throw new HookError('invalid', `the webhook's answer cannot be used: ${result.problem}`);
+    if ('problem' in result)
+      throw new HookError('invalid', `the webhook returned an invalid response: ${result.problem}`);
     return result.answer;
   };
   const ask = async (body: string, signal: AbortSignal): Promise<SyncResponse> => {
@@ -70,8 +71,8 @@ export function createHook(options: HookOptions): Hook {
         const answer = await once(body, attempt > 0, signal);
         if (answer !== undefined) return answer;
       } catch (error) {
-        // Once more on another connection: a pod that stops takes its connections with it. Not after a timeout, for
-        // which a worker has waited long enough.
+        // Retried once on another connection, because a terminating pod closes its connections. Not after a timeout,
+        // which has already blocked a worker.
         if (!(error instanceof HookError) || failed || error.outcome === 'timeout' || error.outcome === 'busy') {
           throw error;
         }
@@ -87,7 +88,7 @@ export function createHook(options: HookOptions): Hook {
         error.outageMs = outage.lastedMs();
         return error;
       };
-      // What answers at all does not keep workers waiting.
+      // Only missing responses block workers.
       const silent = last.outcome === 'unreachable' || last.outcome === 'timeout';
       if (silent && !outage.mayCall()) throw fail(new HookError(last.outcome, last.message));
       try {
@@ -112,12 +113,12 @@ export function createHook(options: HookOptions): Hook {
 }
 
 interface Post {
-  /** One request. @throws HookError if no whole answer comes. */
+  /** Sends one request. @throws HookError if the response is missing or incomplete */
   send(body: string, fresh: boolean, signal: AbortSignal): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** @param accepts whether to go on asking the process that answered so */
+/** @param accepts whether to reuse the connection to the process that responded */
 function createPost(
   { url, token, timeoutMs }: HookOptions,
   accepts: (answer: Pick<Answer, 'status' | 'version'>) => boolean,
@@ -151,9 +152,9 @@ function createPost(
         if (cause instanceof HookError) throw cause;
         if (signal.aborted) throw signal.reason;
         if (deadline.aborted) {
-          throw new HookError('timeout', `the webhook did not answer within ${timeoutMs} ms`, cause);
+          throw new HookError('timeout', `the webhook did not respond within ${timeoutMs} ms`, cause);
         }
-        throw new HookError('unreachable', `the webhook cannot be reached (${codeOf(cause)})`, cause);
+        throw new HookError('unreachable', `the webhook is unreachable (${codeOf(cause)})`, cause);
       }
     },
     close: () => connections.close(),
@@ -165,13 +166,13 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw new HookError('invalid', `the webhook's answer is longer than ${MAX_ANSWER} bytes`);
+    if (size > MAX_ANSWER) throw new HookError('invalid', `the response of the webhook exceeds ${MAX_ANSWER} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A code, not a message: messages of the same fault differ, and would make the condition flap. */
+/** The error code. Messages of the same fault differ and would make the condition flap. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return String(code ?? name);

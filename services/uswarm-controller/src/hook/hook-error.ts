@@ -1,12 +1,12 @@
-/** How a call of the webhook ended; `busy`: it asked to be called later. */
+/** Outcome of a call of the webhook; `busy`: it returned Retry-After. */
 export const HOOK_OUTCOMES = ['ok', 'refused', 'timeout', 'unreachable', 'invalid', 'busy'] as const;
 export type HookOutcome = (typeof HOOK_OUTCOMES)[number];
 
-/** The webhook did not answer, or not with something that can be used. Nothing may be changed because of it. */
+/** The webhook is unreachable or returned an invalid response. Nothing is changed in the cluster. */
 export class HookError extends Error {
   override name = 'HookError';
   readonly outcome: HookOutcome;
-  /** Milliseconds for which the webhook has given no usable answer to any call. */
+  /** Milliseconds since the webhook last gave a usable response to any call. */
   outageMs = 0;
 
   constructor(outcome: HookOutcome, message: string, cause?: unknown) {
@@ -15,10 +15,10 @@ export class HookError extends Error {
   }
 }
 
-/** The webhook is not ill, but asks to be called later: no failure, and nothing to tell anyone. */
+/** The webhook asks to be called later. This is not a failure and is not reported. */
 export class HookBusy extends HookError {
   override name = 'HookBusy';
-  /** Seconds, if the webhook named them. */
+  /** Seconds of `Retry-After`, if present. */
   readonly retryAfterS: number | undefined;
 
   constructor(retryAfterS: number | undefined) {
@@ -27,7 +27,7 @@ export class HookBusy extends HookError {
   }
 }
 
-/** Seconds of a `Retry-After` header, which has seconds or a date; undefined if it has neither. */
+/** Parses a `Retry-After` header (seconds or an HTTP date) to seconds; undefined if it is neither. */
 export function retryAfterSeconds(header: string | string[] | undefined, nowMs: number): number | undefined {
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text);

@@ -1,13 +1,13 @@
-/** The time for which the webhook has given no usable answer to anyone: a state of the process, not of a UserSwarm. */
+/** Tracks how long the webhook has given no usable response to any call of this process. */
 export interface Outage {
-  /** @param startedAt when the call that failed began, on the same monotonic clock */
+  /** @param startedAt start of the failed call on the same monotonic clock */
   failed(startedAt: number): void;
   answered(): void;
-  /** Milliseconds; 0 if the last answer was usable. */
+  /** Milliseconds; 0 if the last response was usable. */
   lastedMs(): number;
   /**
-   * Whether a call may go out. During a long outage one call per second is enough to see its end; the others would
-   * only keep the workers waiting.
+   * Whether a call may be sent. During a long outage, one call per second detects its end; more would only block the
+   * workers.
    */
   mayCall(): boolean;
 }
@@ -18,7 +18,7 @@ export interface OutageOptions {
   longMs?: number;
 }
 
-/** Milliseconds of an outage after which UserSwarms say so. A restart of the webhook or a moved pod is shorter. */
+/** Milliseconds of an outage after which UserSwarms report it. A restart or rescheduling of the webhook is shorter. */
 export const OUTAGE_SHOWN_MS = 10_000;
 /** Milliseconds between two calls during a long outage. */
 const PROBE_MS = 1_000;
@@ -31,7 +31,7 @@ export function createOutage({ now = () => performance.now(), longMs = OUTAGE_SH
   return {
     lastedMs,
     failed(startedAt) {
-      // A call that began before the last answer says nothing about the time after it.
+      // A call that started before the last response does not start an outage.
       if (startedAt >= answeredAt) since ??= startedAt;
     },
     answered() {

@@ -1,36 +1,36 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { WEBHOOK_REVISION_HEADER, WEBHOOK_STARTED_HEADER } from '@uswarm/contract/userswarm';
 
-/** Which configuration and program of the webhook answered, and when that process started. */
+/** The revision of the webhook (configuration and program) that responded, and the start time of its process. */
 export interface WebhookVersion {
   revision: string;
-  /** Milliseconds since the epoch, by the clock of its node. */
+  /** Milliseconds since the epoch by the clock of its node. */
   startedMs: number;
 }
 
 export interface RevisionPin {
-  /** Whether an answer of this version may be used. If not, the newest one is to be asked again. */
+  /** Whether a response of this version may be used. If not, the newest version must be called again. */
   accepts(version: WebhookVersion): boolean;
 }
 
 export interface RevisionPinOptions {
-  /** Milliseconds without an answer of the newest revision, while older ones answer, after which an older one is used. */
+  /** Milliseconds without a response of the newest revision after which responses of an older one are used. */
   goneAfterMs?: number;
   /** Milliseconds on a monotonic clock. */
   now?: () => number;
 }
 
-/** Long enough to find one pod among several, short enough for a rollback. */
+/** Long enough to find one pod among several, short enough for a rollback. In milliseconds. */
 const GONE_AFTER_MS = 5_000;
 
 /**
- * Follows the newest revision of the webhook while replicas of several revisions answer, so that a UserSwarm never
- * alternates between two renderings. The newest is the one whose process started last.
+ * Pins the newest revision of the webhook while replicas of several revisions respond, so that a UserSwarm does not
+ * alternate between two renderings. The newest revision is the one whose process started last.
  */
 export function createRevisionPin(options: RevisionPinOptions = {}): RevisionPin {
   const { goneAfterMs = GONE_AFTER_MS, now = () => performance.now() } = options;
   let newest: WebhookVersion | undefined;
-  /** When an older revision answered first since the newest one answered last, and the newest of those that did. */
+  /** The first response of an older revision since the last one of the newest revision, and the newest of these. */
   let missed: { since: number; best: WebhookVersion } | undefined;
   const use = (version: WebhookVersion): true => {
     newest = version;
@@ -55,7 +55,7 @@ export function createRevisionPin(options: RevisionPinOptions = {}): RevisionPin
 const isNewer = (version: WebhookVersion, than: WebhookVersion): boolean =>
   version.startedMs > than.startedMs || (version.startedMs === than.startedMs && version.revision > than.revision);
 
-/** A webhook that names no revision, as one of release 0.2, is older than any that does. */
+/** A webhook without a revision header (release 0.2) is older than any with one. */
 export function versionOf(headers: IncomingHttpHeaders): WebhookVersion {
   const revision = textOf(headers[WEBHOOK_REVISION_HEADER]);
   const startedMs = Date.parse(textOf(headers[WEBHOOK_STARTED_HEADER]));

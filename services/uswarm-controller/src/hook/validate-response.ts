@@ -6,13 +6,13 @@ export const groupOf = ({ apiVersion, kind }: KubernetesObject): string => `${ki
 const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
 
 /**
- * What an answer has to be before anything is done because of it. `problem` is stable for the same answer. Decoded as
- * Metacontroller does: unknown keys are ignored, and `null` or no value is the zero value. One thing is stricter: an
- * object with none of the keys is no answer, since acting on it would delete every child.
+ * Validates a response of the sync hook. `problem` is stable for equal responses. Decoding follows Metacontroller:
+ * unknown keys are ignored, and a null or missing value is the zero value. One rule is stricter: an object with none of
+ * the keys is invalid, because it would delete all children.
  */
 export function validateResponse(value: unknown): { answer: SyncResponse } | { problem: string } {
   const fields = knownFields(value);
-  if (fields === undefined) return { problem: 'it is not an object with status or children' };
+  if (fields === undefined) return { problem: 'not an object with status or children' };
   const parsed = SyncResponse.safeParse(fields);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -23,9 +23,9 @@ export function validateResponse(value: unknown): { answer: SyncResponse } | { p
     const { name, namespace } = child.metadata;
     const group = groupOf(child);
     const label = `${group} ${namespace ?? ''}/${name}`;
-    if (!isChildGroup(group)) return { problem: `${label} is of a kind that no child may be` };
+    if (!isChildGroup(group)) return { problem: `${label} has a kind that is not allowed for children` };
     if (namespace === undefined) return { problem: `${label} has no namespace` };
-    if (seen.has(label)) return { problem: `${label} is named twice` };
+    if (seen.has(label)) return { problem: `${label} is listed twice` };
     seen.add(label);
   }
   return { answer: parsed.data };
@@ -39,7 +39,7 @@ function knownFields(value: unknown): object | undefined {
   if (!('status' in given || 'children' in given)) return undefined;
   const fields = KEYS.filter((key) => given[key] !== null && given[key] !== undefined).map((key) => [key, given[key]]);
   const { resyncAfterSeconds, ...known } = { status: {}, children: [], ...Object.fromEntries(fields) };
-  // Metacontroller resyncs after a positive number of seconds, and ignores any other.
+  // Metacontroller ignores values that are not positive.
   const ignored = typeof resyncAfterSeconds === 'number' && resyncAfterSeconds < 0;
   return ignored || resyncAfterSeconds === undefined ? known : { ...known, resyncAfterSeconds };
 }

@@ -4,80 +4,80 @@ import { type Logger, retry } from '@uswarm/service-kit';
 import type { Lease } from './lease.js';
 
 export interface LeaderElectionTiming {
-  /** Milliseconds between two attempts to get the lease or to renew it. */
-  everyMs: number;
-  /** Milliseconds without a renewal after which leading ends; less than the lease lasts. */
-  deadlineMs: number;
-  /** Milliseconds that giving the lease back may take; less than a shutdown may. Default: 8 s */
+  /** Milliseconds between two attempts to acquire or renew the lease. */
+  retryPeriodMs: number;
+  /** Milliseconds without a renewal after which leadership is given up; less than the duration of the lease. */
+  renewDeadlineMs: number;
+  /** Timeout in milliseconds for the release of the lease; less than the shutdown timeout. Default: 8 s */
   releaseMs?: number;
 }
 
 export const LEASE_DURATION_S = 15;
-/** A shutdown may take 15 s, and a renewal under way up to 4 s of them. */
+/** A shutdown may take 15 s, and a renewal in progress up to 4 s of them. */
 const RELEASE_MS = 8_000;
-const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = { everyMs: 2_000, deadlineMs: 10_000 };
+const DEFAULT_LEADER_ELECTION_TIMING: LeaderElectionTiming = { retryPeriodMs: 2_000, renewDeadlineMs: 10_000 };
 
 export interface LeaderElectionDeps {
   lease: Lease;
   timing?: LeaderElectionTiming;
-  /** Leads until aborted; the lease is given back only after it has ended. */
-  lead: (signal: AbortSignal) => Promise<void>;
+  /** Runs while this process is the leader, until aborted. The lease is released after it has resolved. */
+  onStartedLeading: (signal: AbortSignal) => Promise<void>;
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-type Hold = 'held' | 'lost' | 'unknown';
+type HoldResult = 'held' | 'lost' | 'unknown';
 
-/** Stands by for the lease, leads while it holds it, and stands by again if it is lost, until aborted. */
+/** Acquires the lease, leads while it holds it, and returns to standby when it is lost, until aborted. */
 export async function runLeaderElection(deps: LeaderElectionDeps, signal: AbortSignal): Promise<void> {
-  const { lease, timing = DEFAULT_LEADER_ELECTION_TIMING, lead, logger } = deps;
-  const hold = async (timeoutMs: number): Promise<Hold> => {
+  const { lease, timing = DEFAULT_LEADER_ELECTION_TIMING, onStartedLeading, logger } = deps;
+  const tryHold = async (timeoutMs: number): Promise<HoldResult> => {
     try {
       return (await lease.tryAcquireOrRenew(AbortSignal.timeout(timeoutMs))) ? 'held' : 'lost';
     } catch (error) {
-      logger.warn({ err: error }, 'the lease can be neither read nor renewed');
+      logger.warn({ err: error }, 'failed to read or renew the lease');
       return 'unknown';
     }
   };
   while (!signal.aborted) {
-    // The lease runs from when it was asked for, however late the answer comes.
+    // The lease counts from the request, however late the response is.
     const asked = performance.now();
-    if ((await hold(timing.deadlineMs)) === 'held') {
-      logger.info({}, 'leading');
+    if ((await tryHold(timing.renewDeadlineMs)) === 'held') {
+      logger.info({}, 'became leader');
       const lost = new AbortController();
-      const leading = lead(AbortSignal.any([signal, lost.signal]));
-      await renewUntilLost(hold, timing, asked, signal);
-      lost.abort(new Error('the lease is lost'));
+      const leading = onStartedLeading(AbortSignal.any([signal, lost.signal]));
+      await renewUntilLost(tryHold, timing, asked, signal);
+      lost.abort(new Error('lost leadership'));
       await leading;
-      if (!signal.aborted) logger.warn({}, 'the lease is lost: standing by');
+      if (!signal.aborted) logger.warn({}, 'lost leadership');
     }
-    await pause(timing.everyMs, signal);
+    await pause(timing.retryPeriodMs, signal);
   }
   await release(lease, timing.releaseMs ?? RELEASE_MS).catch((error: unknown) => {
-    logger.warn({ err: error }, 'the lease could not be released and has to run out');
+    logger.warn({ err: error }, 'failed to release the lease; it will expire');
   });
 }
 
-/** Waits for a slow server and tries again after a failure; a refusal is final, as after an uninstall has taken the rights. */
+/** Retries after a failure. A refusal is final, for example when an uninstall has deleted the RBAC rules. */
 function release(lease: Lease, deadlineMs: number): Promise<void> {
   const signal = AbortSignal.timeout(deadlineMs);
   const retryable = (error: unknown): boolean => !isRefusal(error) || isConflict(error);
   return retry(() => lease.release(signal), { initialMs: 100, maxMs: 1_000, deadlineMs, signal, retryable });
 }
 
-/** Ends when another holds it, or when for the whole deadline nobody could say. */
+/** Resolves when another process holds the lease, or when it could not be renewed until the deadline. */
 async function renewUntilLost(
-  hold: (timeoutMs: number) => Promise<Hold>,
-  { everyMs, deadlineMs }: LeaderElectionTiming,
+  tryHold: (timeoutMs: number) => Promise<HoldResult>,
+  { retryPeriodMs, renewDeadlineMs }: LeaderElectionTiming,
   acquiredAt: number,
   signal: AbortSignal,
 ): Promise<void> {
   let renewedAt = acquiredAt;
-  const left = (): number => deadlineMs - (performance.now() - renewedAt);
+  const left = (): number => renewDeadlineMs - (performance.now() - renewedAt);
   while (left() > 0) {
-    await pause(Math.min(everyMs, left()), signal);
+    await pause(Math.min(retryPeriodMs, left()), signal);
     if (signal.aborted) return;
     const asked = performance.now();
-    const answer = await hold(Math.max(1, Math.min(everyMs * 2, left())));
+    const answer = await tryHold(Math.max(1, Math.min(retryPeriodMs * 2, left())));
     if (answer === 'held') renewedAt = asked;
     if (answer === 'lost') return;
   }

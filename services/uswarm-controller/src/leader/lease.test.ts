@@ -107,8 +107,8 @@ describe('the lease', () => {
   });
 });
 
-describe('the runLeaderElection', () => {
-  const TIMING = { everyMs: 10, deadlineMs: 3_000 };
+describe('leader election', () => {
+  const TIMING = { retryPeriodMs: 10, renewDeadlineMs: 3_000 };
 
   /** A lease of which the test says what happens to it. */
   const scripted = () => {
@@ -122,7 +122,7 @@ describe('the runLeaderElection', () => {
         },
         timing: TIMING,
         logger: silentLogger,
-        lead: async (signal) => {
+        onStartedLeading: async (signal) => {
           lease.led += 1;
           lease.leading = true;
           await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -156,14 +156,14 @@ describe('the runLeaderElection', () => {
           async tryAcquireOrRenew() {
             asked += 1;
             // The answer comes when the whole deadline is over: no time is left to renew it in.
-            await new Promise((resolve) => setTimeout(resolve, TIMING.deadlineMs + 10));
+            await new Promise((resolve) => setTimeout(resolve, TIMING.renewDeadlineMs + 10));
             return true;
           },
           release: async () => {},
         },
         timing: TIMING,
         logger: silentLogger,
-        async lead(signal) {
+        async onStartedLeading(signal) {
           while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
           ended = true;
           stopping.abort();
@@ -176,7 +176,7 @@ describe('the runLeaderElection', () => {
     expect(asked).toBe(1);
   });
 
-  it('stands by as soon as another holds it, and may lead again', async () => {
+  it('returns to standby when another process holds the lease, and can lead again', async () => {
     const { lease, stop } = scripted();
     lease.answer = () => true;
     await eventually(() => lease.leading);

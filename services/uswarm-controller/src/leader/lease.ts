@@ -7,19 +7,19 @@ export interface LeaseDeps {
   client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
   namespace: string;
   name: string;
-  /** Who we are; no two processes may share it. */
+  /** Identity of this process; must be unique. */
   identity: string;
-  /** Seconds after the last renewal after which others may take the lease. */
+  /** Seconds after the last renewal after which another process may acquire the lease. */
   durationS: number;
   clock: Clock;
-  /** Milliseconds that pass, whatever is done to the clock. */
+  /** Monotonic milliseconds. */
   elapsed?: () => number;
 }
 
 export interface Lease {
-  /** @returns whether it is ours now. @throws what the API server says, when that cannot be known. */
+  /** @returns whether this process holds the lease. @throws KubeError, or a connection error, if that is unknown */
   tryAcquireOrRenew(signal: AbortSignal): Promise<boolean>;
-  /** Lets others take it at once, if it is ours. */
+  /** Clears the holder, if it is this process, so that another one can acquire the lease immediately. */
   release(signal: AbortSignal): Promise<void>;
 }
 
@@ -35,8 +35,8 @@ const specOf = (lease: KubernetesObject): LeaseSpec => (lease['spec'] ?? {}) as 
 const microTime = (time: Date): string => time.toISOString().replace(/Z$/, '000Z');
 
 /**
- * One Lease of `coordination.k8s.io`. Whether another holder's has run out is told by how long we
- * have seen it unchanged, not by its times: clocks of different machines differ.
+ * A Lease of `coordination.k8s.io`. Another holder's lease has expired when it was observed unchanged for its duration.
+ * Its timestamps are not compared, because the clocks of machines differ.
  */
 export function createLease(deps: LeaseDeps): Lease {
   const { client, namespace, name, identity, clock, elapsed = () => performance.now() } = deps;
@@ -67,7 +67,7 @@ export function createLease(deps: LeaseDeps): Lease {
   };
   return {
     async tryAcquireOrRenew(signal) {
-      // Ours as far as we know: one request renews it.
+      // As the known holder, renew with one request.
       if (last !== undefined && specOf(last.lease).holderIdentity === identity && (await take(last.lease, signal))) {
         return true;
       }
@@ -96,7 +96,7 @@ export function createLease(deps: LeaseDeps): Lease {
         await giveBack(last.lease);
       } catch (error) {
         if (!isConflict(error)) throw error;
-        // A renewal whose answer came too late was written nevertheless.
+        // A renewal that timed out here may have been written.
         const current = await client.get(LEASES, { namespace, name }, signal);
         if (specOf(current).holderIdentity === identity) await giveBack(current);
       }

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** Milliseconds by which a timer may come too early for the clock, of a process that has much to do. */
+/** Tolerance in milliseconds for timers that fire early relative to the clock. */
 const EARLY_MS = 500;
 
 /**
- * Milliseconds until the next resync of the object: each has its own moment in the period, given by
- * its uid, so that they never come all at once, also not after a restart. Who has just been synced,
- * for a timer came a little early, is not due again at once.
- *
- * spec: supporting §4.2, §8
+ * Milliseconds until the next resync of the object. Each object has a fixed offset in the period, derived from its uid,
+ * so that resyncs are spread evenly, also after a restart. A timer that fires early does not make it due twice.
  */
 export function untilResync(uid: string, nowMs: number, periodMs: number): number {
   const slot = createHash('sha256').update(uid).digest().readUInt32BE(0) % periodMs;

@@ -1,41 +1,41 @@
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 
 /**
- * Keys that want work. A key waits at most once; while it is worked on, it is not given out again,
- * and what is added in between makes it wait again once it is done.
+ * A rate-limited work queue. A key is queued at most once. While a key is processed, it is not handed out again; if it
+ * is added meanwhile, it is queued again after `done`.
  */
 export interface WorkQueue {
   add(key: string): void;
-  /** Adds it after `ms`, or when an earlier such wish for the key falls due. */
+  /** Adds the key after `ms`, or earlier if an earlier delayed add for it is pending. */
   addAfter(key: string, ms: number): void;
-  /** Adds it after a pause that doubles with each time, until `forget`; `atLeastMs` for a server that named a time. */
+  /** Adds the key with exponential back-off, reset by `forget`; `atLeastMs` is the minimum delay (Retry-After). */
   retry(key: string, atLeastMs?: number): void;
-  /** It went well: the next pause is short again. */
+  /** Resets the back-off of the key. */
   forget(key: string): void;
-  /** How often it has been retried since it was last forgotten. */
+  /** Number of retries since the last `forget`. */
   retries(key: string): number;
-  /** Nobody wants it any more: no pause, no later wish. */
+  /** Removes the key with its back-off and delayed adds. */
   drop(key: string): void;
-  /** The next key, as soon as there is one; undefined once closed or aborted. Follow with `done`. */
+  /** Resolves to the next key, or to undefined once closed or aborted. Call `done` afterwards. */
   next(signal?: AbortSignal): Promise<string | undefined>;
   done(key: string): void;
-  /** Nobody works any more: no key waits, now or later. */
+  /** Removes all keys, including delayed ones. */
   clear(): void;
-  /** Keys that wait for a worker. */
+  /** Number of queued keys. */
   depth(): number;
   close(): void;
 }
 
 export interface WorkQueueOptions {
   backoff: Backoff;
-  /** Milliseconds that pass. */
+  /** Monotonic milliseconds. */
   now?: () => number;
   random?: () => number;
-  /** Told how long a key has waited for a worker, in ms. */
+  /** Called with the milliseconds that a key was queued. */
   onWaited?: (ms: number) => void;
 }
 
-/** Milliseconds; Node fires a longer timer after one millisecond. */
+/** Longest timer in milliseconds; Node fires a longer one after one millisecond. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 interface Timed {
@@ -45,10 +45,10 @@ interface Timed {
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { backoff, now = () => performance.now(), random = Math.random, onWaited = () => {} } = options;
-  /** In the order in which they were added, with the time when. */
+  /** Queued keys in insertion order, with the time of the add. */
   const waiting = new Map<string, number>();
   const active = new Set<string>();
-  /** Added while active. */
+  /** Keys that were added while being processed. */
   const again = new Set<string>();
   const delayed = new Map<string, Timed>();
   const failures = new Map<string, number>();

@@ -8,11 +8,11 @@ import { type Grant, planRollout, type RolloutLimits, type RolloutPlan } from '.
 export type RolloutState = Pick<RolloutPlan, 'pending' | 'inFlight'> & { failed: number; halted: boolean };
 
 export interface RolloutCoordinator {
-  /** A UserSwarm changed: there may be something to do. */
+  /** Must be called when a UserSwarm changed. */
   changed(): void;
-  /** Hands out go-aheads until aborted. */
+  /** Gives grants until aborted. */
   run(signal: AbortSignal): Promise<void>;
-  /** As of the last look; all zero while it does not run. */
+  /** The state of the last pass; all zero on standby. */
   state(): RolloutState;
 }
 
@@ -21,17 +21,17 @@ export interface RolloutDeps {
   resource: Resource;
   parents: Pick<Store, 'list' | 'written' | 'deleted'>;
   limits: RolloutLimits;
-  /** Milliseconds after which it looks again without any change: deadlines pass by themselves. */
+  /** Milliseconds between two passes without a change, so that deadlines take effect. */
   periodMs: number;
   /**
-   * Milliseconds after it has begun in which nobody new gets a go-ahead. An upgrade replaces us and the orchestrators at
-   * about the same time, and one of an older release would forget what a runtime was stopped for. Default: 0
+   * Milliseconds after the start without new grants. An upgrade replaces controller and orchestrators at about the same
+   * time, and an orchestrator of an older release does not resume a runtime that was suspended for a roll-out. Default: 0
    */
   initialDelayMs?: number;
-  /** Milliseconds in which several changes count as one. */
+  /** Milliseconds for which changes are collected before a pass. */
   settleMs?: number;
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
-  /** It was written, which no watch tells of. */
+  /** Called when a grant was written. */
   onGrant: (parent: KubernetesObject, forced: boolean) => void;
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -40,15 +40,15 @@ export interface RolloutDeps {
 const SETTLE_MS = 100;
 const REST: RolloutState = { pending: 0, inFlight: 0, failed: 0, halted: false };
 
-/** Gives go-aheads to runtimes that wait for a new pod, a few at a time, and stops where they go wrong. */
+/** Grants the roll-out to waiting runtimes with bounded concurrency, and halts a revision after repeated failures. */
 export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator {
   const { parents, limits, clock, logger, periodMs, initialDelayMs = 0, settleMs = SETTLE_MS } = deps;
   let state = REST;
   let dirty = false;
   let wake: () => void = () => {};
-  /** Those whose end was told. */
+  /** Revisions whose halt was reported. */
   let halted = new Set<string>();
-  /** By uid, those that could not be written when that was last tried. */
+  /** Uids of the UserSwarms whose last write was refused. */
   const refused = new Set<string>();
 
   const changed = (): void => {
@@ -69,12 +69,12 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     halted = new Set(plan.halted);
     for (const revision of fresh) {
       const failed = plan.failed.get(revision) ?? [];
-      logger.warn({ revision, failed: failed.length }, 'a roll-out is halted: too many failed in a row');
+      logger.warn({ revision, failed: failed.length }, 'roll-out halted: too many consecutive failures');
       const message = `No more runtimes get revision ${revision}: ${limits.maxFailures} in a row did not become Ready with it.`;
       for (const parent of failed) deps.record(parent, { type: 'Warning', reason: 'RolloutHalted', message });
     }
   };
-  /** One that may not be written does not keep the others waiting. */
+  /** A refused write does not block the other UserSwarms. */
   const attempt = async (parent: KubernetesObject, act: () => Promise<unknown>): Promise<void> => {
     const { uid = '', name } = parent.metadata;
     try {
@@ -84,8 +84,8 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       dirty = true;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      logger.warn({ err: error, userswarm: name }, 'a go-ahead is refused; it is tried again');
-      // Its place is for another one now; what is refused once more changes nothing.
+      logger.warn({ err: error, userswarm: name }, 'roll-out grant refused; will retry');
+      // Another UserSwarm can take its place. A repeated refusal changes nothing.
       dirty ||= !refused.has(uid);
       refused.add(uid);
     }
@@ -108,7 +108,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       while (!signal.aborted) {
         const delayLeftMs = begunAt + initialDelayMs - performance.now();
         await step(delayLeftMs > 0, signal).catch((error: unknown) => {
-          if (!signal.aborted) logger.warn({ err: error }, 'a go-ahead could not be given; it is tried again');
+          if (!signal.aborted) logger.warn({ err: error }, 'roll-out grant failed; will retry');
         });
         await pause(delayLeftMs > 0 ? Math.min(delayLeftMs, periodMs) : periodMs, signal);
       }
@@ -122,7 +122,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
 const NO_GRANT = { [ROLLOUT.revision]: null, [ROLLOUT.time]: null, [ROLLOUT.forced]: null };
 
 async function give(deps: RolloutDeps, { parent, revision, forced, since }: Grant, signal: AbortSignal): Promise<void> {
-  // One from before it began to wait would not count, and the webhook's clock may be ahead of ours.
+  // A grant must not be older than the start of the wait, and the clock of the webhook may be ahead.
   const time = new Date(Math.max(deps.clock.now().getTime(), since));
   const annotations = {
     [ROLLOUT.revision]: revision,
@@ -133,11 +133,11 @@ async function give(deps: RolloutDeps, { parent, revision, forced, since }: Gran
   deps.onGrant(parent, forced);
   const why = forced ? 'it waited longer than it may' : 'it is idle';
   const message = `Gets revision ${revision} of the platform: ${why}.`;
-  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'a go-ahead was given');
+  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'roll-out granted');
   deps.record(parent, { type: 'Normal', reason: 'RolloutGranted', message });
 }
 
-/** Only onto the very UserSwarm that was looked at. @returns false where somebody wrote it meanwhile: the next look sees that */
+/** Writes with optimistic locking. @returns false on a conflict, which the next pass handles */
 async function write(
   { client, resource, parents }: RolloutDeps,
   parent: KubernetesObject,

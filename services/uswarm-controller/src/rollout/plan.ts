@@ -2,11 +2,11 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { type Member, memberOf } from './rollout-state.js';
 
 export interface RolloutLimits {
-  /** So many runtimes at once are not Ready because of a roll-out. */
+  /** Maximum number of runtimes that are concurrently not Ready because of a roll-out. */
   maxConcurrent: number;
-  /** Seconds after which a runtime that waits is replaced whatever it does. */
+  /** Seconds after which a waiting runtime is replaced even if it is busy. */
   deadlineS: number;
-  /** So many in a row that do not become Ready end the roll-out of a revision. */
+  /** Number of consecutive failures that halts the roll-out of a revision. */
   maxFailures: number;
 }
 
@@ -14,28 +14,28 @@ export interface Grant {
   parent: KubernetesObject;
   revision: string;
   forced: boolean;
-  /** Since when it waits, in milliseconds of the epoch. */
+  /** Start of the wait in milliseconds since the epoch. */
   since: number;
 }
 
 export interface RolloutPlan {
   grants: Grant[];
-  /** Go-aheads that are taken back: somebody else may use them. */
+  /** UserSwarms whose grant is revoked, which frees its place. */
   unused: KubernetesObject[];
-  /** UserSwarms whose pod is of an older revision. */
+  /** Number of UserSwarms whose pod has an older revision. */
   pending: number;
   inFlight: number;
-  /** Had the go-ahead and did not become Ready since, by the revision. */
+  /** UserSwarms that did not become Ready after their grant, by revision. */
   failed: Map<string, KubernetesObject[]>;
-  /** Revisions that nobody gets a go-ahead for any more. */
+  /** Halted revisions. */
   halted: string[];
 }
 
 /**
- * Who gets the go-ahead now. All that it depends on is stored in the UserSwarms, so that any leader
- * goes on where another one stopped. docs/adr/0014-roll-out-to-idle-runtimes.md
+ * Computes the next grants. All inputs are stored in the UserSwarms, so that a new leader continues where the previous
+ * one stopped. docs/adr/0014-roll-out-to-idle-runtimes.md
  *
- * @param refused by uid, those that could not be written: they come last
+ * @param refused uids of UserSwarms whose last write was refused; they come last
  */
 export function planRollout(
   parents: readonly KubernetesObject[],
@@ -51,7 +51,7 @@ export function planRollout(
   const isRefused = ({ parent }: Member): number => Number(refused.has(parent.metadata.uid ?? ''));
   const isLate = ({ since }: Member): boolean => now.getTime() - since >= limits.deadlineS * 1_000;
 
-  // Whoever has the go-ahead has its place already.
+  // A runtime with a grant already counts as in flight.
   const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
   const waiting = withState('waiting')
     .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
@@ -79,7 +79,7 @@ const isUnforced = ({ rolloutGrant, pending }: Member): boolean =>
 const bySince = (left: Member, right: Member): number =>
   left.since - right.since || left.parent.metadata.name.localeCompare(right.parent.metadata.name);
 
-/** Whether the newest go-aheads that are decided all went wrong, and there are enough of them. */
+/** Whether the newest `maxFailures` completed grants all failed. */
 function isHalted(members: readonly Member[], revision: string, maxFailures: number): boolean {
   const decided = members
     .filter(({ granted, state }) => granted === revision && (state === 'failed' || state === 'succeeded'))

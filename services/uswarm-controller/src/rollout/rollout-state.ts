@@ -8,9 +8,9 @@ import {
 } from '@uswarm/contract/userswarm';
 
 /**
- * Where a UserSwarm stands in a roll-out, by what is stored of it alone.
- * `waiting`: its pod is of an older revision. `inFlight`: it has the go-ahead, and is not Ready with the
- * new one yet. `unused`: it has a go-ahead that it no longer needs, or that its orchestrator no longer wants.
+ * The state of a UserSwarm in a roll-out, derived from the stored object. `waiting`: its pod has an older revision.
+ * `inFlight`: it has a grant and is not Ready with the new revision yet. `unused`: it has a grant that it no longer
+ * needs, or that its orchestrator no longer requests.
  */
 export type MemberState = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
 
@@ -19,25 +19,25 @@ export interface Member {
   state: MemberState;
   /** The revision that it waits for. */
   pending: string | undefined;
-  /** What it last had the go-ahead for, and when. */
+  /** The revision and time of the last grant. */
   granted: string | undefined;
   grantedAt: string;
-  /** The one that it has while it waits. */
+  /** The current grant while it waits. */
   rolloutGrant: RolloutGrant | undefined;
-  /** Its orchestrator finds it idle. */
+  /** Its orchestrator requests the roll-out because the runtime is idle. */
   wanted: boolean;
-  /** Since when it waits, in milliseconds of the epoch; NaN where that is not known. */
+  /** Start of the wait in milliseconds since the epoch; NaN if unknown. */
   since: number;
 }
 
-/** Of a runtime that is not Ready, and of which nothing says that it will not be. */
+/** Reasons of a runtime that is not Ready and has not failed. */
 const ON_ITS_WAY: ReadonlySet<string | undefined> = new Set([
   undefined,
   'Starting',
   'Queued',
   'Suspended',
   'DatabaseUnreachable',
-  // The node's fault, and over once there is another pod.
+  // Caused by the node and resolved by a replacement pod.
   'NodeLost',
   'Evicted',
 ]);
@@ -69,49 +69,49 @@ function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, asked: 
   return granted === undefined ? 'none' : stateOfNew(member, status);
 }
 
-/** It had a go-ahead, and is suspended. */
+/** The state of a suspended runtime with a grant. */
 function stateOfStopped({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
-  // Its orchestrator takes the wish back once it lets it run again, or leaves it suspended.
+  // The orchestrator removes the request when it resumes the runtime or leaves it suspended.
   if (asked) return 'inFlight';
-  // It resumes with another one, which is nobody's roll-out.
+  // It resumes with another revision, which is not part of this roll-out.
   if (granted !== status.revision) return 'unused';
-  // Whoever holds one that failed does not mend the revision; one that got it asleep has not tried it.
+  // Suspending a failed runtime does not fix the revision. A runtime that was suspended at the grant has not tried it.
   const [stopped, replaced] = [conditionOf(status, 'Suspended'), conditionOf(status, 'UpToDate')];
   if (replaced?.status !== 'True' || wasReady(status)) return 'none';
   return stopped?.status !== 'True' || isAfter(stopped, replaced) ? 'failed' : 'none';
 }
 
-/** Its pod is of an older revision. */
+/** The state of a runtime whose pod has an older revision. */
 function stateOfOld(
   { pending, granted, rolloutGrant, wanted }: Omit<Member, 'state'>,
   status: UserSwarmStatus,
 ): MemberState {
   if (rolloutGrant !== undefined && rolloutGrant.revision === pending && (rolloutGrant.forced || wanted))
     return 'inFlight';
-  // The go-ahead before this one is not over yet.
+  // The previous grant is still in flight.
   const ready = conditionOf(status, 'Ready');
   const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
   if (granted !== undefined && onItsWay) return 'inFlight';
-  // One that is not wanted any more; also one for a revision that the platform left, and may come back to.
+  // No longer requested, or for a revision that is no longer the current one.
   return rolloutGrant === undefined ? 'waiting' : 'unused';
 }
 
-/** Its pod is of the present revision, and it had a go-ahead some time ago. */
+/** The state of a runtime with a grant whose pod has the current revision. */
 function stateOfNew({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus): MemberState {
   const state = wasReady(status) ? 'succeeded' : stateOfUnready(status);
-  // What becomes of another revision says nothing about the one that the go-ahead was for.
+  // The result of another revision does not apply to the granted one.
   return granted === status.revision || state === 'inFlight' ? state : 'none';
 }
 
 function stateOfUnready(status: UserSwarmStatus): MemberState {
-  // Its author broke the specification, and the time of the replacement is no longer known.
+  // The spec became invalid, and the time of the replacement is unknown.
   if (status.phase === 'Error') return 'none';
   return ON_ITS_WAY.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
 }
 
 /**
- * Whether it is Ready with the new pod, or was. Readiness was lost with the pod that was replaced, and not
- * before the new one was in place: else what it is now has nothing to do with the roll-out.
+ * Whether the runtime is or was Ready with the new pod. Ready changes to False when the old pod is replaced; a later
+ * transition means that the new pod was Ready in between.
  */
 function wasReady(status: UserSwarmStatus): boolean {
   const ready = conditionOf(status, 'Ready');

@@ -21,37 +21,37 @@ import { type Compare, createStartQueue } from './start-queue.js';
  */
 export interface StartLimiter {
   /**
-   * Whether a runtime that is about to start may. One that may not waits in line, and gets the next free slot in
-   * its turn: first come, first served.
+   * Whether a runtime that is about to start may start. Otherwise it is queued and gets a free slot in order: first come,
+   * first served.
    */
   admit(parent: KubernetesObject): boolean;
-  /** It does not start after all, and does not wait. */
+  /** Releases the slot or the queue entry of a runtime that does not start. */
   forget(key: string): void;
-  /** To be called for every change of a UserSwarm. */
+  /** Must be called for every change of a UserSwarm. */
   changed(change: Change): void;
-  /** For a new leader: forgets what was admitted or waits, and keeps the slots of those whose status says Starting. */
+  /** For a new leader: clears admissions and the queue, and keeps the slots of runtimes whose status is Starting. */
   reset(): void;
   starting(): number;
   queued(): number;
 }
 
 export interface StartLimiterOptions {
-  /** 0 for no limit. */
+  /** 0 disables the limit. */
   maxConcurrent: number;
-  /** Has the UserSwarm synced, because it got a slot. */
+  /** Enqueues a UserSwarm that got a slot. */
   wake: (key: string) => void;
   /** Milliseconds on a monotonic clock. */
   elapsed?: () => number;
-  /** Milliseconds after which a slot is given to the next one. */
+  /** Milliseconds after which a slot expires. */
   slotMs?: number;
-  /** Compares two places in the line. */
+  /** Compares two places in the queue. */
   compare?: Compare;
 }
 
-/** A little more than `StartDeadlineExceeded` takes, which frees the slot earlier and says why. */
+/** Slightly longer than the start deadline, which normally frees the slot and reports the reason. In milliseconds. */
 export const SLOT_MS = (START_DEADLINE_S + 30) * 1_000;
 
-/** Each operation costs O(log n) in the number of those that wait. Free slots are handed over, so if one is free, none waits. */
+/** Each operation costs O(log n) in the length of the queue. While a slot is free, the queue is empty. */
 export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
   const { maxConcurrent, wake, elapsed = () => performance.now(), slotMs = SLOT_MS, compare } = options;
   const slots = new StartSlots({ slotMs, elapsed });
@@ -107,7 +107,7 @@ export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
 }
 
 const STARTING = 'Starting';
-/** What the status says of a runtime that was let in a moment ago. */
+/** Reasons of a runtime that was admitted and has not started yet. */
 const NOT_BEGUN: ReadonlySet<string> = new Set(['Queued', 'Suspended']);
 
 const isToRun = (parent: KubernetesObject): boolean =>
@@ -118,7 +118,7 @@ const statusOf = (parent: KubernetesObject): UserSwarmStatus => (parent['status'
 const reasonOf = (parent: KubernetesObject): string | undefined =>
   statusOf(parent).conditions?.find(({ type }) => type === 'Ready')?.reason;
 
-/** By when it was to run: when it was made, or last resumed. The same for any leader. */
+/** The place by creation or last resume; equal for every leader. */
 function placeInQueue(parent: KubernetesObject): string {
   const { conditions = [] } = statusOf(parent);
   const resumed = conditions.find(({ type, status }) => type === 'Suspended' && status === 'False');
@@ -126,7 +126,7 @@ function placeInQueue(parent: KubernetesObject): string {
   return `${resumed?.lastTransitionTime ?? creationTimestamp} ${creationTimestamp} ${name}`;
 }
 
-/** Whether its pod, if it gets one, is one that does not run yet. */
+/** Whether a pod that would be created now is a start: the runtime is to run and has no pod yet. */
 export function isAboutToStart(parent: KubernetesObject, observed: Observed): boolean {
   if (!isToRun(parent)) return false;
   const key = `${runtimeNamespaceOf(parent)}/${childName(parent.metadata.name)}`;
@@ -135,7 +135,7 @@ export function isAboutToStart(parent: KubernetesObject, observed: Observed): bo
   return (deployment['spec'] as { replicas?: number }).replicas === 0;
 }
 
-/** What the webhook is shown: whether it may start, by our word alone. */
+/** The parent for the webhook with our queued annotation. A user's annotation of that name is removed. */
 export function withQueuedStatus(parent: UserSwarm, queued: boolean): UserSwarm {
   const { [START]: theirs, ...annotations } = parent.metadata.annotations ?? {};
   if (!queued && theirs === undefined) return parent;

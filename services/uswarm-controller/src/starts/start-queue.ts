@@ -1,9 +1,9 @@
-/** Keys in the order of their places. Every operation but `clear` costs O(log n) comparisons. */
+/** A priority queue of keys, smallest place first. Every operation but `clear` costs O(log n) comparisons. */
 export interface StartQueue {
   readonly size: number;
-  /** Adds a key, or moves it to another place. Costs no comparison if the place is the same. */
+  /** Adds a key, or moves it to another place. Costs no comparison if the place is unchanged. */
   put(key: string, place: string): void;
-  /** @returns whether it was there */
+  /** @returns whether the key was queued */
   remove(key: string): boolean;
   /** Removes the key with the smallest place. */
   takeFirst(): string | undefined;
@@ -21,7 +21,7 @@ export type Compare = (left: string, right: string) => number;
 
 const byText: Compare = (left, right) => (left < right ? -1 : Number(left > right));
 
-/** A binary heap that knows where each key is. */
+/** A binary heap with an index from key to position. */
 export function createStartQueue(compare: Compare = byText): StartQueue {
   const heap: Entry[] = [];
   const entries = new Map<string, Entry>();

@@ -1,8 +1,8 @@
 interface Slot {
   since: number;
-  /** We let it start; else the slot is only what its status says. */
+  /** This leader admitted it; otherwise the slot comes from its status. */
   admitted: boolean;
-  /** Its status says Starting. */
+  /** Its status is Starting. */
   shown: boolean;
 }
 
@@ -13,11 +13,11 @@ export interface StartSlotsOptions {
   elapsed: () => number;
 }
 
-/** Who holds a slot of the start limiter, and since when. */
+/** The slots of the start limiter with their holders. */
 export class StartSlots {
-  /** In the order in which they were taken, which is the order in which they expire. */
+  /** In the order of acquisition, which is also the order of expiry. */
   readonly #slots = new Map<string, Slot>();
-  /** Slots of these expired; they hold none as long as they stay in Starting. */
+  /** Holders whose slot expired. They get no slot while they stay in Starting. */
   readonly #overdue = new Set<string>();
   readonly #options: StartSlotsOptions;
 
@@ -33,13 +33,13 @@ export class StartSlots {
     return this.#slots.has(key);
   }
 
-  /** For one that is let in. */
+  /** Assigns a slot to an admitted runtime. */
   admit(key: string): void {
     this.#overdue.delete(key);
     this.#slots.set(key, { since: this.#options.elapsed(), admitted: true, shown: false });
   }
 
-  /** Its status says Starting. `isStart` is false for one that was Ready before, which takes no slot. */
+  /** Its status is Starting. `isStart` is false for a runtime that was Ready before, which takes no slot. */
   show(key: string, isStart: boolean): void {
     const slot = this.#slots.get(key);
     if (slot !== undefined) slot.shown = true;
@@ -48,7 +48,7 @@ export class StartSlots {
     }
   }
 
-  /** Its status says that it has not begun to start. One that was let in keeps its slot. */
+  /** Its status is not Starting yet. An admitted runtime keeps its slot. */
   hide(key: string): void {
     this.#overdue.delete(key);
     const slot = this.#slots.get(key);
@@ -57,18 +57,18 @@ export class StartSlots {
     if (!slot.admitted) this.#slots.delete(key);
   }
 
-  /** It no longer starts. */
+  /** Its start has ended. */
   end(key: string): void {
     this.#overdue.delete(key);
     this.#slots.delete(key);
   }
 
-  /** @returns whether it held one */
+  /** @returns whether it held a slot */
   release(key: string): boolean {
     return this.#slots.delete(key);
   }
 
-  /** Frees the slots that were held too long. */
+  /** Frees expired slots. */
   expire(): void {
     const oldest = this.#options.elapsed() - this.#options.slotMs;
     for (const [key, { since, shown }] of this.#slots) {
@@ -78,7 +78,7 @@ export class StartSlots {
     }
   }
 
-  /** Keeps only what statuses say. */
+  /** Keeps only the slots that come from a status. */
   reset(): void {
     for (const [key, slot] of this.#slots) {
       slot.admitted = false;

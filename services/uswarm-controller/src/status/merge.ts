@@ -2,7 +2,7 @@ import type { Condition, SyncFailure, UserSwarm } from '@uswarm/contract/userswa
 
 export type Status = Record<string, unknown>;
 
-/** The one condition that is the controller's own. */
+/** The condition that the controller writes; the webhook writes all others. */
 export interface Synced {
   status: 'True' | 'False';
   reason: 'Synced' | SyncFailure;
@@ -22,8 +22,8 @@ export const syncedOf = (status: Status | undefined): Condition | undefined =>
   conditionsOf(status).find(({ type }) => type === 'Synced');
 
 /**
- * The status with our `Synced` in the place of the one in it. The time changes only where the
- * condition flips, as `stored` tells.
+ * Replaces `Synced` in the status. The transition time changes only when the status of the condition differs from
+ * `stored`.
  */
 export function withSynced(
   status: Status,
@@ -46,8 +46,8 @@ export function withSynced(
 }
 
 /**
- * What is to be stored after a sync. An answer of the webhook replaces the whole status; without one
- * (`answered` undefined) all but `Synced` stays. Without a verdict, `Synced` stays what it was.
+ * The status to store after a reconcile. A response of the webhook replaces the whole status; without one (`answered`
+ * undefined) only `Synced` changes. Without a verdict, `Synced` is unchanged.
  */
 export function nextStatus(
   parent: Pick<UserSwarm, 'metadata' | 'status'>,
@@ -64,7 +64,7 @@ export function nextStatus(
   return synced === undefined ? base : withSynced(base, synced, { stored, generation, now });
 }
 
-/** Whether the condition says something else than before, times apart: then the webhook has to know. */
+/** Whether the condition changed, times apart. The webhook must be called again in that case. */
 export function syncedChanged(before: Status | undefined, after: Status): boolean {
   const [old, current] = [syncedOf(before), syncedOf(after)];
   return old?.status !== current?.status || old?.reason !== current?.reason || old?.message !== current?.message;

@@ -1,14 +1,14 @@
-/** What a UserSwarm was before it was on its way to Ready. */
+/** Why a UserSwarm was not Ready. */
 export type ReadyFrom = 'create' | 'resume' | 'recovery';
 
 export interface TimeToReady {
-  /** A sync is about to begin that finds this phase; undefined for one that has no status yet. */
+  /** Called before a reconcile with the current phase; undefined without a status. */
   seen(uid: string, phase: string | undefined): void;
   changed(uid: string, before: string | undefined, after: string | undefined): void;
   forget(uid: string): void;
 }
 
-/** Measures from when a UserSwarm was first seen, or left another phase, until it is Ready. */
+/** Measures the time from when a UserSwarm was first observed, or left its phase, until it is Ready. */
 export function createTimeToReady(
   onReady: (from: ReadyFrom, seconds: number) => void,
   now: () => number = () => performance.now(),

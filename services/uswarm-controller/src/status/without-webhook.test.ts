@@ -53,14 +53,14 @@ describe('a UserSwarm while the webhook does not answer', () => {
   });
 
   const told = (parent: KubernetesObject, observed: Observed) => {
-    const status = statusWithoutWebhook(parent, observed, { cause: 'nobody listens', now: NOW });
+    const status = statusWithoutWebhook(parent, observed, { cause: 'connection refused', now: NOW });
     const conditions = status['conditions'] as Condition[];
     return { status, ready: conditions.find(({ type }) => type === 'Ready'), conditions };
   };
 
   it('shows a new one as Progressing with the reason in Ready and Synced', () => {
     const { status, conditions } = told(userSwarm(undefined), none);
-    const message = 'The webhook does not answer: nobody listens.';
+    const message = 'The webhook is unavailable: connection refused.';
     const common = { reason: 'WebhookUnavailable', message, observedGeneration: 2 };
     expect(status).toMatchObject({ phase: 'Progressing' });
     expect(status['observedGeneration']).toBeUndefined();

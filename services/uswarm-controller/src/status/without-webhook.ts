@@ -4,12 +4,12 @@ import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { Observed } from '../sync/request.js';
 import { type Status, withSynced } from './merge.js';
 
-/** Phases in which an unchanged UserSwarm needs nothing. */
+/** Phases in which an unchanged UserSwarm does not need the webhook. */
 const SETTLED: ReadonlySet<unknown> = new Set(['Ready', 'Suspended', 'Error']);
 
 /**
- * Whether a UserSwarm has to be rendered before its status is true again: it is new, changed, being deleted, on its
- * way, or its runtime is not there any more. One that is as it was needs no webhook.
+ * Whether the status is stale without a new response of the webhook: the UserSwarm is new, changed, progressing or
+ * terminating, or its runtime is missing. An unchanged UserSwarm does not need the webhook.
  */
 export function needsWebhook(parent: KubernetesObject, observed: Observed): boolean {
   const { phase, observedGeneration } = statusOf(parent);
@@ -20,21 +20,21 @@ export function needsWebhook(parent: KubernetesObject, observed: Observed): bool
 }
 
 export interface Unanswered {
-  /** Why there is no answer. */
+  /** Why there is no response. */
   cause: string;
   now: Date;
 }
 
 /**
- * The status of a UserSwarm that needs the webhook while it does not answer: `Ready` and `Synced` give the reason, and
- * the phase is no better than what runs. Everything else stays as the webhook last said it.
+ * The status of a UserSwarm that needs the webhook during an outage. `Ready` and `Synced` report the reason, and the
+ * phase is at best that of the running children. All other fields stay as the webhook last returned them.
  */
 export function statusWithoutWebhook(parent: KubernetesObject, observed: Observed, { cause, now }: Unanswered): Status {
   const stored = statusOf(parent);
   const { generation } = parent.metadata;
   const before = stored.conditions?.find(({ type }) => type === 'Ready');
-  // The text of the first failure stays: another one for each kind of failure would be another write.
-  const message = before?.reason === REASON ? before.message : `The webhook does not answer: ${cause}.`;
+  // The message of the first failure is kept, because each new message would be another write.
+  const message = before?.reason === REASON ? before.message : `The webhook is unavailable: ${cause}.`;
   const phase = phaseNow(parent, observed);
   const ready = phase === 'Ready' ? 'True' : 'False';
   const condition: Condition = {
@@ -65,7 +65,7 @@ function phaseNow(parent: KubernetesObject, observed: Observed): UserSwarmPhase 
 const statusOf = (parent: KubernetesObject): NonNullable<UserSwarm['status']> =>
   (parent['status'] ?? {}) as NonNullable<UserSwarm['status']>;
 
-/** All children are there, and none is on its way out. */
+/** Whether all children exist and none is terminating. */
 function isWhole(parent: KubernetesObject, observed: Observed): boolean {
   const key = `${runtimeNamespaceOf(parent)}/${childName(parent.metadata.name)}`;
   return Object.values(observed).every((group) => {

@@ -4,25 +4,25 @@ import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 import { canonical } from '../canonical.js';
 import type { Status } from './merge.js';
 
-/** What was sent last and what the server made of it: a schema that drops a field must not cause a write a sync. */
+/** The last status sent, and as stored: a schema that prunes a field must not cause a write per reconcile. */
 export interface SentStatus {
   sent: string;
   stored: string;
-  /** When, in milliseconds that pass. */
+  /** Time of the write in monotonic milliseconds. */
   at: number;
-  /** How often in a row we wrote over what somebody else had made of it. */
+  /** Number of consecutive writes over the changes of another client. */
   overwrites: number;
 }
 
-/** Between two such writes: who fights with another writer must not do so at the speed of the API server. */
+/** Back-off between two such writes, so that a conflict with another writer does not load the API server. */
 const CONTESTED: Backoff = { initialMs: 200, maxMs: 10_000 };
-/** Milliseconds that a write has to last for the next one to count as the first again. */
+/** Milliseconds without a conflict after which the back-off is reset. */
 const SETTLED_MS = 2 * CONTESTED.maxMs;
 
 /**
- * Writes the status if it is another one. @returns what to remember, or undefined if somebody wrote
- * the UserSwarm meanwhile: the newest one is then in the store, and the sync is to be done again.
- * With `waitMs` it is to be done again after that time, and nothing was written.
+ * Writes the status if it changed. @returns the sent status to remember, or undefined on a conflict: the store then
+ * has the newest UserSwarm, and it must be reconciled again. With `waitMs`, nothing was written, and it must be
+ * reconciled again after that time.
  */
 export async function writeStatus(
   {
@@ -52,7 +52,7 @@ export async function writeStatus(
   if (waitMs > 0) return { sent: last, written: false, waitMs };
   const { apiVersion, kind, metadata } = parent;
   try {
-    // All of its metadata: whose label or annotation is missing here loses it, as the API server sees it, though it stays.
+    // Sends all metadata: a label or annotation that is missing here would count as removed by this field manager.
     const { managedFields: _managedFields, ...same } = metadata;
     const body = { apiVersion, kind, metadata: same, status } as KubernetesObject;
     const answer = await client.replace(resource, body, 'status', signal);

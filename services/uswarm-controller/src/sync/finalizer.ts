@@ -1,9 +1,9 @@
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import type { KubeClient, Resource } from '@uswarm/kube-client';
 
-/** Keeps a UserSwarm until its children are gone. */
+/** Blocks the deletion of a UserSwarm until its children are deleted. */
 export const FINALIZER = 'uswarm.dev/userswarm-controller';
-/** Set by `--cascade=orphan`: until the garbage collector took our owner references off, we keep out of it. */
+/** Set by `--cascade=orphan`. The UserSwarm is left alone until the garbage collector has removed the owner references. */
 export const ORPHAN_FINALIZER = 'orphan';
 
 type Patch = Pick<KubeClient, 'mergePatch'>;
@@ -11,15 +11,15 @@ type Patch = Pick<KubeClient, 'mergePatch'>;
 export const hasFinalizer = ({ metadata }: Pick<KubernetesObject, 'metadata'>, finalizer: string): boolean =>
   metadata.finalizers?.includes(finalizer) ?? false;
 
-/** @throws KubeError `Conflict` if somebody wrote the object meanwhile. */
+/** @throws KubeError `Conflict` if the object changed */
 export const addFinalizer = (client: Patch, resource: Resource, object: KubernetesObject, signal: AbortSignal) =>
   setFinalizers(client, resource, object, [...(object.metadata.finalizers ?? []), FINALIZER], signal);
 
-/** @throws KubeError `Conflict` if somebody wrote the object meanwhile. */
+/** @throws KubeError `Conflict` if the object changed */
 export const removeFinalizer = (client: Patch, resource: Resource, object: KubernetesObject, signal: AbortSignal) =>
   removeFinalizers(client, resource, object, [FINALIZER], signal);
 
-/** Takes off those of `names` that it has. @throws KubeError `Conflict` if somebody wrote the object meanwhile. */
+/** Removes the finalizers in `names`. @throws KubeError `Conflict` if the object changed */
 export const removeFinalizers = (
   client: Patch,
   resource: Resource,

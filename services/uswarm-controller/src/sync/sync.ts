@@ -27,28 +27,28 @@ import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalize
 import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
 import { cannotObserveReason } from './visibility.js';
 
-/** How a sync ended. */
+/** The result of a reconcile. */
 export interface SyncResult {
   outcome: 'synced' | 'failed' | 'again' | 'waiting' | 'finalized' | 'gone';
-  /** Something changed that the webhook has to see: the next sync is due at once. */
+  /** The webhook must observe a change: reconcile again immediately. */
   requeue?: boolean;
-  /** Seconds until the webhook wants to be asked again, or the status is to be written, once. */
+  /** Seconds until an additional reconcile, for the webhook or for a delayed status. */
   resyncAfterS?: number;
-  /** Milliseconds that the next attempt after a failure waits at least. */
+  /** Minimum back-off in milliseconds after a failure. */
   retryAfterMs?: number;
   reason?: SyncFailure;
-  /** What went wrong, for the log. */
+  /** The error for the log. */
   error?: Error;
 }
 
-/** What is remembered of a UserSwarm between two syncs; losing it costs at most a write that changes nothing. */
+/** In-memory state of a UserSwarm between two reconciles. Losing it costs at most a write without a change. */
 export interface Memory {
   applied: AppliedViews;
   contests: Contests;
   status: SentStatus | undefined;
-  /** Since when the webhook has given no usable answer about it, in milliseconds that pass. */
+  /** Start of the webhook outage for this UserSwarm, in monotonic milliseconds. */
   unansweredSince: number | undefined;
-  /** Since when the API server has been too busy for the children, in milliseconds that pass. */
+  /** When the API server first refused the children as busy, in monotonic milliseconds. */
   busySince: number | undefined;
 }
 
@@ -69,9 +69,9 @@ export interface SyncDeps {
   resource: Resource;
   controller: KubernetesObject;
   clock: Clock;
-  /** Milliseconds that pass, whatever is done to the clock. */
+  /** Monotonic milliseconds. */
   elapsed?: () => number;
-  /** Milliseconds without the webhook after which a UserSwarm that needs it says so. */
+  /** Milliseconds of an outage of the webhook after which a UserSwarm that needs it reports it. */
   outageShownMs?: number;
   onChild: (parent: KubernetesObject, step: ChildStep) => void;
   onStatus: (parent: KubernetesObject, before: Status | undefined, after: Status) => void;
@@ -79,19 +79,17 @@ export interface SyncDeps {
 
 export interface SyncOptions {
   memory: Memory;
-  /** How often in a row it failed before: a fault that may pass by itself is shown from the second time on. */
+  /** Number of consecutive failures before. A transient fault is reported from the second failure on. */
   failures: number;
   signal: AbortSignal;
 }
 
-/** Reasons that may be gone at the next try, which is a fraction of a second away. */
+/** Reasons that the next attempt, a fraction of a second later, often resolves. */
 const PASSING: ReadonlySet<SyncFailure> = new Set(['ApplyFailed']);
 
 /**
- * One sync of one UserSwarm, from what the caches hold: ask the webhook, make the children so, write
- * the status. An error of any kind deletes nothing and never removes the finalizer.
- *
- * spec: supporting §4.2
+ * Reconciles one UserSwarm from the caches: calls the sync hook, applies the children, and writes the status. An error
+ * never deletes an object or removes the finalizer.
  */
 export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOptions): Promise<SyncResult> {
   const { caches } = deps;
@@ -107,18 +105,22 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
     const unseen = cannotObserveReason(cached, scope);
     if (unseen !== undefined) {
       deps.starts.forget(key);
-      return await conclude(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
+      return await finishReconcile(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
     }
-    // Where we make nothing, nothing has to be waited for.
+    // Without children, no finalizer is needed.
     const held = deleting || scope === undefined || hasFinalizer(cached, FINALIZER);
-    const parent = held ? cached : await hold(deps, cached, options.signal);
+    const parent = held ? cached : await ensureFinalizer(deps, cached, options.signal);
     return await reconcile(deps, parent, scope, options);
   } catch (error) {
-    return staleOr(deps, cached, error, options.signal);
+    return refreshStale(deps, cached, error, options.signal);
   }
 }
 
-async function hold(deps: SyncDeps, cached: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject> {
+async function ensureFinalizer(
+  deps: SyncDeps,
+  cached: KubernetesObject,
+  signal: AbortSignal,
+): Promise<KubernetesObject> {
   const held = await addFinalizer(deps.client, deps.resource, cached, signal);
   deps.caches.parents.written(held);
   return held;
@@ -138,27 +140,27 @@ async function reconcile(
   const queued = starts && !deps.starts.admit(parent);
   const userSwarm = withQueuedStatus(parent as unknown as UserSwarm, queued);
   const startedAt = (deps.elapsed ?? monotonic)();
-  let answer: SyncResponse;
+  let response: SyncResponse;
   try {
     const request = { controller: deps.controller, parent: userSwarm, children: observed, related, finalizing };
-    answer = inPlace(await deps.hook.call(request, options.signal), parent, scope);
+    response = requireOwnNamespace(await deps.hook.call(request, options.signal), parent, scope);
   } catch (error) {
     if (!(error instanceof HookError)) throw error;
     if (!queued) deps.starts.forget(key);
-    return unanswered(deps, parent, observed, { error, startedAt }, options);
+    return handleHookFailure(deps, parent, observed, { error, startedAt }, options);
   }
   options.memory.unansweredSince = undefined;
   let failure: ApplyError | RequeueError | undefined;
   let done: Applied = { wrote: false, waitMs: undefined };
   try {
-    done = await apply(deps, parent, scope, observed, answer, options);
+    done = await apply(deps, parent, scope, observed, response, options);
   } catch (error) {
     if (!(error instanceof ApplyError || error instanceof RequeueError)) throw error;
     failure = error;
   }
-  // What did not begin, for whatever reason, keeps nobody else from it.
-  if (starts && !queued && (failure !== undefined || !hasPod(answer))) deps.starts.forget(key);
-  if (finalizing && answer.finalized === true && failure === undefined) {
+  // A runtime that did not start releases its start slot.
+  if (starts && !queued && (failure !== undefined || !hasPod(response))) deps.starts.forget(key);
+  if (finalizing && response.finalized === true && failure === undefined) {
     await removeFinalizer(deps.client, deps.resource, parent, options.signal);
     return { outcome: 'finalized' };
   }
@@ -168,8 +170,8 @@ async function reconcile(
     failure = told;
   } else options.memory.busySince = undefined;
   const { wrote, waitMs = 0 } = done;
-  const result = await conclude(deps, parent, answer.status, failure, options);
-  const waits = [answer.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0, waitMs / 1_000];
+  const result = await finishReconcile(deps, parent, response.status, failure, options);
+  const waits = [response.resyncAfterSeconds ?? 0, result.resyncAfterS ?? 0, waitMs / 1_000];
   const due = waits.filter((seconds) => seconds > 0);
   return {
     ...result,
@@ -179,8 +181,8 @@ async function reconcile(
 }
 
 /**
- * An overloaded API server gets no status and no Event about it. Only a fault of its own that lasts, as an admission
- * webhook that cannot be called, is told.
+ * An overloaded API server is not loaded further with a status or an Event. Only a lasting server error, such as an
+ * unavailable admission webhook, is reported.
  */
 function busyFor({ elapsed = monotonic }: SyncDeps, error: ServerBusy, memory: Memory): ApplyError | undefined {
   const now = elapsed();
@@ -189,29 +191,33 @@ function busyFor({ elapsed = monotonic }: SyncDeps, error: ServerBusy, memory: M
   return new ApplyError('ApplyFailed', error.message, error);
 }
 
-/** Milliseconds that a fault of the API server's own has to last to be told. */
+/** Milliseconds after which a server error of the API server is reported. */
 const BUSY_SHOWN_MS = 60_000;
 
 const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retryAfterMs: error.retryAfterMs });
 
 const monotonic = (): number => performance.now();
 
-/** @throws HookError for a child where this UserSwarm may have none: nothing of such an answer is carried out. */
-function inPlace(answer: SyncResponse, parent: KubernetesObject, scope: NamespaceScope | undefined): SyncResponse {
+/** @throws HookError if a child is outside the namespace of this UserSwarm; no part of such a response is applied */
+function requireOwnNamespace(
+  response: SyncResponse,
+  parent: KubernetesObject,
+  scope: NamespaceScope | undefined,
+): SyncResponse {
   const namespace = runtimeNamespaceOf(parent);
-  const foreign = answer.children.find((child) => scope === undefined || child.metadata.namespace !== namespace);
-  if (foreign === undefined) return answer;
+  const foreign = response.children.find((child) => scope === undefined || child.metadata.namespace !== namespace);
+  if (foreign === undefined) return response;
   const { kind, metadata } = foreign;
   const what = `${kind} ${metadata.namespace}/${metadata.name}`;
-  const message = `the webhook's answer cannot be used: ${what} is not in a namespace that this UserSwarm may use`;
+  const message = `the webhook returned an invalid response: ${what} is not in a namespace that this UserSwarm may use`;
   throw new HookError('invalid', message);
 }
 
 /**
- * Without an answer nothing is changed. After some seconds, the status says so, if it is not true without the webhook;
- * writing it for each UserSwarm and each short outage would cost more than the outage.
+ * Without a response, no child is changed. After some seconds, the status of a UserSwarm that needs the webhook reports
+ * the outage. Writing it for each UserSwarm and each short outage would cost more than the outage.
  */
-async function unanswered(
+async function handleHookFailure(
   deps: SyncDeps,
   parent: KubernetesObject,
   observed: Observed,
@@ -236,16 +242,16 @@ async function unanswered(
   return resyncAfterS === undefined ? failed : { ...failed, resyncAfterS };
 }
 
-/** Seconds; a webhook that asks for none is not to be called in a loop. */
+/** Minimum delay in seconds, so that `Retry-After: 0` does not cause a busy loop. */
 const MIN_BUSY_S = 0.2;
 
 const hasPod = ({ children }: SyncResponse): boolean =>
   children.some(({ kind, spec }) => kind === 'Deployment' && (spec as { replicas?: number }).replicas !== 0);
 
 interface Applied {
-  /** Whether anything was written. */
+  /** Whether a child was written. */
   wrote: boolean;
-  /** Milliseconds until a contested child may be put right, if one has to wait. */
+  /** Milliseconds until a contested child may be corrected, if one is in back-off. */
   waitMs: number | undefined;
 }
 
@@ -255,10 +261,10 @@ async function apply(
   parent: KubernetesObject,
   scope: NamespaceScope | undefined,
   observed: Observed,
-  answer: SyncResponse,
+  response: SyncResponse,
   { memory, signal }: SyncOptions,
 ): Promise<Applied> {
-  const children = answer.children as KubernetesObject[];
+  const children = response.children as KubernetesObject[];
   const namespace = runtimeNamespaceOf(parent);
   if (scope === undefined) return { wrote: false, waitMs: undefined };
   if (scope.state() === 'absent') {
@@ -272,24 +278,24 @@ async function apply(
   const { due, waitMs } = withoutContested(planned, memory.contests, elapsed());
   const onWritten = (step: ChildStep): void => deps.onChild(parent, countRound(step, memory.contests, elapsed()));
   const finalizing = parent.metadata.deletionTimestamp !== undefined;
-  const deletesDeployments = finalizing ? 'Background' : 'Foreground';
+  const deploymentPropagation = finalizing ? 'Background' : 'Foreground';
   const stores = scope.children;
-  await applyChildren({ writer, stores, deletesDeployments, onWritten }, due, memory.applied, signal);
+  await applyChildren({ writer, stores, deploymentPropagation, onWritten }, due, memory.applied, signal);
   if (finalizing && desired.length === 0) {
     await removePods({ client, pods: scope.pods }, parent.metadata.name, podsOf(parent, scope), signal);
   }
   return { wrote: due.length > 0, waitMs };
 }
 
-/** Writes the status that follows, with our own condition in it. */
-async function conclude(
+/** Writes the resulting status, including `Synced`. */
+async function finishReconcile(
   deps: SyncDeps,
   parent: KubernetesObject,
   answered: Status | undefined,
   failure: ApplyError | RequeueError | undefined,
   { memory, failures, signal }: SyncOptions,
 ): Promise<SyncResult> {
-  const synced = verdict(failure, failures);
+  const synced = syncedVerdict(failure, failures);
   const after = nextStatus(parent as unknown as UserSwarm, answered, synced, deps.clock.now());
   const written = await store(deps, parent, after, { memory, signal });
   if (written.outcome === 'again') return { outcome: 'again', requeue: true };
@@ -300,7 +306,7 @@ async function conclude(
     : { ...later, outcome: 'failed', reason: failure.reason, requeue, error: failure };
 }
 
-/** Writes a status. @returns when to sync again because of it; `again` if the UserSwarm was not as it was seen. */
+/** Writes a status. @returns when to reconcile again; `again` if the UserSwarm changed since it was observed */
 async function store(
   deps: SyncDeps,
   parent: KubernetesObject,
@@ -317,15 +323,15 @@ async function store(
   return { requeue, ...(done.waitMs === undefined ? {} : { resyncAfterS: done.waitMs / 1_000 }) };
 }
 
-function verdict(failure: ApplyError | RequeueError | undefined, failures: number): Synced | undefined {
+function syncedVerdict(failure: ApplyError | RequeueError | undefined, failures: number): Synced | undefined {
   if (failure === undefined) return SYNCED;
   if (failure instanceof RequeueError) return undefined;
   if (PASSING.has(failure.reason) && failures === 0) return undefined;
   return { status: 'False', reason: failure.reason, message: failure.message };
 }
 
-/** A UserSwarm that changed or went while we worked on it is fetched, so that the next sync sees it. */
-async function staleOr(
+/** Refreshes the store if the UserSwarm was changed or deleted during the reconcile. */
+async function refreshStale(
   deps: SyncDeps,
   cached: KubernetesObject,
   error: unknown,
@@ -338,7 +344,7 @@ async function staleOr(
   }
   const overload = busyError(error);
   if (overload !== undefined) {
-    return busy(new ServerBusy(`the UserSwarm could not be written: ${overload.message}`, overload));
+    return busy(new ServerBusy(`failed to write the UserSwarm: ${overload.message}`, overload));
   }
   if (!isConflict(error)) throw error;
   try {

@@ -17,20 +17,20 @@ export interface WorkersDeps {
 }
 
 export interface Workers {
-  /** Works until aborted; resolves once no sync is under way. */
+  /** Runs until aborted; resolves when no reconcile is in progress. */
   run(signal: AbortSignal): Promise<void>;
-  /** Of all UserSwarms, how long the last sync of one is ago at most; 0 while there is none, or while others work. */
+  /** Seconds since the least recently reconciled UserSwarm was reconciled; 0 without UserSwarms and on standby. */
   oldestReconcileAgeS(): number;
 }
 
 interface Known {
   uid: string;
   memory: Memory;
-  /** When it was taken up, or its last sync ended, in milliseconds that pass. */
+  /** First observation or end of the last reconcile, in monotonic milliseconds. */
   since: number;
 }
 
-/** Takes keys from the queue and syncs them, some at once, and each again within the resync period. */
+/** Reconciles keys from the queue concurrently, and each of them again within the resync period. */
 export function createWorkers(deps: WorkersDeps): Workers {
   const memories = new Map<string, Known>();
   const forget = (key: string): void => {
@@ -53,15 +53,15 @@ export function createWorkers(deps: WorkersDeps): Workers {
       if (result.outcome === 'gone') forget(key);
       schedule(deps, key, result);
       done(result.outcome, result.reason);
-      if (result.error !== undefined) deps.logger.warn({ userswarm: key, why: told(result.error) }, 'sync failed');
+      if (result.error !== undefined) deps.logger.warn({ userswarm: key, why: told(result.error) }, 'reconcile failed');
     } catch (error) {
       if (signal.aborted) return;
-      deps.logger.warn({ err: error, userswarm: key }, 'sync failed');
+      deps.logger.warn({ err: error, userswarm: key }, 'reconcile failed');
       done('error');
       schedule(deps, key, { outcome: 'failed' });
     } finally {
       known.since = performance.now();
-      // It went during the sync, and no other one will find that out.
+      // It was deleted during the reconcile, and no other reconcile will observe that.
       if (deps.parentOf(key) === undefined) forget(key);
     }
   };
@@ -76,20 +76,20 @@ export function createWorkers(deps: WorkersDeps): Workers {
   return {
     async run(signal) {
       await Promise.all(Array.from({ length: deps.workers }, () => loop(signal)));
-      // Who does not work is not told what goes meanwhile.
+      // A standby replica does not observe deletions.
       for (const key of memories.keys()) forget(key);
     },
     oldestReconcileAgeS() {
       const now = performance.now();
       let longest = 0;
-      // No spread: the number of arguments of a call is limited, the number of UserSwarms is not.
+      // No spread: the number of arguments of a call is limited.
       for (const { since } of memories.values()) longest = Math.max(longest, now - since);
       return longest / 1_000;
     },
   };
 }
 
-/** When the UserSwarm is looked at again. */
+/** Schedules the next reconcile. */
 function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string, result: SyncResult): void {
   const { outcome, requeue = false, resyncAfterS, retryAfterMs } = result;
   const parent = parentOf(key);
@@ -104,7 +104,7 @@ function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string
   queue.addAfter(key, untilResync(parent.metadata.uid ?? key, clock.now().getTime(), resyncMs));
 }
 
-/** What went wrong in a sentence: it is what was written or asked that matters, not where in the code. */
+/** The error as one sentence, without a stack trace. */
 function told({ message, cause }: Error): string {
   return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
 }

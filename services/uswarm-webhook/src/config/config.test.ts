@@ -105,7 +105,7 @@ describe('the environment of the webhook', () => {
   ])('takes %s* as a whole only', async (group, variables) => {
     for (const name of Object.keys(variables)) {
       const message = await refusal({ ...variables, [name]: '' });
-      expect(message).toBe(`${group}* is set in part: ${name} missing`);
+      expect(message).toBe(`${group}* is incomplete: ${name} missing`);
     }
     const { settings } = await loadWebhookConfig(environment(variables));
     expect(settings.stores.map(({ name }) => name)).toEqual(Object.keys(variables));

@@ -14,26 +14,26 @@ const providers = z
   .pipe(z.array(z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'needs slugs, comma-separated')));
 
 const schema = z.object({
-  /** What the controller shows as its bearer token. */
+  /** Bearer token of the controller. */
   SYNC_TOKEN: secret(headerSecret(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
-  /** Accepted besides SYNC_TOKEN while it is rotated; the controller shows one only. */
+  /** Also accepted during the rotation of SYNC_TOKEN. */
   SYNC_TOKEN_PREVIOUS: secret(previousSecrets(32).default([])),
   /** `/sync` and `/healthz`. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
   OPS_PORT: port.default(8081),
-  /** The folder that the ConfigMap `uswarm-policy` is mounted at. */
+  /** Mount path of the ConfigMap `uswarm-policy`. */
   POLICY_DIRECTORY: z.string().default('/etc/uswarm/policy'),
-  /** Only with a controller that gives go-aheads: without one nothing would ever be rolled out. */
+  /** Requires a controller that grants roll-outs; without one, no revision would be rolled out. */
   ROLLOUT_GATE: flag.default(false),
   RUNTIME_PODS: json(runtimePods).prefault('{}'),
-  /** Not secret, but it comes out of the Secret of the private key. */
+  /** Not secret, but stored in the Secret of the private key. */
   USWARM_CALL_PUBLIC_KEY: secret(callPublicKey),
   SVC_AGENT_RUNTIME_IMAGE: z
     .string()
     .max(512)
     .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
-  /** Slugs, comma-separated: the model providers of SVC_AGENT_RUNTIME_IMAGE, if it is not our own image. */
+  /** Comma-separated slugs of the model providers of SVC_AGENT_RUNTIME_IMAGE. Default: those of our own image */
   RUNTIME_PROVIDERS: providers.default([...MODEL_PROVIDERS]),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
@@ -42,19 +42,19 @@ const schema = z.object({
 
 export interface WebhookConfig {
   syncToken: string;
-  /** Accepted besides. */
+  /** Also accepted. */
   previousSyncTokens: readonly string[];
   port: number;
   opsPort: number;
-  /** What the background probe asks, when pods are given a database. */
+  /** The database to probe, if runtimes have one. */
   database: Database | undefined;
   settings: RenderSettings;
 }
 
 /**
- * The environment and the policy's folder, read once. spec: supporting §2.4
+ * Loads the configuration from the environment and the policy directory.
  *
- * @throws ConfigError that names each setting at fault and no value.
+ * @throws ConfigError with the name of each invalid setting, without values
  */
 export async function loadWebhookConfig(env: Record<string, string | undefined>): Promise<WebhookConfig> {
   const values = loadConfig(schema, env);

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { ConfigError } from '@uswarm/service-kit';
 import { parseQuantity } from '../render/quantity.js';
 
-/** What a UserSwarm may ask for; the ConfigMap `uswarm-policy`, which admission reads too. */
+/** The limits for UserSwarms from the ConfigMap `uswarm-policy`, which the admission policy also reads. */
 export interface Policy {
   runtimeNamespaces: ReadonlySet<string>;
-  /** Besides the configured image. Empty: that one alone. */
+  /** Allowed image prefixes in addition to the configured image. */
   imagePrefixes: readonly string[];
-  /** Secrets that any workspace may take its environment from, besides its own. */
+  /** Secrets that any workspace may use for its environment, in addition to its own. */
   sharedEnvSecrets: ReadonlySet<string>;
-  /** The most that `spec.runtime.resources` may name, as request or limit; no entry is no maximum. */
+  /** Maximum of `spec.runtime.resources`, for requests and limits; no entry means no maximum. */
   maxResources: Readonly<Partial<Record<LimitedResource, string>>>;
 }
 
@@ -22,9 +22,9 @@ const PREFIX = /^[a-z0-9][^\s]*$/;
 const QUANTITY = { test: (text: string): boolean => parseQuantity(text) !== undefined };
 
 /**
- * Reads the lists, one entry a line. A list without a file is empty.
+ * Reads the lists, one entry per line. A missing file is an empty list.
  *
- * @throws ConfigError where an entry is malformed or no namespace is allowed at all.
+ * @throws ConfigError if an entry is malformed or no namespace is allowed
  */
 export async function loadPolicy(directory: string): Promise<Policy> {
   const [runtimeNamespaces, imagePrefixes, sharedEnvSecrets, [cpu], [memory]] = await Promise.all([

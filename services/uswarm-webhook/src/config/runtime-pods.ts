@@ -2,7 +2,7 @@ import { LABEL } from '@uswarm/contract/userswarm';
 import { z } from 'zod';
 import { canonicalQuantity, parseQuantity } from '../render/quantity.js';
 
-/** Environment that rendering decides on, or that decides what the runtime is; nobody else may set it. */
+/** Environment variables that are reserved for rendering. */
 const OURS = /^(USWARM|SVC)_/;
 const RESERVED_LABELS: ReadonlySet<string> = new Set(Object.values(LABEL));
 
@@ -13,15 +13,15 @@ const quantity = z.string().transform((text, context) => {
 });
 const quantities = z.record(z.string().min(1), quantity);
 const texts = z.record(z.string().min(1), z.string());
-/** Parts of a pod that Kubernetes itself checks. */
+/** Parts of a pod that only Kubernetes validates. */
 const untouched = z.record(z.string(), z.unknown());
 
 const fileName = z.string().regex(/^[-._a-zA-Z0-9]{1,253}$/);
 const objectName = z.string().regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/);
-/** A password in it would be readable in every pod. */
+/** A URL without credentials, which would be readable in every pod. */
 const proxyUrl = z.url({ protocol: /^https?$/ }).refine((url) => !url.includes('@'), 'must not contain credentials');
 
-/** What the operator says of all runtime pods, as the chart writes it. */
+/** The operator's settings of all runtime pods, written by the chart. */
 export const runtimePods = z.strictObject({
   imagePullSecrets: z.array(z.strictObject({ name: z.string().min(1) })).default([]),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
@@ -32,13 +32,13 @@ export const runtimePods = z.strictObject({
   priorityClassName: z.string().optional(),
   runtimeClassName: z.string().optional(),
   resources: z.strictObject({ requests: quantities.optional(), limits: quantities.optional() }).default({}),
-  /** Seconds from the request to stop until the pod is killed. */
+  /** Termination grace period in seconds. */
   terminationGracePeriodSeconds: z.int().min(2).max(3600).default(5),
-  /** A ConfigMap in the namespace of the runtime, whose certificates it trusts besides the public ones. */
+  /** A ConfigMap in the runtime namespace with additional trusted certificates. */
   trustedCA: z.strictObject({ configMap: objectName, key: fileName }).optional(),
-  /** `noProxy` is a list with commas, as in NO_PROXY. */
+  /** `noProxy` is a comma-separated list as in NO_PROXY. */
   proxy: z.strictObject({ https: proxyUrl.optional(), http: proxyUrl.optional(), noProxy: z.string() }).optional(),
-  /** Of the Secrets that runtimes read when they start; another one rolls them out. */
+  /** Revision of the Secrets that runtimes read at start; a change rolls the runtimes out. */
   secretRevision: z
     .string()
     .regex(/^[-._a-zA-Z0-9]{1,63}$/)

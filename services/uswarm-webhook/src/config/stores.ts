@@ -1,10 +1,10 @@
 import { ConfigError, secret } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-/** A variable that pods get as the webhook got it. */
+/** A variable that is passed through to the pods. */
 export interface PassedOn {
   name: string;
-  /** Absent where it is secret: pods then read it from a Secret beside them. */
+  /** Absent for a secret value, which pods read from a Secret. */
   value?: string;
 }
 
@@ -18,7 +18,7 @@ export interface Database {
 }
 
 const PLAIN_URL = 'needs a URL with http or https and without credentials';
-/** What ends up readable in a pod template must not hold a password. */
+/** Rejects a password in a value that is readable in the pod template. */
 export const plainUrl = z.url({ protocol: /^https?$/, error: PLAIN_URL }).refine((text) => {
   const url = URL.parse(text);
   return url !== null && url.username === '' && url.password === '';
@@ -26,13 +26,13 @@ export const plainUrl = z.url({ protocol: /^https?$/, error: PLAIN_URL }).refine
 
 const text = z.string().min(1);
 const NO_PORT = 'needs a port number';
-/** Kept as the text it came as: pods get exactly that. */
+/** Validated, but kept as text: pods get exactly this value. */
 const portText = z
   .string()
   .regex(/^\d{1,5}$/, NO_PORT)
   .refine((digits) => Number(digits) >= 1 && Number(digits) <= 65_535, NO_PORT);
 
-/** `host:port`, or a redis URL, which may hold a password. */
+/** `host:port`, or a redis URL, which may contain a password. */
 const redisAddress = z.string().regex(/^(rediss?:\/\/)?[^\s/]+(\/\d+)?$/, 'needs host:port or a redis:// URL');
 
 export const storeVariables = {
@@ -56,18 +56,18 @@ type StoreValues = z.output<z.ZodObject<typeof storeVariables>>;
 const GROUPS = ['SVC_DATABASE_', 'SVC_SPACES_'] as const;
 const SECRETS: ReadonlySet<string> = new Set(['SVC_DATABASE_PASSWORD', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET']);
 
-/** @throws ConfigError naming what a group that was begun still lacks. */
+/** @throws ConfigError with the missing variables of an incomplete group */
 function requireWholeGroups(values: StoreValues): void {
   for (const group of GROUPS) {
     const names = Object.keys(storeVariables).filter((name) => name.startsWith(group));
     const missing = names.filter((name) => values[name as keyof StoreValues] === undefined);
     if (missing.length > 0 && missing.length < names.length) {
-      throw new ConfigError(`${group}* is set in part: ${missing.join(', ')} missing`);
+      throw new ConfigError(`${group}* is incomplete: ${missing.join(', ')} missing`);
     }
   }
 }
 
-/** In a fixed order: the order of variables is part of a pod template. */
+/** In a fixed order, because the order of variables is part of the pod template. */
 function passedOn(values: StoreValues): PassedOn[] {
   return (Object.keys(storeVariables) as (keyof StoreValues)[]).flatMap((name) => {
     const value = values[name];

@@ -4,8 +4,8 @@ import { join, relative } from 'node:path';
 import type { RenderSettings } from '../render/settings.js';
 
 /**
- * Names what a webhook process answers with: equal for two replicas of one Deployment revision, different as soon as
- * the effective configuration or the program differs.
+ * The revision of a webhook process: equal for two replicas of one Deployment revision, different if the effective
+ * configuration or the program differs.
  *
  * @param probed whether a database is probed, which the status shows
  * @param program what `programDigest` returned
@@ -15,7 +15,7 @@ export function webhookRevision(settings: RenderSettings, probed: boolean, progr
   return digest([JSON.stringify({ settings, probed }, lists), program]);
 }
 
-/** Of the JavaScript files below a directory: a tag or a version may stay the same while the program changes. */
+/** A digest of the JavaScript files in a directory, because an image tag can stay the same when the program changes. */
 export async function programDigest(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Whether a request shows one of the tokens; takes the same time for every wrong one. */
+/** Whether a request has one of the tokens; compares in constant time. */
 export function bearerCheck(tokens: readonly string[]): (headers: IncomingHttpHeaders) => boolean {
   const expected = tokens.map(digest);
   return ({ authorization = '' }) => {
@@ -12,5 +12,5 @@ export function bearerCheck(tokens: readonly string[]): (headers: IncomingHttpHe
   };
 }
 
-/** Equal lengths, as the comparison needs. */
+/** Hashes to equal lengths for the constant-time comparison. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,7 +1,7 @@
 import type { SyncRequest } from '@uswarm/contract/userswarm';
 import { z } from 'zod';
 
-// Only what rendering relies on to be there: the objects themselves come from an API server.
+// Validates only the fields that rendering requires; the objects come from an API server.
 
 const texts = z.record(z.string(), z.string());
 const metadata = z.looseObject({
@@ -33,10 +33,10 @@ const schema = z.looseObject({
   finalizing: z.boolean(),
 });
 
-/** The request as it came, or what is wrong with it, by path and without values. */
+/** The unchanged request, or its fault with the path and without values. */
 export function readSyncRequest(body: unknown): { request: SyncRequest } | { fault: string } {
   const parsed = schema.safeParse(body);
-  // The body itself, not the copy that the parser made: nothing of it was to be changed.
+  // The original body, because the parser's copy drops unknown fields.
   if (parsed.success) return { request: body as SyncRequest };
   const [issue] = parsed.error.issues;
   return { fault: `malformed request at ${issue?.path.join('.') || 'its root'}: ${issue?.message ?? 'invalid'}` };

@@ -1,6 +1,6 @@
 import { childName, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 
-/** Where the children of one UserSwarm lie and what they are called. */
+/** The name and namespace of the children of one UserSwarm. */
 export interface ChildIdentity {
   userSwarm: string;
   name: string;

@@ -23,7 +23,7 @@ import type { RenderSettings, TemplateSettings } from './settings.js';
 
 export const RUNTIME_CONTAINER = 'agent-runtime';
 const NOBODY = 65_532;
-/** Seconds that a runtime may take until it first answers; the kubelet looks once a second. */
+/** Startup probe time in seconds; the kubelet probes once per second. */
 export const STARTUP_PROBE_S = 120;
 
 export interface TemplateInput {
@@ -37,7 +37,7 @@ export interface DeploymentInput extends TemplateInput {
   settings: RenderSettings;
 }
 
-/** One pod or, suspended, none. spec: supporting §2.3 */
+/** A Deployment with one pod, or none if suspended. */
 export function renderDeployment(input: DeploymentInput): KubernetesObject {
   const template = renderTemplate(input);
   const annotations = {
@@ -59,7 +59,7 @@ interface DeploymentContent {
   pods: 0 | 1;
 }
 
-/** The Deployment around a template. */
+/** The Deployment for a pod template. */
 export function deploymentOf(
   { name, namespace, userSwarm }: ChildIdentity,
   { template, annotations, pods }: DeploymentContent,
@@ -73,14 +73,14 @@ export function deploymentOf(
       strategy: { type: 'Recreate' },
       progressDeadlineSeconds: START_DEADLINE_S,
       revisionHistoryLimit: 1,
-      // Immutable once created: an API server refuses any other on every sync.
+      // Immutable after creation.
       selector: { matchLabels: runtimeSelector(userSwarm) },
       template,
     },
   };
 }
 
-/** The pod, and nothing that depends on whether it runs. */
+/** The pod template, independent of `suspend`. */
 export function renderTemplate(input: TemplateInput): object {
   const { name, userSwarm } = childIdentityOf(input.parent, input.spec);
   const { pods } = input.settings;
@@ -96,7 +96,7 @@ export function renderTemplate(input: TemplateInput): object {
     spec: {
       serviceAccountName: name,
       automountServiceAccountToken: false,
-      // A Service's name must not become a variable that the runtime would take for a setting.
+      // Service environment variables could collide with settings of the runtime.
       enableServiceLinks: false,
       restartPolicy: 'Always',
       terminationGracePeriodSeconds: pods.terminationGracePeriodSeconds,
@@ -118,7 +118,7 @@ export function renderTemplate(input: TemplateInput): object {
   };
 }
 
-/** What is empty is left out: the API server does not store it, and what is sent must equal what is stored. */
+/** Leaves out empty fields: the API server does not store them, and the sent object must equal the stored one. */
 function scheduling(pods: TemplateSettings['pods']): object {
   const { imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints } = pods;
   const { priorityClassName, runtimeClassName } = pods;
@@ -150,12 +150,12 @@ function renderContainer({ parent, spec, image, settings }: TemplateInput): obje
       runAsGroup: NOBODY,
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    // A kubelet can look once a second at most; ready is to show as soon as it is true.
+    // The shortest probe period, so that readiness is reported early.
     startupProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 1, failureThreshold: STARTUP_PROBE_S }),
     readinessProbe: probe(port, { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 }),
     livenessProbe: probe(port, { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 }),
     terminationMessagePath: '/dev/termination-log',
-    // The end of its log, at most 2 KiB, tells why it stopped.
+    // The last 2 KiB of the log explain why the container stopped.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: 'cache', mountPath: '/var/cache/uswarm' },

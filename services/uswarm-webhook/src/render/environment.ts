@@ -6,10 +6,10 @@ export type EnvironmentVariable =
   | { name: string; value?: string }
   | { name: string; valueFrom: { secretKeyRef: { name: string; key: string } } };
 
-/** Kubelets expand `$(NAME)`, also in what users wrote; doubled, a dollar stands for itself. */
+/** Escapes `$`, because the kubelet expands `$(NAME)` also in user input. */
 const literal = (name: string, value: string): EnvironmentVariable => ({ name, value: value.replaceAll('$', '$$$$') });
 
-/** The environment of a runtime, always in the same order. It has no credential: those come with each turn, or from a Secret. */
+/** The environment of a runtime in a fixed order. It has no credentials: those come with each turn or from a Secret. */
 export function renderEnvironment(
   parent: UserSwarm,
   spec: UserSwarmSpec,
@@ -26,10 +26,10 @@ export function renderEnvironment(
     literal('SVC_ORCHESTRATOR_ENDPOINT', settings.orchestratorEndpoint),
     literal('SVC_MCP_ENDPOINT', settings.mcpEndpoint),
     ...settings.stores.map(({ name, value }) => (value === undefined ? fromStoresSecret(name) : literal(name, value))),
-    // By it the program knows how long a running turn may take to finish.
+    // Tells the runtime how long a running turn may take to finish.
     literal('USWARM_TERMINATION_GRACE_S', String(settings.pods.terminationGracePeriodSeconds)),
     ...outboundVariables(settings.pods).map(({ name, value }) => literal(name, value)),
-    // An empty value is stored as none, and what is sent must equal what is stored.
+    // The API server drops an empty value, and the sent object must equal the stored one.
     ...settings.pods.extraEnv.map(({ name, value }) => (value === '' ? { name } : { name, value })),
   ];
 }

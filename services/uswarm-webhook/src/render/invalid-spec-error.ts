@@ -1,6 +1,6 @@
 import type { FailureReason } from '@uswarm/contract/userswarm';
 
-/** The UserSwarm asks for what cannot or must not be rendered; the message is for its author. */
+/** The spec is invalid or not allowed. The message is shown to the author of the UserSwarm. */
 export class InvalidSpecError extends Error {
   override name = 'InvalidSpecError';
   readonly reason: Extract<FailureReason, 'InvalidSpec' | 'PolicyDenied'>;

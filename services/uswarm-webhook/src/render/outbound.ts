@@ -1,13 +1,13 @@
 import type { RuntimePods } from '../config/runtime-pods.js';
 
-// How runtimes reach others: which certificate authority they trust, and through which proxy.
+// Outbound connections of runtimes: trusted certificate authorities and the proxy.
 
 const FOLDER = '/etc/uswarm/trusted-ca';
 const FILE = 'ca.crt';
 
 type Outbound = Pick<RuntimePods, 'trustedCA' | 'proxy' | 'extraEnv'>;
 
-/** Node reads these itself. A variable that the operator sets as well is left to the operator: names must be unique. */
+/** Variables that Node.js reads. A variable that the operator also sets is left out, because names must be unique. */
 export function outboundVariables({ trustedCA, proxy, extraEnv }: Outbound): { name: string; value: string }[] {
   const variables = {
     ...(trustedCA === undefined ? {} : { NODE_EXTRA_CA_CERTS: `${FOLDER}/${FILE}` }),
@@ -19,7 +19,7 @@ export function outboundVariables({ trustedCA, proxy, extraEnv }: Outbound): { n
   return Object.entries(variables).flatMap(([name, value]) => (taken.has(name) ? [] : [{ name, value }]));
 }
 
-/** Beside the two volumes of every runtime; none by default. */
+/** Volumes in addition to the two of every runtime; none by default. */
 export const trustedVolumes = ({ trustedCA }: Outbound): object[] =>
   trustedCA === undefined
     ? []

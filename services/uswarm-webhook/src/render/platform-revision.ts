@@ -5,7 +5,7 @@ import type { TemplateSettings } from './settings.js';
 
 const SAMPLE_WORKSPACE = 'sample';
 
-/** One that leaves everything to the platform, and one that says everything itself. */
+/** Two sample specs: one with only defaults, one with every field set. */
 const SAMPLES = [
   { userId: 'sample' },
   {
@@ -16,8 +16,8 @@ const SAMPLES = [
 ].map((spec) => UserSwarmSpec.parse(spec));
 
 /**
- * What tells one release of the platform from another, as far as pods can: the templates that it
- * renders for a sample. Image, keys, settings of pods and the code are all in it.
+ * The revision of the platform as far as it affects pods: a hash of the templates that it renders for samples. It covers
+ * the image, keys, pod settings and code.
  */
 export function platformRevision(settings: TemplateSettings): string {
   const metadata = { name: userSwarmName(SAMPLE_WORKSPACE) };

@@ -3,12 +3,12 @@ import { isOwned } from '../status/observed.js';
 import { childLabels } from './labels.js';
 import { OWN_ANNOTATIONS } from './revision.js';
 
-// What is there must stay when a UserSwarm cannot be rendered: a child that is missing from the answer
-// is deleted. The answer holds only fields that rendering would set, or the apply would take over others.
+// Existing children are preserved when a UserSwarm cannot be rendered, because a child that is missing from the response
+// is deleted. The response has only the fields that rendering sets; otherwise the apply would take over other fields.
 
 type Fields = Record<string, unknown>;
 
-/** The fields of `spec` that rendering sets; a container is rendered whole. */
+/** The fields of `spec` that rendering sets; containers are rendered completely. */
 const SERVICE_FIELDS = ['type', 'selector', 'ports'];
 const DEPLOYMENT_FIELDS = [
   'replicas',
@@ -36,7 +36,7 @@ const POD_FIELDS = [
   'runtimeClassName',
 ];
 
-/** The UserSwarm's own children as they are; with `stopped`, without a pod. */
+/** The observed children of the UserSwarm; with `stopped`, with 0 replicas. */
 export function preservedChildren({ parent, children }: SyncRequest, stopped: boolean): KubernetesObject[] {
   const name = childName(parent.metadata.name);
   return CHILD_GROUPS.flatMap((group) =>
@@ -68,11 +68,11 @@ function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): K
   };
 }
 
-/** What the Deployment says of itself. */
+/** Our own annotations of the Deployment. */
 export const ownAnnotations = ({ metadata }: KubernetesObject): Record<string, string> =>
   pick(metadata.annotations, OWN_ANNOTATIONS) as Record<string, string>;
 
-/** The template of a Deployment as it is, without what rendering never sets. */
+/** The observed template of a Deployment, reduced to the fields that rendering sets. */
 export function preservedTemplate(template: unknown): Fields {
   const { metadata, spec } = (template ?? {}) as Fields;
   return { metadata: pick(metadata, ['labels', 'annotations']), spec: pick(spec, POD_FIELDS) };

@@ -1,8 +1,8 @@
-// Quantities as the API server reads and rewrites them (apimachinery's resource.Quantity, rounded up
-// to milli as in a ResourceList). What is sent otherwise than it is stored differs for ever.
+// Parses and canonicalizes quantities as the API server does (resource.Quantity of apimachinery, rounded up to milli as
+// in a ResourceList). A quantity that is not canonical would differ from the stored one on every reconcile.
 
 interface Quantity {
-  /** Thousandths; amounts in between are rounded up. */
+  /** Thousandths, rounded up. */
   milli: bigint;
   format: 'decimal' | 'binary' | 'exponent';
 }
@@ -24,10 +24,10 @@ const DECIMAL_SUFFIX: Readonly<Record<number, string>> = {
   0: '',
 };
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
-/** Beyond 2^63-1 the API server caps; nobody means such an amount. */
+/** The API server caps amounts above 2^63-1; they are rejected here. */
 const MAX_MILLI = (2n ** 63n - 1n) * 1000n;
 
-/** Undefined for anything that is no quantity, is negative, or too large for the API server. */
+/** Undefined for an invalid or negative quantity, or one that is too large for the API server. */
 export function parseQuantity(text: string): Quantity | undefined {
   const { whole = '', fraction = '', suffix = '' } = SYNTAX.exec(text)?.groups ?? {};
   if (whole + fraction === '') return undefined;
@@ -51,7 +51,7 @@ function scaled(value: bigint, exponent: number): bigint {
   return (value + divisor - 1n) / divisor;
 }
 
-/** As the API server will store it. @throws RangeError where it is no quantity. */
+/** The quantity as the API server stores it. @throws RangeError for an invalid quantity */
 export function canonicalQuantity(text: string): string {
   const quantity = parseQuantity(text);
   if (quantity === undefined) throw new RangeError('not a quantity');

@@ -17,13 +17,13 @@ import { renderServiceAccount } from './service-account.js';
 import type { RenderFacts, RenderSettings } from './settings.js';
 import { allowedImage, checkPolicy, checkProvider, readSpec } from './spec.js';
 
-/** Seconds after which a deletion is looked at again, should an event have been missed. */
+/** Resync in seconds during a deletion, in case an event was missed. */
 const DELETING_RESYNC_S = 5;
-/** Seconds; for causes whose end nobody is told of. */
+/** Resync in seconds for causes whose end no watch event reports. */
 const WAITING_RESYNC_S = 5;
-/** Seconds; with the probe's own period, an outage shows and ends in less than ten. */
+/** Resync in seconds for the database; together with the probe period, a change is reported within 10 s. */
 const DATABASE_RESYNC_S = 3;
-/** Refused writes: what stands in the way is not watched. */
+/** Resync in seconds after refused writes, whose cause is not watched. */
 const UNWATCHED: ReadonlySet<string> = new Set([
   'NamespaceMissing',
   'NameConflict',
@@ -33,8 +33,8 @@ const UNWATCHED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The answer to one sync: what is to exist and what is the case. A pure function; equal inputs give
- * equal bytes. What cannot be rendered keeps the children it has. spec: supporting §4.2
+ * Renders the response to one sync request: the desired children and the status. Pure: equal inputs give equal bytes. A
+ * UserSwarm that cannot be rendered keeps its children.
  */
 export function render(request: SyncRequest, settings: RenderSettings, facts: RenderFacts): SyncResponse {
   const { rendering, children } = renderChildren(request, settings);
@@ -48,7 +48,7 @@ export function render(request: SyncRequest, settings: RenderSettings, facts: Re
   };
 }
 
-/** Nothing is to exist any more; done once the request shows neither children nor, if it shows pods at all, a pod. */
+/** The response during a deletion: no children. Finalized when the request has no children and no pods. */
 function finalize({ children, related }: SyncRequest, status: Status): SyncResponse {
   const shown = [...Object.values(children), related['Pod.v1'] ?? {}];
   const finalized = shown.every((group) => Object.keys(group).length === 0);
@@ -80,7 +80,7 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
     const shown = { image: keptImage ?? image, deployment: (deployment ?? wanted) as Deployment, revisions, queued };
     return { rendering: { spec, ...shown }, children: deployment === undefined ? children : [...children, deployment] };
   } catch (error) {
-    // A suspension is obeyed even where the rest is refused.
+    // A suspension applies even if the rest of the spec is invalid.
     const suspend = spec?.suspend ?? (parent.spec as Partial<UserSwarmSpec> | undefined)?.suspend === true;
     return { rendering: { failure: failureOf(error), suspend }, children: preservedChildren(request, suspend) };
   }
@@ -88,7 +88,7 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
 
 function failureOf(error: unknown): { reason: FailureReason; message: string } {
   if (error instanceof InvalidSpecError) return { reason: error.reason, message: error.message };
-  // What went wrong inside may quote values.
+  // The message of an internal error may contain values.
   return { reason: 'RenderingFailed', message: 'The children cannot be rendered.' };
 }
 

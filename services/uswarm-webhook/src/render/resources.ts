@@ -4,7 +4,7 @@ import { canonicalQuantity, exceeds } from './quantity.js';
 
 type Quantities = Record<string, string>;
 
-/** What the spec asks for, completed by the platform's defaults where those do not contradict it. */
+/** The resources of the spec, completed with the platform defaults that do not contradict them. */
 export function renderResources(
   own: UserSwarmSpec['runtime']['resources'],
   defaults: RuntimePods['resources'],

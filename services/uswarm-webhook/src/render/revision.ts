@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto';
 import { API_GROUP, UserSwarmSpec } from '@uswarm/contract/userswarm';
 
-// What a Deployment of ours says of itself, in annotations. A change of them restarts no pod.
+// Annotations of the Deployment. A change does not restart the pod.
 
-/** Which pod template was applied last: tells an observed Deployment that is up to date from one that is not. */
+/** Hash of the last applied pod template; shows whether an observed Deployment is up to date. */
 export const REVISION = `${API_GROUP}/template-revision`;
-/** The template itself, so that it can be rendered once more as it was. */
+/** The template itself, so that it can be rendered unchanged again. */
 export const TEMPLATE = `${API_GROUP}/template`;
-/** What the platform was when the template was rendered: images, keys, settings and code. */
+/** The platform revision that rendered the template. */
 export const PLATFORM_REVISION = `${API_GROUP}/platform-revision`;
-/** What its author wanted when the template was rendered, `suspend` apart. */
+/** Hash of the spec that the template was rendered from, without `suspend`. */
 export const SPEC_REVISION = `${API_GROUP}/spec-revision`;
 
-/** Of a pod template: what the operator says of the Secrets that it reads, so that changed ones reach it. */
+/** Annotation of the pod template with the revision of the Secrets that it reads, so that changed Secrets take effect. */
 export const SECRET_REVISION = `${API_GROUP}/secret-revision`;
 
 export const OWN_ANNOTATIONS = [REVISION, PLATFORM_REVISION, SPEC_REVISION, TEMPLATE];
 
-/** Short, and another one for any other value. */
+/** A short hash of a value. */
 export const revisionOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 
 /**
- * Of what the author wants. What is as by default does not count: a field that a later version adds
- * with a default must not look like a wish of every author.
+ * Hash of a spec without fields that equal their default: a field that a later version adds with a default must not
+ * count as a change by the author.
  */
 export function specRevision({ userId, ...spec }: UserSwarmSpec): string {
   return revisionOf({ userId, ...(deviation({ ...spec, suspend: false }, DEFAULTS) as object) });
@@ -31,7 +31,7 @@ export function specRevision({ userId, ...spec }: UserSwarmSpec): string {
 
 const { userId: _anyone, ...DEFAULTS } = UserSwarmSpec.parse({ userId: 'anyone' });
 
-/** The fields of `value`, sorted by name, that are not as in `usual`. */
+/** The fields of `value` that differ from `usual`, sorted by name. */
 function deviation(value: unknown, usual: unknown): unknown {
   if (!isFields(value)) return value;
   const known = isFields(usual) ? usual : {};

@@ -14,33 +14,33 @@ import { childIdentityOf } from './child-identity.js';
 import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
-// When a runtime that runs gets another pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
+// Decides when a running runtime gets a new pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
 
-/** Of the platform: what the pod was made with, and what it waits for. */
+/** The platform revisions of the pod: the current one and the pending one. */
 export interface Revisions {
   revision?: string;
   pendingRevision?: string;
 }
 
 export interface Rollout {
-  /** To be written; undefined where a runtime has to wait for its turn to start. */
+  /** The Deployment to write; undefined if the runtime waits for a start slot. */
   deployment: KubernetesObject | undefined;
-  /** Of the template that is kept, where it is not the wanted one. */
+  /** The kept template, if it is not the desired one. */
   keptImage: string | undefined;
   revisions: Revisions;
-  /** Others start first. */
+  /** The start limiter has queued the runtime. */
   queued: boolean;
 }
 
 export interface RolloutInput {
   request: SyncRequest;
   spec: UserSwarmSpec;
-  /** As it is to be in the end. */
+  /** The desired Deployment. */
   wanted: KubernetesObject;
   settings: RenderSettings;
 }
 
-/** What becomes of the wanted Deployment now: it is written, or the template that runs is kept for a while. */
+/** Returns the desired Deployment, or one that keeps the running template until the roll-out is granted. */
 export function rollOut(input: RolloutInput): Rollout {
   const { request, spec, wanted, settings } = input;
   const { deployment } = observe(request, spec.placement.runtimeNamespace);
@@ -62,13 +62,13 @@ const isRunning = (deployment: Deployment | undefined): deployment is Deployment
 const waitsToStart = ({ parent }: SyncRequest, deployment: Deployment | undefined): boolean =>
   parent.metadata.annotations?.[START] === START_QUEUED && !isRunning(deployment);
 
-/** Another platform is behind, as long as the Deployment says so: also while the new one is on its way to it. */
+/** The revisions for the status, from the annotations of the Deployment. */
 function revisionsOf(
   deployment: Deployment | undefined,
   wanted: KubernetesObject,
   { platformRevision }: RenderSettings,
 ): Revisions {
-  // It is about to be made: said now, it need not be said in a status of its own.
+  // The Deployment is created in this reconcile; reporting its revision now saves a status write.
   if (deployment === undefined) return { revision: platformRevision };
   const { annotations = {} } = deployment.metadata;
   const revision = annotations[PLATFORM_REVISION];
@@ -77,17 +77,17 @@ function revisionsOf(
   return { ...(revision === undefined ? {} : { revision }), pendingRevision: platformRevision };
 }
 
-/** Whether what runs may be stopped for the wanted template, or would not be. */
+/** Whether the running pod may be replaced, or would not be affected. */
 function mayChange({ request, spec, wanted, settings }: RolloutInput, deployment: Deployment): boolean {
   const { platformRevision, rolloutGate } = settings;
   const { annotations = {} } = deployment.metadata;
   const template = annotations[REVISION];
   const { [SPEC_REVISION]: spoken = '', [REVISION]: next } = wanted.metadata.annotations ?? {};
   if (!rolloutGate || spec.suspend || isDeleting(request)) return true;
-  // Where the platform is the same, a difference is what somebody did to this Deployment.
+  // With an equal platform revision, the difference is a manual change of this Deployment.
   if (template === undefined || annotations[PLATFORM_REVISION] === platformRevision) return true;
   if (template === next) return true;
-  // Its author wants it otherwise, and knows.
+  // The author changed the spec.
   if ((annotations[SPEC_REVISION] ?? spoken) !== spoken) return true;
   return isForced(request, platformRevision) || hasNothingToLose(request, spec, deployment);
 }
@@ -97,13 +97,13 @@ function isForced({ parent }: SyncRequest, platformRevision: string): boolean {
   return rolloutGrant?.revision === platformRevision && rolloutGrant.forced;
 }
 
-/** What does not come up is not held to what it does not come up with. */
+/** A runtime that fails to start may get the new template immediately. */
 function hasNothingToLose(request: SyncRequest, spec: UserSwarmSpec, deployment: Deployment): boolean {
   if ((deployment.status?.readyReplicas ?? 0) > 0) return false;
   return podProblem(request, spec.placement.runtimeNamespace, deployment, '') !== undefined;
 }
 
-/** The same template once more. */
+/** The Deployment with its current template. */
 function keep(
   { request, spec, wanted }: RolloutInput,
   deployment: Deployment,
@@ -112,7 +112,7 @@ function keep(
   const recorded = recordedTemplate(known);
   const { template } = (deployment.spec ?? {}) as { template?: unknown };
   const kept = recorded ?? preservedTemplate(template);
-  // A release that had no gate did not write down for which specification it rendered.
+  // A release without the gate did not store the hash of the spec.
   const spoken = wanted.metadata.annotations?.[SPEC_REVISION] ?? '';
   const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? spoken };
   return {
@@ -121,7 +121,7 @@ function keep(
   };
 }
 
-/** Undefined where there is none, or it is not the one that was applied: then the Deployment speaks for itself. */
+/** The stored template; undefined if it is missing or is not the applied one. */
 function recordedTemplate(annotations: Record<string, string>): object | undefined {
   const text = annotations[TEMPLATE];
   if (text === undefined) return undefined;

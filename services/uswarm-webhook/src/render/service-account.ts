@@ -2,7 +2,7 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { childLabels } from './labels.js';
 import type { ChildIdentity } from './child-identity.js';
 
-/** An identity with no rights and no token. spec: supporting §2.3 */
+/** A ServiceAccount without RBAC rules and without a token. */
 export function renderServiceAccount({ name, namespace, userSwarm }: ChildIdentity): KubernetesObject {
   return {
     apiVersion: 'v1',

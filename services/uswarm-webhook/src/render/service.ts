@@ -2,7 +2,7 @@ import { type KubernetesObject, runtimeSelector } from '@uswarm/contract/userswa
 import { childLabels } from './labels.js';
 import type { ChildIdentity } from './child-identity.js';
 
-/** The gRPC endpoint inside the cluster. spec: supporting §2.3 */
+/** The Service of the gRPC endpoint. */
 export function renderService({ name, namespace, userSwarm }: ChildIdentity, port: number): KubernetesObject {
   return {
     apiVersion: 'v1',
@@ -11,7 +11,7 @@ export function renderService({ name, namespace, userSwarm }: ChildIdentity, por
     spec: {
       type: 'ClusterIP',
       selector: runtimeSelector(userSwarm),
-      // Every default is spelt out: in lists an apply strategy may see a difference otherwise.
+      // All defaults are explicit, because an apply strategy may otherwise report a difference in lists.
       ports: [{ name: 'grpc', protocol: 'TCP', appProtocol: 'kubernetes.io/h2c', port, targetPort: port }],
     },
   };

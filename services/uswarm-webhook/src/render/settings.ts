@@ -2,9 +2,9 @@ import type { Policy } from '../config/policy.js';
 import type { RuntimePods } from '../config/runtime-pods.js';
 import type { PassedOn } from '../config/stores.js';
 
-/** What pods depend on besides the request; it holds no secret, so none can leak from it. */
+/** The inputs of rendering besides the request. They contain no secrets. */
 export interface TemplateSettings {
-  /** The image of all runtimes that name none themselves. */
+  /** The default image of runtimes. */
   image: string;
   orchestratorEndpoint: string;
   mcpEndpoint: string;
@@ -16,20 +16,20 @@ export interface TemplateSettings {
 }
 
 export interface RenderSettings extends TemplateSettings {
-  /** Of these very settings and this code. */
+  /** The platform revision of these settings and this code. */
   platformRevision: string;
-  /** Whether what runs waits for a go-ahead before it gets another template; needs a controller that gives them. */
+  /** Whether running runtimes wait for a roll-out grant; requires a controller that gives grants. */
   rolloutGate: boolean;
-  /** Slugs of the model providers that `image` offers. */
+  /** Slugs of the model providers of `image`. */
   providers: ReadonlySet<string>;
 }
 
-/** As the background probe last saw it; `unset` when pods are given no database. */
+/** The last result of the background probe; `unset` if runtimes have no database. */
 export type DatabaseState = 'unset' | 'reachable' | 'unreachable';
 
-/** What only holds for one request. */
+/** Inputs that apply to one request only. */
 export interface RenderFacts {
   database: DatabaseState;
-  /** Only stamps conditions that flip. */
+  /** Used only for the transition times of conditions. */
   now: Date;
 }

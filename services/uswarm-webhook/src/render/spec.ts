@@ -11,7 +11,7 @@ import type { RenderSettings } from './settings.js';
 import { exceeds, parseQuantity } from './quantity.js';
 
 /**
- * The checked spec. Admission refuses most of this already; whatever gets past it ends here.
+ * Validates the spec. Admission rejects most faults already; this covers the rest.
  *
  * @throws InvalidSpecError
  */
@@ -51,17 +51,17 @@ function checkResources({ runtime: { resources } }: UserSwarmSpec): void {
   }
 }
 
-/** The image of this runtime. @throws InvalidSpecError where it is not an allowed one. */
+/** The image of this runtime. @throws InvalidSpecError if it is not allowed */
 export function allowedImage(spec: UserSwarmSpec, configured: string, { imagePrefixes }: Policy): string {
   const image = spec.runtime.image;
   if (image === undefined || image === '' || image === configured) return configured;
   if (imagePrefixes.some((prefix) => isUnder(image, prefix))) return image;
-  throw new InvalidSpecError('PolicyDenied', `The image ${image} is not an allowed one.`);
+  throw new InvalidSpecError('PolicyDenied', `The image ${image} is not allowed.`);
 }
 
 /**
- * @param image the one that the runtime is rendered with; other images than the configured one may offer other providers
- * @throws InvalidSpecError if the runtime would stop because it does not know its provider
+ * @param image the image of the runtime; images other than the configured one may have other providers
+ * @throws InvalidSpecError if the runtime does not support the provider
  */
 export function checkProvider(
   { config: { defaultProvider } }: UserSwarmSpec,

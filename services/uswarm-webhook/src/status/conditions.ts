@@ -7,7 +7,7 @@ export interface Finding {
 }
 
 export interface RevisionStamp {
-  /** What is stored now. */
+  /** The stored conditions. */
   previous: readonly Condition[];
   generation: number | undefined;
   now: Date;
@@ -15,10 +15,10 @@ export interface RevisionStamp {
 
 const MAX_MESSAGE = 1024;
 
-/** As conditions have it: RFC 3339, in whole seconds. */
+/** The time format of conditions: RFC 3339 in whole seconds. */
 export const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
-/** All conditions in their fixed order; the time of one changes only when its status does. */
+/** All conditions in a fixed order. A transition time changes only with the status of its condition. */
 export function stampConditions(
   findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding>>,
   { previous, generation, now }: RevisionStamp,
@@ -39,7 +39,7 @@ export function stampConditions(
   });
 }
 
-/** The controller alone writes this condition; until it has, there is nothing to keep. */
+/** The initial `Synced`, until the controller writes it. */
 const notYetSynced = (time: string, generation: number | undefined): Condition => ({
   type: 'Synced',
   status: 'Unknown',

@@ -1,15 +1,15 @@
 import { STARTUP_PROBE_S } from '../render/deployment.js';
 import type { Terminated } from './observed.js';
 
-/** SIGABRT: how Node.js ends when its heap is full. */
+/** Exit code for SIGABRT: Node.js with a full heap. */
 export const ABORTED = 134;
-/** SIGKILL and SIGTERM: how a kubelet ends a container whose probe fails. */
+/** Exit codes for SIGKILL and SIGTERM, which the kubelet sends after a failed probe. */
 const KILLED: ReadonlySet<number | undefined> = new Set([137, 143]);
 const MAX_EXCERPT = 200;
 
 /**
- * Whether a kubelet stopped the container because it never passed its startup probe: it was killed after the probe's
- * time, and the pod did not become ready meanwhile.
+ * Whether the kubelet stopped the container because its startup probe never passed: it was killed after the probe time
+ * and the pod was not ready in between.
  *
  * @param unreadySince when the pod's condition `Ready` became False
  */
@@ -17,11 +17,11 @@ export function failedStartupProbe(end: Terminated, unreadySince: string | undef
   const { exitCode, reason, startedAt = '', finishedAt = '' } = end;
   if (!KILLED.has(exitCode) || reason === 'OOMKilled' || unreadySince === undefined) return false;
   const ranMs = Date.parse(finishedAt) - Date.parse(startedAt);
-  // Times are in whole seconds.
+  // Timestamps have whole seconds.
   return ranMs >= (STARTUP_PROBE_S - 1) * 1_000 && unreadySince <= startedAt;
 }
 
-/** How a container that does not stay up last ended; with what it said last, if that is worth showing. */
+/** Describes the last termination of a container, with the cause from its log if found. */
 export function howItEnds({ exitCode, message }: Terminated): string {
   if (exitCode === undefined) return 'cannot be started';
   const said = lastWords(message ?? '');
@@ -29,8 +29,8 @@ export function howItEnds({ exitCode, message }: Terminated): string {
 }
 
 /**
- * The cause in the end of a container's log, at most 200 characters. Only the text of a fatal record of our
- * logger and the first line of an uncaught error are used; what looks like a credential is left out.
+ * The cause from the end of the log of a container, at most 200 characters. Only the message of a fatal log record and
+ * the first line of an uncaught error are used. Text that looks like a credential is removed.
  */
 export function lastWords(log: string): string | undefined {
   const lines = log.split('\n').toReversed();
@@ -50,12 +50,12 @@ function recordText(line: string): string | undefined {
     const texts = [msg, err?.message].filter((text) => typeof text === 'string');
     return isFatal && texts.length > 0 ? [...new Set(texts)].join(': ') : undefined;
   } catch {
-    // A record that was cut off.
+    // A truncated record.
     return undefined;
   }
 }
 
-/** Values of settings that are named like secrets, credentials in URLs, and long random strings. */
+/** Values of secret settings, credentials in URLs, and long random strings. */
 const withoutSecrets = (text: string): string =>
   text
     .replaceAll(/\/\/[^\s/@]+@/g, '//…@')

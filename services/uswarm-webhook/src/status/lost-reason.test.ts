@@ -94,7 +94,7 @@ describe('the reason of a runtime that lost Ready', () => {
       'ReadinessFailed',
       'the container runs and is not ready since a time after its start',
       [podWith({ ...running, ready: false }, UNREADY)],
-      /no longer passes its readiness probe/,
+      /fails its readiness probe/,
     ],
     [
       'SidecarCrashing',

@@ -3,17 +3,17 @@ import { howItEnds } from './ending.js';
 import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
 import { type Cause, firstCause } from './pod-reason.js';
 
-// Why a runtime that came up is not Ready any more. A new pod template would not help these.
+// Causes why a runtime lost readiness. A new pod template does not resolve them.
 
 const EVICTED = 'Evicted';
 
-/** The cause that live pods show for not being ready although the runtime itself came up. */
+/** The cause in the live pods why a started runtime is not ready. */
 export const lossCause = (pods: readonly Pod[]): Cause | undefined =>
   firstCause([nodeLost, sidecarCrashing, readinessFailed], pods, '');
 
 /**
- * The node lifecycle controller writes only the pod's condition; the kubelet, which writes the others, is silent.
- * A kubelet that waits for a readiness gate says so.
+ * Only the node lifecycle controller changed the Ready condition; the kubelet, which writes the others, is silent. A
+ * kubelet that waits for a readiness gate sets its own reason.
  */
 function nodeLost({ status }: Pod): Cause | undefined {
   const { conditions = [], containerStatuses = [] } = status ?? {};
@@ -25,9 +25,7 @@ function nodeLost({ status }: Pod): Cause | undefined {
     conditionOf('ContainersReady')?.status === 'True' &&
     containerStatuses.length > 0 &&
     containerStatuses.every((container) => container.ready === true);
-  return lost
-    ? { reason: 'NodeLost', message: 'The node of the pod does not report to the API server any more.' }
-    : undefined;
+  return lost ? { reason: 'NodeLost', message: 'The node of the pod no longer reports to the API server.' } : undefined;
 }
 
 function sidecarCrashing({ status }: Pod): Cause | undefined {
@@ -37,7 +35,7 @@ function sidecarCrashing({ status }: Pod): Cause | undefined {
   );
   if (failing === undefined) return undefined;
   const { exitCode } = failing.state?.terminated ?? failing.lastState?.terminated ?? {};
-  // Its log is not ours to show.
+  // The log of a foreign container is not shown.
   const how = howItEnds(exitCode === undefined ? {} : { exitCode });
   return { reason: 'SidecarCrashing', message: `The container ${failing.name} beside the runtime ${how}.` };
 }
@@ -55,7 +53,7 @@ const isLooping = ({ state, lastState, restartCount = 0 }: ContainerStatus): boo
   LOOPS.has(state?.waiting?.reason) ||
   (restartCount >= 2 && (state?.terminated ?? lastState?.terminated)?.exitCode !== undefined);
 
-/** The container runs, and the pod was ready since it started. */
+/** The container is running, and the pod was ready after its start. */
 function readinessFailed(pod: Pod): Cause | undefined {
   const runtime = pod.status?.containerStatuses?.find(({ name }) => name === RUNTIME_CONTAINER);
   const startedAt = runtime?.state?.running?.startedAt;
@@ -63,11 +61,11 @@ function readinessFailed(pod: Pod): Cause | undefined {
   if (runtime?.ready !== false || startedAt === undefined || since === undefined || since <= startedAt) {
     return undefined;
   }
-  return { reason: 'ReadinessFailed', message: 'The runtime runs, and no longer passes its readiness probe.' };
+  return { reason: 'ReadinessFailed', message: 'The runtime is running but fails its readiness probe.' };
 }
 
 /**
- * An eviction, if the newest pod that ended was evicted in this run, and no pod since was ready.
+ * An eviction, if the newest terminated pod was evicted since the last start and no later pod was ready.
  *
  * @param pods the newest first @param since when the runtime was created or last resumed
  */
@@ -81,7 +79,7 @@ export function evicted(pods: readonly Pod[], since: string): Cause | undefined 
 
 const endOf = (pod: Pod): string => sinceOf(pod, 'DisruptionTarget', 'True') ?? pod.metadata.creationTimestamp ?? '';
 
-/** Whether its readiness changed after its container started. */
+/** Whether readiness changed after the start of the container. */
 function wasReady(pod: Pod): boolean {
   const startedAt = pod.status?.containerStatuses?.find(({ name }) => name === RUNTIME_CONTAINER)?.state?.running
     ?.startedAt;

@@ -8,7 +8,7 @@ import {
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
 
-// The parts of Kubernetes objects that phase and reason are derived from; an API server wrote them.
+// The fields of Kubernetes objects that phase and reason are derived from.
 
 interface StatusCondition {
   type: string;
@@ -62,7 +62,7 @@ export interface Deployment extends KubernetesObject {
   };
 }
 
-/** The children that are really this UserSwarm's: of its name and owned by it. Others are not ours to judge. */
+/** The children with the expected name that this UserSwarm owns. */
 export interface Observed {
   serviceAccount: KubernetesObject | undefined;
   service: KubernetesObject | undefined;
@@ -81,23 +81,23 @@ export function observe({ parent, children }: SyncRequest, namespace: string): O
   };
 }
 
-/** Owned by this very object: one that was deleted and made anew has another uid. */
+/** Whether the object is owned by this UserSwarm, by uid. */
 export function isOwned(child: KubernetesObject, { metadata: { uid } }: UserSwarm): boolean {
   return (child.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
 }
 
-/** It was deleted, and is on its way out. */
+/** Whether the UserSwarm is terminating. */
 export const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
   finalizing || parent.metadata.deletionTimestamp !== undefined;
 
-/** Of pods that ended for good, as evicted ones did; others have taken their place. */
+/** Phases of terminated pods, such as evicted ones. */
 const ENDED: ReadonlySet<unknown> = new Set(['Failed', 'Succeeded']);
 
-/** The runtime's pods that have not ended and are not on their way out, the newest first. */
+/** The live pods of the runtime, newest first. */
 export const livePods = (request: SyncRequest, namespace: string): Pod[] =>
   podsOf(request, namespace).filter(({ status }) => !ENDED.has(status?.phase));
 
-/** The runtime's pods that are not on their way out, the newest first. */
+/** The pods of the runtime that are not being deleted, newest first. */
 export function podsOf({ parent, related }: SyncRequest, namespace: string): Pod[] {
   const selector = Object.entries(runtimeSelector(parent.metadata.name));
   return (Object.values(related['Pod.v1'] ?? {}) as Pod[])
@@ -108,7 +108,7 @@ export function podsOf({ parent, related }: SyncRequest, namespace: string): Pod
     );
 }
 
-/** The time is undefined if the condition does not have this status. */
+/** The transition time; undefined if the condition does not have this status. */
 export const sinceOf = (pod: Pod | Deployment, type: string, status: string): string | undefined =>
   pod.status?.conditions?.find((condition) => condition.type === type && condition.status === status)
     ?.lastTransitionTime;
@@ -117,7 +117,7 @@ const age = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
 
 export type NamespaceState = 'present' | 'terminating' | 'missing' | 'unknown';
 
-/** Unknown where the framework does not send namespaces. */
+/** The state of the namespace; unknown if the framework does not send namespaces. */
 export function namespaceState({ related }: SyncRequest, name: string): NamespaceState {
   const namespaces: ObjectsByKey | undefined = related['Namespace.v1'];
   if (namespaces === undefined) return 'unknown';
@@ -127,8 +127,8 @@ export function namespaceState({ related }: SyncRequest, name: string): Namespac
 }
 
 /**
- * Kind and place of what a deletion waits for: the pods, which take longest, and the children once the pods are gone
- * or if the framework does not show them.
+ * Kinds and names of the objects that a deletion waits for: the pods, or the children when the pods are deleted or the
+ * framework does not send them.
  */
 export function remainingObjects({ children, related }: SyncRequest): string[] {
   const pods = Object.keys(related['Pod.v1'] ?? {}).map((key) => `Pod ${key}`);

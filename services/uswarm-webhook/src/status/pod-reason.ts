@@ -3,7 +3,7 @@ import { RUNTIME_CONTAINER } from '../render/deployment.js';
 import { ABORTED, failedStartupProbe, howItEnds } from './ending.js';
 import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
 
-/** Why a runtime is not Ready, for people; the message is the same as long as the cause is. */
+/** Why a runtime is not Ready. The message is stable for the same cause. */
 export interface Cause {
   reason: FailureReason;
   message: string;
@@ -19,15 +19,15 @@ const IMAGE_REASONS: ReadonlySet<string> = new Set([
   'SignatureValidationFailed',
 ]);
 const START_FAILURES: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'RunContainerError', 'CreateContainerError']);
-/** One restart may be a hiccup; from the second on it is a loop, also between two back-offs. */
+/** From the second restart on, a container counts as crash-looping, also between two back-offs. */
 const RESTARTS_OF_A_LOOP = 2;
 
 type FindCause = (pod: Pod, image: string) => Cause | undefined;
 
-/** In order of precedence; the newest pod is asked first. */
+/** In order of precedence; the newest pod comes first. */
 const CAUSES: readonly FindCause[] = [secretMissing, imagePull, outOfMemory, crashLoop, unschedulable];
 
-/** The cause that the runtime's pods show for not coming up, if they show one. */
+/** The cause in the pods why the runtime does not start, if any. */
 export const podCause = (pods: readonly Pod[], image: string): Cause | undefined => firstCause(CAUSES, pods, image);
 
 /** The first cause that applies to any of the pods. */
@@ -61,14 +61,14 @@ function imagePull(pod: Pod, image: string): Cause | undefined {
   return { reason: 'ImagePullBackOff', message: `The image ${image} cannot be pulled${why === '' ? '' : `: ${why}`}.` };
 }
 
-/** Kubelets alternate between two wordings of one failure; this is what both have in common. */
+/** The common part of the two messages that the kubelet alternates between for one failure. */
 function pullFailure(reason: string, message: string): string {
   if (reason === 'InvalidImageName') return 'its name is malformed';
-  if (reason === 'ErrImageNeverPull') return 'it is not on the node, and is never to be pulled';
+  if (reason === 'ErrImageNeverPull') return 'it is not on the node, and its pull policy is Never';
   if (/not found|manifest unknown|does not exist/i.test(message)) return 'it does not exist';
-  if (/unauthorized|forbidden|denied|authentication|authorization/i.test(message)) return 'the registry refuses access';
+  if (/unauthorized|forbidden|denied|authentication|authorization/i.test(message)) return 'the registry denies access';
   if (/dial tcp|no such host|timeout|timed out|connection re|TLS|x509/i.test(message)) {
-    return 'the registry cannot be reached';
+    return 'the registry is unreachable';
   }
   return '';
 }
@@ -107,5 +107,5 @@ function crashLoop(pod: Pod): Cause | undefined {
 function unschedulable(pod: Pod): Cause | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
-  return { reason: 'Unschedulable', message: `No node takes the pod: ${scheduled.message ?? 'no reason given'}` };
+  return { reason: 'Unschedulable', message: `The pod cannot be scheduled: ${scheduled.message ?? 'no reason given'}` };
 }

@@ -17,12 +17,12 @@ export interface ProgressInput {
   observed: Observed;
   image: string;
   database: DatabaseState;
-  /** Others start first. */
+  /** The start limiter has queued the runtime. */
   queued: boolean;
   now: Date;
 }
 
-/** Why a runtime is not Ready: the first cause that applies, else that it is starting. */
+/** Why a runtime is not Ready: the first matching cause, else Starting. */
 export function progressOf(input: ProgressInput): Progress {
   const { request, namespace, database, queued } = input;
   return (
@@ -32,7 +32,7 @@ export function progressOf(input: ProgressInput): Progress {
     runtimeProblem(input) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
       reason: 'Starting',
-      // The same before and after its children are made: another sentence would be another write.
+      // Equal before and after the creation of the children, to save a status write.
       message: 'The runtime is starting.',
     }
   );
@@ -49,7 +49,7 @@ function runtimeProblem({ request, namespace, observed, image, now }: ProgressIn
   );
 }
 
-/** Why the pod does not come up, if it or its Deployment says so. What may befall a runtime that came up is not in it. */
+/** Why the pod does not start, from the pod or its Deployment. Causes of a lost readiness are not included. */
 export const podProblem = (
   request: SyncRequest,
   namespace: string,
@@ -73,11 +73,11 @@ function runsSince({ parent: { metadata, status } }: SyncRequest): string {
   return running?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
 }
 
-const QUEUED: Progress = { reason: 'Queued', message: 'As many runtimes start as may start at once.' };
+const QUEUED: Progress = { reason: 'Queued', message: 'The start concurrency limit is reached.' };
 
 export const DATABASE_UNREACHABLE: Progress = {
   reason: 'DatabaseUnreachable',
-  message: 'The database that runtimes are given does not answer.',
+  message: 'The runtime database is unreachable.',
 };
 
 function namespaceProblem(request: SyncRequest, namespace: string): Progress | undefined {
@@ -88,21 +88,21 @@ function namespaceProblem(request: SyncRequest, namespace: string): Progress | u
   return undefined;
 }
 
-/** What the controller said of the children it tried to write. */
+/** The failure that the controller reported in `Synced`. */
 function applyProblem(conditions: readonly Condition[] = []): Progress | undefined {
   const synced = conditions.find(({ type }) => type === 'Synced');
-  // An unreachable webhook is over by the time it reads of it.
+  // The webhook is reachable now.
   if (synced?.status !== 'False' || synced.reason === 'WebhookUnavailable') return undefined;
   const known = (SYNC_FAILURES as readonly string[]).includes(synced.reason);
   return { reason: known ? synced.reason : 'ApplyFailed', message: synced.message };
 }
 
-/** The pod itself was refused. */
+/** The creation of the pod was refused. */
 function replicaProblem(deployment: Deployment | undefined): Progress | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure');
   if (failure?.status !== 'True') return undefined;
-  // Without the pod's name, which is another one at each attempt.
-  const message = `The pod is refused: ${(failure.message ?? '').replace(/^pods "[^"]*" is forbidden: /, '')}`;
+  // Without the name of the pod, which differs for each attempt.
+  const message = `The pod was rejected: ${(failure.message ?? '').replace(/^pods "[^"]*" is forbidden: /, '')}`;
   if (message.includes('exceeded quota')) return { reason: 'QuotaExceeded', message };
   return { reason: /is forbidden: /.test(failure.message ?? '') ? 'Forbidden' : 'ApplyFailed', message };
 }
@@ -115,8 +115,8 @@ function deadline(deployment: Deployment | undefined): Progress | undefined {
 }
 
 /**
- * A Deployment that was complete once never exceeds its own deadline, so one that was resumed or lost its pod is timed
- * here: from when it became unavailable, or its newest pod was created.
+ * A Deployment that completed once never exceeds its progress deadline, so the deadline of a resumed runtime or a lost
+ * pod is checked here: from when it became unavailable, or its newest pod was created.
  */
 function overdue(
   request: SyncRequest,
@@ -135,7 +135,7 @@ function overdue(
 const conditionOf = (deployment: Deployment | undefined, type: string) =>
   deployment?.status?.conditions?.find((condition) => condition.type === type);
 
-/** Everything is there, as last rendered, and the pod answers. `pods` are the live ones, none if they are not shown. */
+/** Whether all children exist as last rendered and the pod is ready. `pods` are the live ones; empty if not sent. */
 export function isAvailable(
   { serviceAccount, service, deployment }: Observed,
   rendered: Deployment,
@@ -145,7 +145,7 @@ export function isAvailable(
   if (deployment.metadata.deletionTimestamp !== undefined || service.metadata.deletionTimestamp !== undefined)
     return false;
   if (deployment.metadata.annotations?.[REVISION] !== rendered.metadata.annotations?.[REVISION]) return false;
-  // Its spec never changed, so the pod is as last rendered. The status of the Deployment lags behind the pod's.
+  // The spec never changed, so the pod is up to date. The status of the Deployment lags behind that of the pod.
   if (deployment.metadata.generation === 1 && pods.length > 0) return pods.some(isReady);
   const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0 } = deployment.status ?? {};
   return observedGeneration >= (deployment.metadata.generation ?? 0) && updatedReplicas >= 1 && readyReplicas >= 1;

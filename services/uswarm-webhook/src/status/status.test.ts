@@ -83,8 +83,8 @@ describe('the cause in the REASON column', () => {
   });
 
   it.each([
-    ['ErrImagePull', '401 Unauthorized', 'the registry refuses access'],
-    ['ErrImagePull', 'dial tcp: lookup registry.test: no such host', 'the registry cannot be reached'],
+    ['ErrImagePull', '401 Unauthorized', 'the registry denies access'],
+    ['ErrImagePull', 'dial tcp: lookup registry.test: no such host', 'the registry is unreachable'],
     ['InvalidImageName', '', 'its name is malformed'],
     ['ErrImageNeverPull', '', 'never to be pulled'],
   ])('%s %s: %s', async (reason, message, said) => {
@@ -125,7 +125,7 @@ describe('the cause in the REASON column', () => {
 
   it('leaves the name of the refused pod out: it is another one each time', async () => {
     const { ready } = await statusOf(await starting(CAUSES['QuotaExceeded']!));
-    expect(ready.message).toBe('The pod is refused: exceeded quota: q');
+    expect(ready.message).toBe('The pod was rejected: exceeded quota: q');
   });
 
   it('is Forbidden where anything but a quota refuses the pod', async () => {
@@ -258,7 +258,7 @@ describe('other phases', () => {
   it('Deleting names the pods, which take longest, as long as there are any', async () => {
     const settled = await settledRequest(userSwarm(), { pods: [pod({})] });
     const { ready } = await statusOf({ ...settled, finalizing: true });
-    expect(ready.message).toBe('Waiting for Pod agent-runtime-workspace-a-1 to go.');
+    expect(ready.message).toBe('Waiting for the deletion of Pod agent-runtime-workspace-a-1.');
   });
 
   it('Deleting shows from the deletion on, also while the garbage collector has its turn', async () => {

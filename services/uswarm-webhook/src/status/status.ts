@@ -14,7 +14,7 @@ import { type Finding, stampConditions, timeOf } from './conditions.js';
 import { type Deployment, isDeleting, isOwned, livePods, observe, remainingObjects } from './observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 
-/** What became of the spec. */
+/** The result of rendering the spec. */
 export type Rendering =
   | { spec: UserSwarmSpec; image: string; deployment: Deployment; revisions: Revisions; queued: boolean }
   | { failure: { reason: FailureReason; message: string }; suspend: boolean };
@@ -28,7 +28,7 @@ export interface Status {
   conditions: Condition[];
 }
 
-/** The whole status, from what is observed; equal inputs give equal bytes. spec: supporting §3 */
+/** Derives the whole status from the observed objects. Pure: equal inputs give equal bytes. */
 export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: RenderFacts): Status {
   const { metadata, status } = request.parent;
   const previous = status?.conditions ?? [];
@@ -56,16 +56,16 @@ interface View {
   suspended: Finding;
 }
 
-const AVAILABLE = { reason: 'Available', message: 'The runtime answers.' };
+const AVAILABLE = { reason: 'Available', message: 'The runtime is ready.' };
 const SUSPENDED = { reason: 'Suspended', message: 'The runtime is suspended.' };
-const RUNNING: Finding = { status: 'False', reason: 'NotSuspended', message: 'The runtime is to run.' };
+const RUNNING: Finding = { status: 'False', reason: 'NotSuspended', message: 'The runtime is not suspended.' };
 const VALID: Finding = { status: 'True', reason: 'Valid', message: 'The specification is valid.' };
 
 function look(request: SyncRequest, rendering: Rendering, facts: RenderFacts, previous: readonly Condition[]): View {
   const suspend = 'failure' in rendering ? rendering.suspend : rendering.spec.suspend;
   const available = availability(request, rendering);
   const wasReady = previous.some(({ type, status }) => type === 'Ready' && status === 'True');
-  // A runtime that once was Ready reached its database; an outage since is not its affair.
+  // A runtime that was Ready has reached its database. A later outage does not change its status.
   const blocked = facts.database === 'unreachable' && !(available && wasReady);
   const { phase, summary } = summarise(request, rendering, { suspend, available, blocked, facts });
   return {
@@ -85,7 +85,7 @@ interface Standing {
   facts: RenderFacts;
 }
 
-/** The first phase in order of precedence, and what the REASON column says. */
+/** The first matching phase in order of precedence, and the reason for the REASON column. */
 function summarise(
   request: SyncRequest,
   rendering: Rendering,
@@ -103,10 +103,10 @@ function summarise(
   return { phase: 'Progressing', summary: withHistory(progressOf(input), request, facts.now) };
 }
 
-/** Leaves room for the sentence that follows. */
+/** Leaves room for the following sentence. */
 const MAX_CAUSE = 900;
 
-/** Adds when a runtime that was Ready since it was created or resumed lost it. */
+/** Appends until when the runtime was Ready, if it was. */
 function withHistory<T extends { message: string }>(progress: T, { parent: { status } }: SyncRequest, now: Date): T {
   const wasReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
   const until = wasReady ? timeOf(now) : readyUntil(status);
@@ -118,7 +118,7 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
 
 function remains(request: SyncRequest): string {
   const left = remainingObjects(request);
-  return left.length === 0 ? 'Everything is gone.' : `Waiting for ${left.join(', ')} to go.`;
+  return left.length === 0 ? 'All objects are deleted.' : `Waiting for the deletion of ${left.join(', ')}.`;
 }
 
 function availability(request: SyncRequest, rendering: Rendering): boolean {
@@ -129,7 +129,7 @@ function availability(request: SyncRequest, rendering: Rendering): boolean {
     const available = isAvailable(observe(request, runtimeNamespace), rendering.deployment, pods);
     return !rendering.spec.suspend && !rendering.queued && available;
   }
-  // Without a spec, whatever Deployment there is speaks for itself.
+  // Without a valid spec, the existing Deployment determines availability.
   const name = childName(request.parent.metadata.name);
   const deployment = Object.values(request.children['Deployment.apps/v1']).find(
     (child) => child.metadata.name === name && isOwned(child, request.parent),
@@ -142,11 +142,11 @@ function availability(request: SyncRequest, rendering: Rendering): boolean {
 function dependencies({ database }: RenderFacts): Finding {
   if (database === 'unreachable') return { ...DATABASE_UNREACHABLE, status: 'False' };
   if (database === 'unset')
-    return { status: 'True', reason: 'NotConfigured', message: 'Runtimes are given no database.' };
-  return { status: 'True', reason: 'Reachable', message: 'The database answered.' };
+    return { status: 'True', reason: 'NotConfigured', message: 'No runtime database is configured.' };
+  return { status: 'True', reason: 'Reachable', message: 'The database is reachable.' };
 }
 
-/** Where and what runs; what last did, where the spec no longer says. */
+/** Image and address of the runtime; the stored ones if the spec is invalid. */
 function shownRuntime({ parent }: SyncRequest, rendering: Rendering): Pick<Status, 'image' | 'address'> {
   if ('failure' in rendering) {
     const { image, address } = parent.status ?? {};
@@ -159,19 +159,23 @@ function shownRuntime({ parent }: SyncRequest, rendering: Rendering): Pick<Statu
   };
 }
 
-/** Whether the pod is as the platform would make it now. */
+/** Whether the pod has the current platform revision. */
 function upToDate(rendering: Rendering): Finding {
   if ('failure' in rendering) {
-    return { status: 'Unknown', reason: 'NotRendered', message: 'What the pod should be is not known.' };
+    return {
+      status: 'Unknown',
+      reason: 'NotRendered',
+      message: 'The desired pod is unknown because the spec was not rendered.',
+    };
   }
   if (rendering.revisions.pendingRevision === undefined) {
-    return { status: 'True', reason: 'UpToDate', message: 'No older revision of the platform runs.' };
+    return { status: 'True', reason: 'UpToDate', message: 'The pod has the current platform revision.' };
   }
-  const message = 'A new revision of the platform waits until the runtime is idle.';
+  const message = 'A new platform revision is pending until the runtime is idle.';
   return { status: 'False', reason: 'RolloutPending', message };
 }
 
-/** What last ran, where the spec no longer says what should. */
+/** The revisions for the status; the stored one if the spec is invalid. */
 function shownRevisions({ parent }: SyncRequest, rendering: Rendering): Revisions {
   if (!('failure' in rendering)) return rendering.revisions;
   const { revision } = parent.status ?? {};

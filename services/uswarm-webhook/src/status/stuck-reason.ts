@@ -2,8 +2,8 @@ import type { KubernetesObject, SyncRequest } from '@uswarm/contract/userswarm';
 import type { Pod } from './observed.js';
 import type { Cause } from './pod-reason.js';
 
-// Why a pod that has a node gets no sandbox there. Only Events tell it; their texts hold ids and change with each
-// attempt, so the message is made of what all of them have in common.
+// Why a scheduled pod gets no sandbox. Only Events have the cause; their messages contain ids and change with each
+// attempt, so the message is built from their common part.
 
 const MOUNT: ReadonlySet<unknown> = new Set(['FailedMount', 'FailedAttachVolume', 'FailedMapVolume']);
 
@@ -18,7 +18,7 @@ const SANDBOX_CAUSES: readonly [pattern: RegExp, cause: string][] = [
   [/timed? ?out|deadline ?exceeded/i, 'the container runtime does not answer in time'],
 ];
 
-/** The cause in the Events of the newest pod, if the controller sent any. */
+/** The cause from the Events of the newest pod, if the controller sent any. */
 export function stuckCause([pod]: readonly Pod[], { related }: SyncRequest): Cause | undefined {
   const events = Object.values(related['Event.v1'] ?? {}).filter(
     ({ involvedObject }) => (involvedObject as { uid?: string } | undefined)?.uid === pod?.metadata.uid,
@@ -30,7 +30,7 @@ export function stuckCause([pod]: readonly Pod[], { related }: SyncRequest): Cau
 
 const textOf = ({ message }: KubernetesObject): string => (typeof message === 'string' ? message : '');
 
-/** One failure has two Events: of the attempt, and of the kubelet that waited in vain, which tells no cause. */
+/** One failure has two Events: one of the attempt, and one of the kubelet's timeout, which has no cause. */
 function mountFailed(events: readonly KubernetesObject[]): Cause {
   const found = events.filter(({ reason }) => MOUNT.has(reason)).map((event) => readMount(textOf(event)));
   const told = found.find(({ cause }) => cause !== '') ?? found[0];
