@@ -4,11 +4,11 @@ import { runForeground } from './foreground.mjs';
 
 /**
  * Each writes checked-in files that tests compare with their sources. The first one also writes
- * crds/userswarms.uswarm.dev.yaml, and the chart's copy of it.
+ * the CRD of the chart and the tables of reasons in docs/userswarm.md.
  */
 const generators = [
   {
-    what: 'openapi.json, asyncapi.json and the definition of UserSwarm',
+    what: 'openapi.json, asyncapi.json, the CRD and the tables of reasons',
     folder: 'packages/contract',
     command: nodeBinary,
     args: ['dist/bin/generate.js'],

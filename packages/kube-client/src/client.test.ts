@@ -57,7 +57,7 @@ describe('calls of the Kubernetes API', () => {
     [422, 'Invalid', [isRefusal]],
     [429, 'TooManyRequests', []],
     [500, 'InternalError', []],
-  ])('%d %s is told apart', async (status, reason, expected) => {
+  ])('maps status %d %s to its error predicate', async (status, reason, expected) => {
     const details = { kind: 'deployments', causes: [{ reason: 'FieldValueInvalid' }, {}] };
     answer((response) => response.writeHead(status).end(JSON.stringify({ reason, message: 'no', details })));
     const error = await failed(client.get(DEPLOYMENTS, A));
@@ -80,13 +80,13 @@ describe('calls of the Kubernetes API', () => {
     ['an answer of another kind', (response) => response.writeHead(200).end('<html>')],
     ['a proxy that has no server', (response) => response.writeHead(503).end('<html>')],
     ['a connection that breaks', (response) => response.destroy()],
-  ])('%s is no refusal', async (_what, say) => {
+  ])('does not classify %s as a refusal', async (_what, say) => {
     answer(say);
     const error = await failed(client.get(DEPLOYMENTS, A));
     expect([error instanceof Error, isRefusal(error)]).toEqual([true, false]);
   });
 
-  it('a busy server is asked again when it says so', async () => {
+  it('retries a busy server after its Retry-After', async () => {
     const busy = [503, 429, 429];
     api.script((_request, response) => {
       const status = busy.pop();
@@ -98,20 +98,20 @@ describe('calls of the Kubernetes API', () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  it('no longer than an answer may take', async () => {
+  it('does not retry a busy server beyond the request timeout', async () => {
     answer((response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'));
     const hasty = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 500 });
     expect(await failed(hasty.get(DEPLOYMENTS, A))).not.toBeInstanceOf(KubeError);
     expect(api.requests).toHaveLength(1);
   });
 
-  it('an answer that never comes is not waited for', async () => {
+  it('times out when the server does not respond', async () => {
     api.script(() => true);
     const hasty = createKubeClient({ credentials, fieldManager: 'test', timeoutMs: 50 });
     await expect(hasty.get(DEPLOYMENTS, A)).rejects.toThrow('timeout');
   });
 
-  it('ends when its caller gives up', async () => {
+  it('aborts when the caller aborts', async () => {
     const giving = new AbortController();
     api.script(() => {
       giving.abort(new Error('enough'));
@@ -120,7 +120,7 @@ describe('calls of the Kubernetes API', () => {
     await expect(client.get(DEPLOYMENTS, A, giving.signal)).rejects.toThrow('enough');
   });
 
-  it('reads what there is, of every namespace or one, as whole objects', async () => {
+  it('lists whole objects of all namespaces or of one', async () => {
     api.put(IN, deployment());
     expect(await client.get(DEPLOYMENTS, A)).toMatchObject({ kind: 'Deployment', metadata: A });
     api.script(({ path }, response) => {
@@ -141,7 +141,7 @@ describe('calls of the Kubernetes API', () => {
     expect(wrote).toEqual([]);
   });
 
-  it('applies as it is told, by default without force and as who it is', async () => {
+  it('applies without force and with its own field manager by default', async () => {
     await client.apply(DEPLOYMENTS, deployment());
     await client.apply(DEPLOYMENTS, deployment(), { force: true, fieldManager: 'other' });
     expect(api.requests.map(({ method, path, query }) => [method, path, query.toString()])).toEqual([
@@ -154,7 +154,7 @@ describe('calls of the Kubernetes API', () => {
     expect(wrote).toEqual(['apply deployments', 'apply deployments']);
   });
 
-  it('creates, patches and replaces in its own name', async () => {
+  it('creates, patches and replaces with its own field manager', async () => {
     const made = await client.create(DEPLOYMENTS, deployment());
     await client.mergePatch(DEPLOYMENTS, A, { spec: { replicas: 2 } });
     await client.replace(DEPLOYMENTS, { ...made, metadata: { ...A }, status: { ready: true } }, 'status');
@@ -171,7 +171,7 @@ describe('calls of the Kubernetes API', () => {
     expect(wrote).toEqual(['create', 'patch', 'update', 'patch'].map((verb) => `${verb} deployments`));
   });
 
-  it('deletes only what was seen, and says what is left of it', async () => {
+  it('deletes only the observed uid and returns the remaining object', async () => {
     const { metadata } = api.put(IN, deployment({ uid: 'u' }));
     const { resourceVersion = '' } = metadata;
     const options = { uid: 'u', propagation: 'Foreground' } as const;

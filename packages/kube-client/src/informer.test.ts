@@ -80,7 +80,7 @@ describe('the informer', () => {
     await api.close();
   });
 
-  it('lists, then follows what happens', async () => {
+  it('lists and then follows the watch', async () => {
     api.put(SERVICES, service('a'));
     start();
     await sees('a');
@@ -110,7 +110,7 @@ describe('the informer', () => {
     await sees('a', 'b');
   });
 
-  it.each(['end', 'cut'] as const)('goes on where it was when its watch ends (%s)', async (how) => {
+  it.each(['end', 'cut'] as const)('resumes from the last version when its watch ends (%s)', async (how) => {
     start();
     await watching();
     api.put(SERVICES, service('a'));
@@ -121,7 +121,7 @@ describe('the informer', () => {
     expect(lists()).toBe(1);
   });
 
-  it('goes on from a bookmark', async () => {
+  it('resumes from a bookmark', async () => {
     start();
     await watching();
     const object = { kind: 'Service', apiVersion: 'v1', metadata: { resourceVersion: '5000' } };
@@ -133,7 +133,7 @@ describe('the informer', () => {
     expect([watched().at(-1), names(), lists()]).toEqual(['5000', [], 1]);
   });
 
-  it('lists anew when what it has seen is too old for a watch (410 in the stream)', async () => {
+  it('lists again when the last version has expired (410 in the stream)', async () => {
     api.put(SERVICES, service('a'));
     start();
     await watching();
@@ -145,7 +145,7 @@ describe('the informer', () => {
     expect(faults).toContain('gone');
   });
 
-  it('lists anew when the watch itself is answered with 410', async () => {
+  it('lists again when the watch request is answered with 410', async () => {
     start();
     await watching();
     const heal = api.script(({ query }, response) => {
@@ -162,7 +162,7 @@ describe('the informer', () => {
   });
 
   it.each(['<html>', '{"type":"ADDED"}', '{"type":"WHAT","object":{"metadata":{"resourceVersion":"9"}}}'])(
-    'lists anew when the stream has something in it that is no event: %s',
+    'lists again when the stream contains a line that is not an event: %s',
     async (text) => {
       start();
       await watching();
@@ -175,7 +175,7 @@ describe('the informer', () => {
     },
   );
 
-  it('drops a connection that says nothing, and goes on by another', async () => {
+  it('replaces a silent connection by a new one', async () => {
     let swallowed = 0;
     const heal = api.script(({ query }, response) => {
       if (!query.has('watch') || swallowed > 0) return undefined;
@@ -191,7 +191,7 @@ describe('the informer', () => {
     expect(lists()).toBe(1);
   });
 
-  it('does not wait for ever for a list', async () => {
+  it('times out a list', async () => {
     let swallowed = 0;
     api.script(({ query }) => {
       if (query.has('watch') || swallowed > 0) return undefined;
@@ -231,7 +231,7 @@ describe('the informer', () => {
     expect(lists()).toBe(1);
   });
 
-  it('lists again after it was without a watch for long', async () => {
+  it('lists again after a long time without a watch', async () => {
     start({ relistMs: 20 });
     await watching();
     const before = lists();
@@ -244,7 +244,7 @@ describe('the informer', () => {
     expect(lists()).toBeGreaterThan(before);
   });
 
-  it('lists again when the server has gone back to an earlier version during an outage', async () => {
+  it('lists again when the server was restored to an earlier version during an outage', async () => {
     for (const name of ['a', 'b']) api.put(SERVICES, service(name));
     start({ checkMs: 0 });
     await sees('a', 'b');
@@ -262,7 +262,7 @@ describe('the informer', () => {
     expect(faults).toEqual(['connection']);
   });
 
-  it('says that it is refused, and works once it is not', async () => {
+  it('reports denied while it is refused, and recovers afterwards', async () => {
     const heal = api.script(({ path }, response) => {
       if (path !== SERVICES) return undefined;
       response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
@@ -278,7 +278,7 @@ describe('the informer', () => {
     expect(informer.listed()).toBe(true);
   });
 
-  it('does not know what is there while it is refused once, and does not call that denied', async () => {
+  it('reports loading and not denied after a single refusal', async () => {
     start();
     await watching();
     refuseWatches(1);
@@ -287,7 +287,7 @@ describe('the informer', () => {
     expect({ states, faults }).toEqual({ states: ['ready', 'loading', 'ready'], faults: ['denied'] });
   });
 
-  it('is denied where it may list but not watch, and not ready in between', async () => {
+  it('stays denied with permission to list but not to watch', async () => {
     start();
     await watching();
     const heal = refuseWatches(Infinity);
@@ -298,7 +298,7 @@ describe('the informer', () => {
     await eventually(() => informer.state() === 'ready');
   });
 
-  it('lists anew when the server will not let it watch from where it was', async () => {
+  it('lists again when the server rejects the version of the watch', async () => {
     start();
     await watching();
     const heal = api.script(({ query }, response) => {
@@ -314,7 +314,7 @@ describe('the informer', () => {
     expect(faults).toContain('refused');
   });
 
-  it('forgets what was there when the history of the server begins anew', async () => {
+  it('drops its contents when the history of the server is reset', async () => {
     for (const name of ['a', 'b', 'c']) api.put(SERVICES, service(name));
     start();
     await sees('a', 'b', 'c');
@@ -330,7 +330,7 @@ describe('the informer', () => {
     expect(faults).toContain('gone');
   });
 
-  it('does not come back after it was stopped, wherever it was', async () => {
+  it('does not restart after it was stopped in any state', async () => {
     for (const pause of [0, 1, 5, 20, 50]) {
       start();
       await new Promise((resolve) => setTimeout(resolve, pause));

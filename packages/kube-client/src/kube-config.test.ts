@@ -16,7 +16,7 @@ const file = (name: string, context = name): string =>
     'current-context': context,
   });
 
-describe('the cluster', () => {
+describe('loading the kubeconfig', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-kubeconfig-'));
@@ -27,7 +27,7 @@ describe('the cluster', () => {
     return join(folder, name);
   };
 
-  it('is the one of KUBECONFIG, also in a pod, with its user', async () => {
+  it('uses KUBECONFIG with its user, also in a pod', async () => {
     const KUBECONFIG = await write('one', file('one'));
     const credentials = await createCredentials(loadKubeConfig({ KUBECONFIG, KUBERNETES_SERVICE_HOST: '10.0.0.1' }));
     expect(credentials.server).toBe('https://one:6443');
@@ -38,23 +38,23 @@ describe('the cluster', () => {
     await credentials.close();
   });
 
-  it('is the one that the first of several files is about', async () => {
+  it('uses the current context of the first of several files', async () => {
     const files = [await write('one', file('one')), await write('two', file('two'))];
     const config = loadKubeConfig({ KUBECONFIG: files.join(delimiter) });
     expect(config.getCurrentCluster()?.name).toBe('one');
     expect(config.getClusters().map(({ name }) => name)).toEqual(['one', 'two']);
   });
 
-  it('is its own in a pod', () => {
+  it('uses the in-cluster configuration in a pod', () => {
     const config = loadKubeConfig({ KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '10.0.0.1' });
     expect(config.getCurrentCluster()?.caFile).toContain('/var/run/secrets/kubernetes.io/serviceaccount');
   });
 
-  it('has to be given elsewhere', () => {
+  it('fails outside a pod without KUBECONFIG', () => {
     expect(() => loadKubeConfig({})).toThrow(ConfigError);
   });
 
-  it('of a person is found as kubectl finds it', async () => {
+  it('finds the kubeconfig of an operator as kubectl does', async () => {
     const home = folder;
     expect(() => loadOperatorKubeConfig({}, { home })).toThrow(/KUBECONFIG is not set, and there is no .*config$/);
     await mkdir(join(folder, '.kube'));
@@ -67,7 +67,7 @@ describe('the cluster', () => {
     expect(() => loadOperatorKubeConfig({ KUBECONFIG }, { home, context: 'three' })).toThrow(/no context "three"/);
   });
 
-  it('that cannot be read is a bad setting', async () => {
+  it('reports an unreadable kubeconfig as a ConfigError', async () => {
     expect(() => loadKubeConfig({ KUBECONFIG: join(folder, 'missing') })).toThrow(ConfigError);
     const KUBECONFIG = await write('nowhere', file('nowhere', 'another'));
     await expect(createCredentials(loadKubeConfig({ KUBECONFIG }))).rejects.toThrow(ConfigError);

@@ -19,7 +19,7 @@ describe('versions', () => {
     [undefined, '1', true],
     ['1', undefined, true],
     ['b', 'a', true],
-  ])('%s after %s: %s', (a, b, newer) => expect(isNewer(a, b)).toBe(newer));
+  ])('compares %s with %s: newer is %s', (a, b, newer) => expect(isNewer(a, b)).toBe(newer));
 });
 
 interface Step {
@@ -63,7 +63,7 @@ function createServer() {
 }
 
 describe('the store', () => {
-  it('is never older than our own writes, and in the end what the server has', () => {
+  it('is never older than our own writes and converges to the server', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const server = createServer();
@@ -122,7 +122,7 @@ describe('the store', () => {
     );
   });
 
-  it('tells of what a watch or a list changed, and not of what we wrote', () => {
+  it('notifies of changes by watches and lists, and not of our own writes', () => {
     const changes: string[] = [];
     const name = ({ before, after }: Change): string =>
       `${before?.metadata.resourceVersion ?? '-'}→${after?.metadata.resourceVersion ?? '-'}`;
@@ -135,7 +135,7 @@ describe('the store', () => {
     expect(changes).toEqual(['-→1', '2→3', '3→-']);
   });
 
-  it('keeps what we wrote while a list was on its way', () => {
+  it('keeps our own writes during a list request', () => {
     const store = createStore();
     store.written(object('a', 12));
     store.replace([object('b', 3)], '10');
@@ -145,7 +145,7 @@ describe('the store', () => {
   it.each([
     ['a watch', (store: Store) => store.remove(object('a', 3))],
     ['a list', (store: Store) => store.replace([], '3')],
-  ])('does not bring back by a late answer what %s said is gone', (_what, tell) => {
+  ])('does not restore an object by a late response after %s reported its deletion', (_what, tell) => {
     const store = createStore();
     store.put(object('a', 1));
     tell(store);
@@ -153,7 +153,7 @@ describe('the store', () => {
     expect(store.list()).toEqual([]);
   });
 
-  it('takes back what a selector lost and one of our writes brought back', () => {
+  it('stores an object again that a write of ours returned to the selector', () => {
     const store = createStore();
     store.put(object('a', 1));
     store.remove(object('a', 3));
@@ -162,7 +162,7 @@ describe('the store', () => {
     expect(store.list()).toEqual([object('a', 4)]);
   });
 
-  it('does not hold against an object that its deletion was answered after it was told of', () => {
+  it('accepts a new object when the response to the deletion arrives after its watch event', () => {
     const store = createStore();
     store.put(object('a', 1));
     store.remove(object('a', 3));
@@ -171,7 +171,7 @@ describe('the store', () => {
     expect(store.list()).toEqual([object('a', 5)]);
   });
 
-  it('takes a list as it is when the server counts from an earlier version again', () => {
+  it('accepts a list with an earlier version after a reset', () => {
     const store = createStore();
     store.put(object('a', 500));
     store.put(object('b', 501));
@@ -179,7 +179,7 @@ describe('the store', () => {
     expect(store.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion])).toEqual([['a', '7']]);
   });
 
-  it('finds by its index what is there now', () => {
+  it('returns the current objects of an index value', () => {
     const store = createStore({ indexBy: ({ metadata }) => metadata.labels?.['team'] });
     store.put(object('a', 1, 'red'));
     store.put(object('b', 2, 'red'));
@@ -190,7 +190,7 @@ describe('the store', () => {
     expect(store.indexed('red')).toEqual([]);
   });
 
-  it.each([false, true])('keeps managed fields only where they are wanted: %s', (keepManagedFields) => {
+  it.each([false, true])('keeps managed fields only if configured: %s', (keepManagedFields) => {
     const store = createStore({ keepManagedFields });
     const plain = object('a', 1);
     const full = { ...plain, metadata: { ...plain.metadata, managedFields: [{ manager: 'x' }] } } as KubernetesObject;

@@ -31,7 +31,7 @@ describe('a watch', () => {
     );
   };
 
-  it('gives each event, however the lines are cut, and ends with the stream', async () => {
+  it('yields each event for any split of the lines, and ends with the stream', async () => {
     const bytes = Buffer.from(event('ADDED', 'ä') + event('BOOKMARK', '') + event('DELETED', 'b'));
     await follow((_request, response) => {
       for (const byte of bytes) response.write(Buffer.of(byte));
@@ -48,7 +48,7 @@ describe('a watch', () => {
     });
   });
 
-  it('that the server refuses in the middle is refused', async () => {
+  it('throws a KubeError for an error event in the stream', async () => {
     const gone = JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } });
     const following = follow((_request, response) => {
       response.end(`${event('ADDED', 'a')}${gone}\n`);
@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(seen).toEqual(['ADDED a']);
   });
 
-  it('that breaks in the middle of a line is neither refused nor garbage', async () => {
+  it('throws a connection error when the stream breaks within a line', async () => {
     const following = follow((_request, response) => {
       response.write(`${event('ADDED', 'a')}{"type":`, () => response.destroy());
       return true;

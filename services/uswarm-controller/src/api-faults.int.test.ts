@@ -91,7 +91,7 @@ describe('the controller on an API server with faults', () => {
     },
   );
 
-  it('puts a child right less and less often that somebody else rewrites each time, and names who', async () => {
+  it('corrects a child that another client rewrites with increasing back-off, and names its field manager', async () => {
     const name = 'workspace-a';
     const child = childOf(name);
     api.put(SWARMS, userSwarm(name));

@@ -31,8 +31,8 @@ const [account, service, deployment] = ['ServiceAccount', 'Service', 'Deployment
 ];
 const all = [account, service, deployment];
 
-describe('the plan', () => {
-  it('makes what is missing', () => {
+describe('planning the children', () => {
+  it('creates missing children', () => {
     expect(names(planChildren(all, NONE, new Map()))).toEqual([
       'create ServiceAccount',
       'create Service',
@@ -40,11 +40,11 @@ describe('the plan', () => {
     ]);
   });
 
-  it('is empty where everything is as it should be', () => {
+  it('returns no steps when the children are up to date', () => {
     expect(planChildren(all, observe(...all.map((object) => seen(object))), new Map())).toEqual([]);
   });
 
-  it('writes what differs and deletes what is not wanted', () => {
+  it('updates changed children and deletes undesired ones', () => {
     const observed = observe(seen(account), seen(service), seen(child('Deployment', { replicas: 3 })));
     expect(names(planChildren([deployment], observed, new Map()))).toEqual([
       'delete ServiceAccount',
@@ -53,14 +53,14 @@ describe('the plan', () => {
     ]);
   });
 
-  it('lets go what is being deleted already, wanted or not', () => {
+  it('ignores terminating children', () => {
     const dying = { deletionTimestamp: '2030-01-01T00:00:00Z' };
     const observed = observe(seen(service, dying), seen(child('Deployment', { replicas: 3 }), dying));
     expect(planChildren([deployment], observed, new Map())).toEqual([]);
   });
 });
 
-describe('carrying out the plan', () => {
+describe('applying the plan', () => {
   const run = async (steps: ChildStep[], faults: Record<string, Error> = {}, applied: AppliedViews = new Map()) => {
     const log: string[] = [];
     const act = async (object: KubernetesObject, verb: string): Promise<KubernetesObject> => {
@@ -88,21 +88,21 @@ describe('carrying out the plan', () => {
     return { log, written, error };
   };
 
-  it('makes the Deployment after the ServiceAccount, all else at once', async () => {
+  it('creates the Deployment after the ServiceAccount and all others concurrently', async () => {
     const { log, error } = await run(planChildren(all, NONE, new Map()));
     expect(error).toBeUndefined();
     expect(log.slice(0, 2)).toEqual(['> create ServiceAccount', '> create Service']);
     expect(log.indexOf('> create Deployment')).toBeGreaterThan(log.indexOf('< create ServiceAccount'));
   });
 
-  it('makes no Deployment whose ServiceAccount is not there, and does the rest', async () => {
+  it('does not create a Deployment without its ServiceAccount, and applies the rest', async () => {
     const quota = new KubeError(403, { reason: 'Forbidden', message: 'exceeded quota: q' });
     const { written, error } = await run(planChildren(all, NONE, new Map()), { ServiceAccount: quota });
     expect(written).toEqual(['create Service']);
     expect(error).toMatchObject({ reason: 'QuotaExceeded' });
   });
 
-  it('shows what people can do something about, rather than what may pass', async () => {
+  it('throws an actionable failure rather than a transient one', async () => {
     const faults = {
       ServiceAccount: new Error('ECONNRESET'),
       Service: new KubeError(403, { reason: 'Forbidden', message: 'no' }),
@@ -110,7 +110,7 @@ describe('carrying out the plan', () => {
     expect((await run(planChildren(all, NONE, new Map()), faults)).error).toMatchObject({ reason: 'Forbidden' });
   });
 
-  it('remembers what was written, so that it is not written again', async () => {
+  it('remembers the applied content, so that it is not written again', async () => {
     const applied: AppliedViews = new Map();
     await run(planChildren(all, NONE, applied), {}, applied);
     expect(applied.size).toBe(3);

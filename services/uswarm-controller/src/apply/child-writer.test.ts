@@ -20,7 +20,7 @@ const deployment = (owner: string, metadata: object = {}): KubernetesObject => (
   } as KubernetesObject['metadata'],
 });
 
-describe('the writes of a child', () => {
+describe('the child writer', () => {
   let live: KubernetesObject | undefined;
   let calls: [string, unknown][];
   let store: ReturnType<typeof createStore>;
@@ -64,13 +64,13 @@ describe('the writes of a child', () => {
     store = createStore();
   });
 
-  it('the first is a create, and what came back is seen at once', async () => {
+  it('creates a missing child and stores the response immediately', async () => {
     await writer.create(target(), deployment('u1'), never);
     expect(verbs()).toEqual(['create']);
     expect(store.get('ns/d')?.metadata.uid).toBe('d1');
   });
 
-  it("somebody else's object of that name is a conflict, and stays as it is", async () => {
+  it('throws NameConflict for an object of another owner, and does not change it', async () => {
     live = deployment('another', { uid: 'x' });
     const attempt = writer.create(target(), deployment('u1'), never);
     await expect(attempt).rejects.toMatchObject({ reason: 'NameConflict' });
@@ -79,7 +79,7 @@ describe('the writes of a child', () => {
     expect(store.list()).toEqual([]);
   });
 
-  it('an object without an owner is nobody’s to adopt', async () => {
+  it('does not adopt an object without an owner', async () => {
     live = {
       ...deployment('x'),
       metadata: { name: 'd', namespace: 'ns', uid: 'x', labels: { 'controller-uid': 'u1' } },
@@ -88,20 +88,20 @@ describe('the writes of a child', () => {
     expect(verbs()).toEqual(['create']);
   });
 
-  it('an object of ours that the cache did not have is applied', async () => {
+  it('applies its own object that the cache did not have', async () => {
     live = deployment('u1', { uid: 'd1' });
     await writer.create(target(), deployment('u1'), never);
     expect(verbs()).toEqual(['create', 'apply by force']);
     expect(calls[1]?.[1]).toMatchObject({ metadata: { uid: 'd1' } });
   });
 
-  it('an object of ours that is on its way out is waited for', async () => {
+  it('waits for its own terminating object', async () => {
     live = deployment('u1', { uid: 'd1', deletionTimestamp: '2030-01-01T00:00:00Z' });
     await expect(writer.create(target(), deployment('u1'), never)).rejects.toMatchObject({ reason: 'ApplyFailed' });
     expect(verbs()).toEqual(['create']);
   });
 
-  it('later ones are applies of that very object', async () => {
+  it('applies later writes with the uid of the object', async () => {
     live = deployment('u1', { uid: 'd1', managedFields: [{ manager: 'uswarm-controller', operation: 'Apply' }] });
     await writer.update(target(), deployment('u1'), 'd1', never);
     expect(verbs()).toEqual(['apply by force']);
@@ -109,7 +109,7 @@ describe('the writes of a child', () => {
     expect(store.get('ns/d')?.metadata.resourceVersion).toBe('9');
   });
 
-  it('an update tells which field manager wrote the object before', async () => {
+  it('returns the field manager of the previous write', async () => {
     const managedFields = [
       { manager: 'uswarm-controller', operation: 'Apply', time: '2030-01-01T00:00:00Z' },
       { manager: 'kyverno', operation: 'Update', time: '2030-01-01T00:00:01Z' },
@@ -118,7 +118,7 @@ describe('the writes of a child', () => {
     expect(await writer.update(target(), deployment('u1'), 'd1', never)).toMatchObject({ rewrittenBy: 'kyverno' });
   });
 
-  it('what a patch of ours set is handed over to the apply as well, which owns the rest', async () => {
+  it('transfers fields of its own patch to the existing apply entry', async () => {
     const entry = (operation: string, fields: object) => ({
       manager: 'uswarm-controller',
       operation,
@@ -137,7 +137,7 @@ describe('the writes of a child', () => {
     });
   });
 
-  it('before the first apply the fields that the create set are handed over to it', async () => {
+  it('transfers the fields of the create before the first apply', async () => {
     const status = { manager: 'uswarm-controller', operation: 'Update', subresource: 'status' };
     const other = { manager: 'kube-controller-manager', operation: 'Update' };
     const created = { manager: 'uswarm-controller', operation: 'Update', fieldsV1: { 'f:spec': {} } };
@@ -150,7 +150,7 @@ describe('the writes of a child', () => {
     ]);
   });
 
-  it('what others put into the spec goes, before ours is applied', async () => {
+  it('removes foreign fields from the spec before the apply', async () => {
     const fieldsV1 = { 'f:spec': { 'f:paused': {}, 'f:list': { 'k:{"name":"theirs"}': {} } } };
     const spec = { paused: true, list: [{ name: 'ours' }, { name: 'theirs' }] };
     live = {
@@ -169,13 +169,13 @@ describe('the writes of a child', () => {
   it.each([
     ['has become another object', deployment('u1', { uid: 'd2' })],
     ['has been given to another owner', deployment('u2', { uid: 'd1' })],
-  ])('an object that %s is not touched', async (_what, now) => {
+  ])('does not change an object that %s', async (_what, now) => {
     live = now;
     await expect(writer.update(target(), deployment('u1'), 'd1', never)).rejects.toBeInstanceOf(RequeueError);
     expect(calls).toEqual([]);
   });
 
-  it('an object that is deleted in the foreground stays in sight until it is gone', async () => {
+  it('keeps an object in the store during its foreground deletion', async () => {
     live = deployment('u1', { uid: 'd1' });
     store.put(live);
     await writer.remove(target(), live, 'Foreground', never);
@@ -183,7 +183,7 @@ describe('the writes of a child', () => {
     expect(store.get('ns/d')?.metadata.deletionTimestamp).toBe('2030-01-01T00:00:00Z');
   });
 
-  it('an object that is deleted in the background is out of sight immediately', async () => {
+  it('removes an object from the store immediately after its background deletion', async () => {
     live = { ...deployment('u1', { uid: 'd1', resourceVersion: '3' }), kind: 'Service' };
     store.put(live);
     await writer.remove({ ...target(), resource: CHILD_RESOURCES['Service.v1'] }, live, 'Background', never);
@@ -196,7 +196,7 @@ describe('the writes of a child', () => {
   it.each([
     ['is gone already', undefined],
     ['was replaced', deployment('u9', { uid: 'd9' })],
-  ])('what %s need not be deleted', async (_what, now) => {
+  ])('does not fail to delete an object that %s', async (_what, now) => {
     live = now;
     const seen = deployment('u1', { uid: 'd1', resourceVersion: '1' });
     store.put(seen);

@@ -13,8 +13,8 @@ function repairs(untilMs: number): number[] {
   return made;
 }
 
-describe('fields that somebody else changes back each time', () => {
-  it('are put right immediately at first, and six times in any minute at most', () => {
+describe('the back-off for contested fields', () => {
+  it('allows the first correction immediately, and at most six per minute', () => {
     const made = repairs(600_000);
     expect(made[0]).toBe(0);
     const perMinute = made.map((start) => made.filter((at) => at >= start && at < start + 60_000).length);
@@ -23,7 +23,7 @@ describe('fields that somebody else changes back each time', () => {
     expect(Math.max(...made.slice(1).map((at, index) => at - made[index]!))).toBeLessThanOrEqual(30_000);
   });
 
-  it('do not hold up other fields, nor the same ones after a quiet minute', () => {
+  it('does not delay other fields, or the same fields after a quiet minute', () => {
     const known = { fields: 'a', rounds: 5, at: 1_000 };
     expect(pauseOf(known, 'a', 2_000)).toBe(15_000);
     expect(pauseOf(known, 'b', 2_000)).toBe(0);
@@ -33,7 +33,7 @@ describe('fields that somebody else changes back each time', () => {
     expect(nextRound(known, 'b', 2_000).rounds).toBe(1);
   });
 
-  it('are told apart by their paths', () => {
+  it('identifies fields by their paths', () => {
     const spec = { replicas: 1, containers: [{ image: 'a', env: [{ name: 'x', value: '1' }] }] };
     expect(differences(spec, spec)).toBe('');
     expect(differences(spec, { ...spec, replicas: 2 })).toBe('/replicas');
@@ -42,7 +42,7 @@ describe('fields that somebody else changes back each time', () => {
     expect(differences({ a: [] }, { a: {} })).toBe('/a');
   });
 
-  it('names the field manager that wrote last, beside us and beside status', () => {
+  it('returns the last other field manager, ignoring status writes', () => {
     const managed = [
       { manager: 'kubectl-edit', time: '2030-01-01T00:00:00Z' },
       { manager: 'kyverno', time: '2030-01-01T00:00:02Z' },

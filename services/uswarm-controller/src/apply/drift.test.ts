@@ -36,7 +36,7 @@ function stored(object: KubernetesObject, fields: object = {}): KubernetesObject
   };
 }
 
-describe('what is written for a child', () => {
+describe('the desired child', () => {
   it('has our owner reference and label, and nothing that a server sets', () => {
     const child = desiredChild(
       {
@@ -72,7 +72,7 @@ describe('what is written for a child', () => {
     });
   });
 
-  it('is the same, whatever the order of the fields and whether nulls are in it', () => {
+  it('is independent of key order and null fields', () => {
     const turned = JSON.parse(
       '{"spec":{"b":2,"a":null},"kind":"Service","metadata":{"namespace":"n","name":"s"},"apiVersion":"v1"}',
     );
@@ -83,11 +83,11 @@ describe('what is written for a child', () => {
   });
 });
 
-describe('whether a child has to be written', () => {
+describe('needsWrite', () => {
   const object = desired();
   const applied = viewAfter(object, stored(object));
 
-  it('not while nothing differs, however the API server writes it', () => {
+  it('returns false for equal content in the representation of the API server', () => {
     expect(needsWrite(object, stored(object), applied)).toBe(false);
     expect(needsWrite(object, stored(object, { status: { replicas: 9 } }), applied)).toBe(false);
     const seen = stored(object);
@@ -96,7 +96,7 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(object, seen, applied)).toBe(false);
   });
 
-  it('when something else is wanted', () => {
+  it('returns true for changed desired content', () => {
     expect(needsWrite(desired({ spec: { replicas: 0 } }), stored(object), applied)).toBe(true);
     // Less is something else too: a field that is left out has to go.
     const without = desired({ spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } } });
@@ -112,7 +112,7 @@ describe('whether a child has to be written', () => {
     ['the annotation with the hash', (seen) => void delete seen.metadata.annotations![APPLIED_ANNOTATION]],
     ['the owner reference', (seen) => void (seen.metadata.ownerReferences![0]!.blockOwnerDeletion = false)],
     ['one more owner', (seen) => void seen.metadata.ownerReferences!.push({ ...OWNER, uid: 'u2', controller: false })],
-  ])('when somebody changed %s', (_what, change) => {
+  ])('returns true when another client changed %s', (_what, change) => {
     const seen = stored(object);
     change(seen);
     expect(needsWrite(object, seen, applied)).toBe(true);
@@ -122,13 +122,13 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, other, undefined)).toBe(true);
   });
 
-  it('when somebody adds to the spec, once it is known what the server made of it', () => {
+  it('returns true for a foreign field in the spec once the stored representation is known', () => {
     const seen = stored(object, { spec: { ...(stored(object)['spec'] as object), paused: true } });
     expect(needsWrite(object, seen, applied)).toBe(true);
     expect(needsWrite(object, seen, viewAfter(object, seen))).toBe(false);
   });
 
-  it('not when somebody adds annotations to the pods, as a restart does', () => {
+  it('returns false for added annotations of the pod template, as in a rollout restart', () => {
     const plain = desired({ spec: { template: { metadata: { annotations: { ours: '1' } }, spec: {} } } });
     const restarted = (annotations: object): KubernetesObject =>
       stored(plain, { spec: { template: { metadata: { annotations }, spec: {} } } });
@@ -138,31 +138,34 @@ describe('whether a child has to be written', () => {
     expect(needsWrite(plain, restarted({}), before)).toBe(true);
   });
 
-  it.each([{}, { metadata: { labels: { app: 'x' } } }])('not when they had none before: %j', (pods) => {
-    const plain = desired({ spec: { template: { ...pods, spec: {} } } });
-    const annotated = (annotations: object): KubernetesObject =>
-      stored(plain, { spec: { template: { metadata: { ...pods.metadata, annotations }, spec: {} } } });
-    const before = viewAfter(plain, stored(plain, { spec: plain['spec'] }));
-    expect(needsWrite(plain, annotated({ restartedAt: 'now' }), before)).toBe(false);
-    expect(needsWrite(plain, annotated({}), before)).toBe(false);
-  });
+  it.each([{}, { metadata: { labels: { app: 'x' } } }])(
+    'returns false for the first annotations of a pod template with metadata %j',
+    (pods) => {
+      const plain = desired({ spec: { template: { ...pods, spec: {} } } });
+      const annotated = (annotations: object): KubernetesObject =>
+        stored(plain, { spec: { template: { metadata: { ...pods.metadata, annotations }, spec: {} } } });
+      const before = viewAfter(plain, stored(plain, { spec: plain['spec'] }));
+      expect(needsWrite(plain, annotated({ restartedAt: 'now' }), before)).toBe(false);
+      expect(needsWrite(plain, annotated({}), before)).toBe(false);
+    },
+  );
 
-  it('not after a restart, if all that we set is there as we set it', () => {
+  it('returns false after a restart if all our fields are stored unchanged', () => {
     const plain = desired({ spec: { replicas: 1, list: [{ a: 1 }, { a: 2 }] } });
     expect(needsWrite(plain, stored(plain), undefined)).toBe(false);
   });
 
-  it('once after a restart, if the API server writes it otherwise', () => {
+  it('returns true once after a restart if the API server normalizes a field', () => {
     expect(needsWrite(object, stored(object), undefined)).toBe(true);
     expect(needsWrite(object, stored(object), viewAfter(object, stored(object)))).toBe(false);
   });
 
-  it('what is known of another object of the same name does not count', () => {
+  it('ignores the applied view of another object with the same name', () => {
     const plain = desired({ spec: { replicas: 1 } });
     expect(needsWrite(plain, stored(plain), { uid: 'another', view: 'anything', hash: undefined })).toBe(false);
   });
 
-  it('never directly after a write, whatever the server made of it', () => {
+  it('returns false directly after a write, for any response of the server', () => {
     const value = fc.jsonValue();
     fc.assert(
       fc.property(fc.dictionary(fc.string(), value), fc.dictionary(fc.string(), value), (wanted, made) => {
@@ -175,7 +178,7 @@ describe('whether a child has to be written', () => {
 });
 
 describe('the canonical text', () => {
-  it('is the same for equal values and another for others', () => {
+  it('is equal only for equal values', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         const turned = (value: unknown): unknown => {

@@ -5,7 +5,7 @@ import { ApplyError, classify, ServerBusy, RequeueError } from './failure.js';
 const kube = (status: number, reason: string, message: string, details: object = {}): KubeError =>
   new KubeError(status, { reason, message, details });
 
-describe('what an error of a write means', () => {
+describe('classifying the error of a write', () => {
   it.each([
     ['QuotaExceeded', kube(403, 'Forbidden', 'deployments.apps "d" is forbidden: exceeded quota: q, requested: …')],
     ['NamespaceMissing', kube(404, 'NotFound', 'namespaces "ns" not found', { kind: 'namespaces' })],
@@ -26,7 +26,7 @@ describe('what an error of a write means', () => {
       kube(403, 'Forbidden', 'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for …'),
     ],
     ['nobody answers', new Error('ECONNREFUSED')],
-  ])('is worth another try: %s', (_what, error) => {
+  ])('requeues after: %s', (_what, error) => {
     expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(RequeueError);
   });
 
@@ -35,19 +35,19 @@ describe('what an error of a write means', () => {
     [429, undefined, 0],
     [500, undefined, 0],
     [503, 1, 1_000],
-  ])('is no verdict on the object: %s', (status, retryAfter, retryAfterMs) => {
+  ])('treats status %s as a busy server', (status, retryAfter, retryAfterMs) => {
     const error = new KubeError(status, { message: 'not now' }, retryAfter);
     const found = classify(error, 'Service s', 'ns');
     expect(found).toBeInstanceOf(ServerBusy);
     expect(found).toMatchObject({ status, retryAfterMs, message: 'Service s: not now' });
   });
 
-  it('keeps what is already said', () => {
+  it('returns an already classified error unchanged', () => {
     const conflict = new ApplyError('NameConflict', 'taken');
     expect(classify(conflict, 'Service s', 'ns')).toBe(conflict);
   });
 
-  it('names the object and what the server said', () => {
+  it('includes the object and the message of the server', () => {
     const error = kube(422, 'Invalid', 'spec.selector: field is immutable');
     expect(classify(error, 'Service s', 'ns').message).toBe('Service s: spec.selector: field is immutable');
   });

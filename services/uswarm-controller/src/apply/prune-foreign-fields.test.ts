@@ -27,8 +27,8 @@ const by = (manager: string, spec: object, fields: Partial<ManagedFields> = {}):
 });
 const patch = (entries: ManagedFields[], spec?: object) => pruneForeignFields(stored(entries, spec), DESIRED, US);
 
-describe('what is taken out of the spec', () => {
-  it('a field that others own and we do not set', () => {
+describe('pruning foreign fields', () => {
+  it('removes a field that another manager owns and we do not set', () => {
     const theirs = { 'f:externalIPs': { 'v:"192.0.2.1"': {} }, 'f:affinity': { '.': {}, 'f:clientIP': { 'f:s': {} } } };
     const spec = { externalIPs: ['192.0.2.1'], affinity: { clientIP: { s: 1 } } };
     expect(patch([by('kubectl', theirs)], spec)).toEqual([
@@ -37,7 +37,7 @@ describe('what is taken out of the spec', () => {
     ]);
   });
 
-  it('what others put into a list of ours: it is set as a whole, once', () => {
+  it('replaces a list with foreign items as a whole, once', () => {
     const port = { 'f:ports': { 'k:{"port":2}': { '.': {}, 'f:port': {} } } };
     expect(patch([by('kubectl-edit', port), by('helm', port)])).toEqual([
       { op: 'add', path: '/spec/ports', value: [{ port: 1 }] },
@@ -48,7 +48,7 @@ describe('what is taken out of the spec', () => {
     ]);
   });
 
-  it('a name with a slash in it, as JSON pointers want it', () => {
+  it('escapes a slash in a field name', () => {
     const theirs = { 'f:template': { 'f:metadata': { 'f:labels': { 'f:a/b~c': {} } } } };
     const template = { metadata: { labels: { 'a/b~c': '1' } } };
     expect(patch([by('kubectl', theirs)], { template })).toEqual([
@@ -56,7 +56,7 @@ describe('what is taken out of the spec', () => {
     ]);
   });
 
-  it('is nothing that is ours too, that is not there, or that is a note on pods', () => {
+  it('keeps shared fields, missing fields and annotations of the pod template', () => {
     const note = { 'f:template': { 'f:metadata': { 'f:annotations': { 'f:restartedAt': {} } } } };
     const template = { metadata: { annotations: { restartedAt: 'now' } } };
     expect(patch([by('kubectl', { 'f:type': {}, 'f:selector': {}, 'f:paused': {}, ...note })], { template })).toEqual(
@@ -64,7 +64,7 @@ describe('what is taken out of the spec', () => {
     );
   });
 
-  it('is nothing of what we own, of a subresource, or beside the spec', () => {
+  it('keeps our own fields, subresources and fields outside the spec', () => {
     const paused = { 'f:paused': {} };
     const entries = [
       by(US, paused),

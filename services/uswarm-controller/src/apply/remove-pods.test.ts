@@ -45,7 +45,7 @@ describe('the removal of pods', () => {
     ]);
   });
 
-  it('waits for pods that are being deleted', async () => {
+  it('does not delete terminating pods again', async () => {
     const { deleted } = await remove([runtimePod({ deletionTimestamp: '2030-01-01T00:00:00Z' })]);
     expect(deleted).toEqual([]);
   });
@@ -54,12 +54,12 @@ describe('the removal of pods', () => {
     [403, 'Forbidden'],
     [404, 'NotFound'],
     [409, 'Conflict'],
-  ])('leaves the rest to the garbage collector when the API server answers %i %s', async (status, reason) => {
+  ])('leaves the rest to the garbage collector when the API server returns %i %s', async (status, reason) => {
     const { deleted, error } = await remove([runtimePod()], new KubeError(status, { reason }));
     expect({ attempts: deleted.length, error }).toEqual({ attempts: 2, error: undefined });
   });
 
-  it('fails when the API server refuses for another reason', async () => {
+  it('fails when the API server rejects the deletion for another reason', async () => {
     const { error } = await remove([runtimePod()], new KubeError(422, { reason: 'Invalid', message: 'no' }));
     expect(error).toBeInstanceOf(ApplyError);
   });

@@ -14,7 +14,7 @@ describe('the pause of all writes', () => {
     );
   });
 
-  it('begins with a refusal, grows with each one after it, and is short again after a success', () => {
+  it('starts with a 429, doubles with each further one, and resets after a success', () => {
     expect(pause.leftMs()).toBe(0);
     const pauses = [1, 2, 3, 4, 5, 6, 7].map(() => {
       pause.refused(undefined);
@@ -30,7 +30,7 @@ describe('the pause of all writes', () => {
     expect(pause.leftMs()).toBe(500);
   });
 
-  it('is at least as long as the server asks for, and at most a minute', () => {
+  it('lasts at least as long as Retry-After and at most a minute', () => {
     pause.refused(3);
     expect(pause.leftMs()).toBe(3_500);
     time += 3_500;
@@ -38,7 +38,7 @@ describe('the pause of all writes', () => {
     expect(pause.leftMs()).toBe(60_000);
   });
 
-  it('keeps every write from the server and no read, for 429 alone', async () => {
+  it('blocks all writes and no reads, and only after a 429', async () => {
     const calls: string[] = [];
     let status: number | undefined;
     const call = (name: string) => async (): Promise<never> => {

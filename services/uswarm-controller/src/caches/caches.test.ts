@@ -60,7 +60,7 @@ describe('the caches', () => {
   const state = (name: string): string | undefined => caches.scope(name)?.state();
   const becomes = (name: string, wanted: string): Promise<void> => eventually(() => state(name) === wanted);
 
-  it('one namespace that may not be read does not hold up the others', async () => {
+  it('syncs the other namespaces when one may not be read', async () => {
     for (const name of ['good', 'bad']) api.put(NAMESPACES, namespace(name));
     api.put('/api/v1/namespaces/good/services', serviceOf('good', 'u1'));
     api.script(({ path }, response) => {
@@ -75,7 +75,7 @@ describe('the caches', () => {
     expect(touched).toEqual(expect.arrayContaining(['good', 'bad']));
   });
 
-  it('a namespace that does not exist has nothing in it, and is not asked about', async () => {
+  it('does not watch a namespace that does not exist', async () => {
     start('missing');
     await becomes('missing', 'absent');
     expect(api.requests.filter(({ path }) => path.includes('/missing/'))).toEqual([]);
@@ -85,7 +85,7 @@ describe('the caches', () => {
     expect(caches.scope('missing')?.children['Service.v1'].list()).toHaveLength(1);
   });
 
-  it('what was in a namespace goes with it, also when nobody may look there any more', async () => {
+  it('drops the contents of a deleted namespace, also without read permission', async () => {
     api.put(NAMESPACES, namespace('doomed'));
     api.put('/api/v1/namespaces/doomed/services', serviceOf('doomed', 'u1'));
     start('doomed');
@@ -104,7 +104,7 @@ describe('the caches', () => {
     expect(touched).toEqual(expect.arrayContaining(['doomed', 'child s']));
   });
 
-  it('takes no namespace for absent because Namespaces may not be listed at first', async () => {
+  it('does not treat a namespace as absent when Namespaces cannot be listed at first', async () => {
     for (const name of ['good', 'spare']) api.put(NAMESPACES, namespace(name));
     const heal = api.script(({ path }, response) => {
       if (path !== NAMESPACES) return undefined;
@@ -121,7 +121,7 @@ describe('the caches', () => {
     await eventually(() => caches.synced());
   });
 
-  it('is not filled while Namespaces or UserSwarms are unknown', async () => {
+  it('is not synced while Namespaces or UserSwarms are unknown', async () => {
     let silent = true;
     api.script(({ path }) => (silent && path === SWARMS ? true : undefined));
     start('good');
@@ -154,7 +154,7 @@ describe('the caches', () => {
     expect(caches.scope('good')?.alive()).toBe(true);
   });
 
-  it('reads the runtime namespace, and the default one where none is said', () => {
+  it('reads the runtime namespace and defaults it', () => {
     const userSwarm = (spec: object): KubernetesObject => ({
       apiVersion: 'a',
       kind: 'b',
