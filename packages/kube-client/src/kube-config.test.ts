@@ -56,7 +56,7 @@ describe('loading the kubeconfig', () => {
 
   it('finds the kubeconfig of an operator as kubectl does', async () => {
     const home = folder;
-    expect(() => loadOperatorKubeConfig({}, { home })).toThrow(/KUBECONFIG is not set, and there is no .*config$/);
+    expect(() => loadOperatorKubeConfig({}, { home })).toThrow(/KUBECONFIG is not set and .*config does not exist$/);
     await mkdir(join(folder, '.kube'));
     await write('.kube/config', file('own'));
     expect(loadOperatorKubeConfig({ KUBECONFIG: '' }, { home }).getCurrentCluster()?.name).toBe('own');

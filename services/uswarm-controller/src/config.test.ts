@@ -9,8 +9,8 @@ const ENV = {
   POD_NAME: 'pod-1',
 };
 
-describe('the settings', () => {
-  it('have defaults for all that need not be said', () => {
+describe('the configuration of the controller', () => {
+  it('has defaults for all optional settings', () => {
     expect(loadControllerConfig(ENV)).toEqual({
       SYNC_URL: ENV.SYNC_URL,
       SYNC_TOKEN: ENV.SYNC_TOKEN,
@@ -41,20 +41,20 @@ describe('the settings', () => {
     ['WORKERS', { WORKERS: 'many' }],
     ['LEASE_NAMESPACE', { LEASE_NAMESPACE: '' }],
     ['POD_NAME', { POD_NAME: '' }],
-  ])('a bad %s is named', (name, change) => {
+  ])('reports an invalid %s by name', (name, change) => {
     expect(() => loadControllerConfig({ ...ENV, ...change })).toThrow(name);
   });
 
-  it('take a SYNC_TOKEN without the line break at its end', () => {
+  it('trims the line break at the end of SYNC_TOKEN', () => {
     expect(loadControllerConfig({ ...ENV, SYNC_TOKEN: `${ENV.SYNC_TOKEN}\n` }).SYNC_TOKEN).toBe(ENV.SYNC_TOKEN);
   });
 
-  it('need no lease where nobody else leads', () => {
+  it('requires no lease without leader election', () => {
     const alone = { ...ENV, LEADER_ELECTION: 'false', LEASE_NAMESPACE: '', POD_NAME: '' };
     expect(loadControllerConfig(alone).LEADER_ELECTION).toBe(false);
   });
 
-  it('never print a value', () => {
+  it('never prints a value', () => {
     expect(() => loadControllerConfig({ ...ENV, SYNC_TOKEN: 'hunter2' })).not.toThrow('hunter2');
   });
 });

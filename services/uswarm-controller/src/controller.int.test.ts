@@ -112,7 +112,7 @@ describe('the controller with the webhook', () => {
     }
   };
 
-  it('HOOK-005 asks when a UserSwarm is made or changed', async () => {
+  it('HOOK-005 calls the webhook when a UserSwarm is created or changed', async () => {
     await start();
     api.put(SWARMS, userSwarm());
     await eventually(() => asked.length > 0);
@@ -132,7 +132,7 @@ describe('the controller with the webhook', () => {
     expect(asked.at(-1)?.parent.spec.suspend).toBe(true);
   });
 
-  it('HOOK-007 makes, changes and deletes until the children are those that are wanted, then writes nothing', async () => {
+  it('HOOK-007 creates, updates and deletes children until they match, then writes nothing', async () => {
     await start();
     api.put(SWARMS, userSwarm());
     await eventually(allMade);
@@ -180,7 +180,7 @@ describe('the controller with the webhook', () => {
     expect(api.writes().slice(written)).toEqual([]);
   });
 
-  it('HOOK-009 HOOK-010 HOOK-011 finalizes: asks so, deletes all children, and lets the UserSwarm go when they are gone', async () => {
+  it('HOOK-009 HOOK-010 HOOK-011 finalizes: calls the webhook, deletes all children, then removes the finalizer', async () => {
     await start();
     api.put(SWARMS, userSwarm());
     await eventually(allMade);
@@ -203,7 +203,7 @@ describe('the controller with the webhook', () => {
     await eventually(() => api.get(SWARMS, NAME) === undefined);
   });
 
-  it('CTRL-005 HOOK-008 asks again every 30 s, and the status is refreshed', async () => {
+  it('CTRL-005 HOOK-008 resyncs every 30 s and refreshes the status', async () => {
     const names = Array.from({ length: 12 }, (_, at) => `workspace-${at}`);
     const calls = new Map<string, number>();
     let image = 'before';
@@ -254,7 +254,7 @@ describe('the controller with the webhook', () => {
     expect(api.writes().slice(written)).toEqual([]);
   });
 
-  it('is not ready while a watch is refused, says so in its metric, leads on, and is ready again afterwards', async () => {
+  it('is not ready while a watch is refused, reports that in its metric, and stays the leader', async () => {
     const timing = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 }, staleMs: 50 };
     await start({ timing });
     await eventually(() => controller.ready());
@@ -272,7 +272,7 @@ describe('the controller with the webhook', () => {
     expect(controller.ready()).toBe(true);
   });
 
-  it('leads one at a time: another takes over when the first one stops', async () => {
+  it('has one leader: another replica takes over when the first one stops', async () => {
     const lease = {
       namespace: 'backend',
       name: 'c',
@@ -296,7 +296,7 @@ describe('the controller with the webhook', () => {
     await eventually(allMade);
   });
 
-  it('tells of itself in metrics', async () => {
+  it('exports metrics', async () => {
     await start();
     await eventually(() => controller.ready());
     api.put(SWARMS, userSwarm());

@@ -56,7 +56,7 @@ const holders = (): string[] =>
     .map(({ body }) => (body['spec'] as { holderIdentity: string }).holderIdentity)
     .filter((holder, index, all) => holder !== all[index - 1]);
 
-it('a replica that is told to stop gives its lease back, though the API server is slow and fails at first', async () => {
+it('releases the lease on SIGTERM although the API server is slow and fails at first', async () => {
   const first = start('first');
   await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
   let attempts = 0;
@@ -86,7 +86,7 @@ it('a replica that is told to stop gives its lease back, though the API server i
   expect(api.get(LEASES, NAME)?.['spec']).toMatchObject({ holderIdentity: '' });
 });
 
-it('a replica that is told to stop hands over: nobody waits for its lease to run out', async () => {
+it('hands over on SIGTERM without waiting for the expiry of the lease', async () => {
   const first = start('first');
   await eventually(() => holders().length === 1, STARTED_WITHIN_MS);
   // Only who does not hold the lease has to read it.

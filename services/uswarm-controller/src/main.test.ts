@@ -10,7 +10,7 @@ import { undocumented } from '@uswarm/testkit';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
 import { startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
 
-it('the controller serves the metrics that docs/metrics.md has, and says that it leads', async () => {
+it('serves the metrics of docs/metrics.md and reports leadership', async () => {
   const api = await startScriptedApi();
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-controller-'));
   const kubeconfig = join(folder, 'kubeconfig');

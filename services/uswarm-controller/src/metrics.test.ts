@@ -4,7 +4,7 @@ import { documentedMetrics, metricsIn } from '@uswarm/testkit';
 import { startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
 import { createController } from './controller.js';
 
-it('docs/metrics.md has every metric of the controller, and no other', async () => {
+it('documents exactly the metrics of the controller in docs/metrics.md', async () => {
   const api = await startScriptedApi();
   const registry = createMetrics('uswarm-controller');
   const controller = await createController({

@@ -75,9 +75,7 @@ export function createControllerMetrics(registry: Registry, sources: MetricSourc
     'Total Events dropped because the queue of the recorder was full.',
     [],
   );
-  const grants = counter('rollout_grants_total', 'Total roll-out grants; forced: the runtime was not idle.', [
-    'forced',
-  ]);
+  const grants = counter('rollout_grants_total', 'Total rollout grants; forced: the runtime was not idle.', ['forced']);
   for (const forced of ['true', 'false']) grants.inc({ forced }, 0);
   return {
     waited: (seconds) => waits.observe(seconds),
@@ -111,9 +109,9 @@ function registerGauges(registry: Registry, sources: MetricSources): void {
   );
   gauge('leader', '1 if this process is the leader, else 0.', () => (leading() ? 1 : 0));
   gauge('rollout_pending', 'UserSwarms whose pod has an older platform revision.', () => rollout().pending);
-  gauge('rollout_in_flight', 'UserSwarms that have a roll-out grant and are not Ready yet.', () => rollout().inFlight);
-  gauge('rollout_failed', 'UserSwarms that did not become Ready after their roll-out grant.', () => rollout().failed);
-  gauge('rollout_halted', '1 if the roll-out is halted because too many failed in a row, else 0.', () =>
+  gauge('rollout_in_flight', 'UserSwarms that have a rollout grant and are not Ready yet.', () => rollout().inFlight);
+  gauge('rollout_failed', 'UserSwarms that did not become Ready after their rollout grant.', () => rollout().failed);
+  gauge('rollout_halted', '1 if the rollout is halted because too many failed in a row, else 0.', () =>
     rollout().halted ? 1 : 0,
   );
   gauge('starting', 'UserSwarms whose runtime is starting.', () => starts().starting);

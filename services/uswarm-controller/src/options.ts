@@ -22,7 +22,7 @@ export interface ControllerOptions {
   resyncS?: number;
   workers?: number;
   rollout?: RolloutLimits;
-  /** Milliseconds after leader election before the first roll-out grant. Default: 0 */
+  /** Milliseconds after leader election before the first rollout grant. Default: 0 */
   rolloutInitialDelayMs?: number;
   /** Maximum number of runtimes that start concurrently; 0 disables the limit. */
   maxConcurrentStarts?: number;

@@ -36,7 +36,7 @@ export interface Work extends Pick<Workers, 'oldestReconcileAgeS'> {
   close(): Promise<void>;
 }
 
-/** Creates the parts that run on the leader: the workers, the roll-out coordinator and the Event recorder. */
+/** Creates the parts that run on the leader: the workers, the rollout coordinator and the Event recorder. */
 export function createReconcilers(options: ControllerOptions, resource: Resource, parts: ReconcilersDeps): Work {
   const { client, caches, queue, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;

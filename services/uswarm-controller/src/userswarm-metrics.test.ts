@@ -30,7 +30,7 @@ const userSwarm = (
 });
 
 describe('the age of UserSwarms', () => {
-  it('is that of the oldest in each phase that should pass, since it is not Ready', () => {
+  it('is that of the oldest UserSwarm in each transient phase since it lost readiness', () => {
     const all = [
       userSwarm('Progressing', 'Starting', 30),
       userSwarm('Progressing', 'Starting', 700),
@@ -41,18 +41,18 @@ describe('the age of UserSwarms', () => {
     expect(Object.fromEntries(oldestAges(all, NOW))).toEqual({ Progressing: 700, Error: 60, Deleting: 0 });
   });
 
-  it('counts from the deletion for one that is deleted', () => {
+  it('counts from the deletion of a terminating UserSwarm', () => {
     const deleted = userSwarm('Deleting', 'Deleting', 4_000, { deletionTimestamp: ago(45) });
     expect(oldestAges([deleted], NOW).get('Deleting')).toBe(45);
   });
 
-  it('counts from the creation for one without conditions', () => {
+  it('counts from the creation without conditions', () => {
     const fresh = { ...userSwarm('Progressing', '', 0), status: { phase: 'Progressing' } };
     expect(oldestAges([fresh], NOW).get('Progressing')).toBe(5_000);
   });
 });
 
-it('UserSwarms that are stuck are counted, so that one hopeless one hides no other', () => {
+it('counts stuck UserSwarms', () => {
   const all = [
     userSwarm('Progressing', 'ImagePullBackOff', 90_000),
     userSwarm('Progressing', 'Starting', 601),
@@ -64,7 +64,7 @@ it('UserSwarms that are stuck are counted, so that one hopeless one hides no oth
   expect(Object.fromEntries(countStuck(all, NOW))).toEqual({ Progressing: 2, Deleting: 1 });
 });
 
-it('a UserSwarm that was just resumed is not stuck, however long it was suspended', () => {
+it('does not count a UserSwarm that was just resumed as stuck', () => {
   const resumed = userSwarm('Progressing', 'Starting', 90_000);
   const status = resumed['status'] as { conditions: object[] };
   const condition = { type: 'Suspended', status: 'False', reason: 'Running', message: '', lastTransitionTime: ago(5) };
@@ -80,7 +80,7 @@ it.each(['Forbidden', 'ApplyFailed', 'QuotaExceeded'])(
   },
 );
 
-it('UserSwarms are counted by causes that are known, and by no others', () => {
+it('counts UserSwarms by known causes only', () => {
   const counts = countFailing([
     userSwarm('Progressing', 'ImagePullBackOff', 1),
     userSwarm('Progressing', 'ImagePullBackOff', 1),
@@ -96,7 +96,7 @@ it('UserSwarms are counted by causes that are known, and by no others', () => {
   expect(counts.get('CrashLoopBackOff')).toBe(0);
 });
 
-it('figures of UserSwarms are read at each scrape', async () => {
+it('reads the metrics of UserSwarms at each scrape', async () => {
   const registry = new Registry();
   const all: KubernetesObject[] = [];
   registerUserSwarms(registry, { list: () => all, synced: () => all.length > 0, clock: { now: () => NOW } });

@@ -89,7 +89,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     await eventually(async () => (await calls(false)) >= before + count, WITHIN_MS);
   };
 
-  it('replace the webhook under 1,000 UserSwarms with ten writes at most, and no call fails', async () => {
+  it('replaces the webhook under 1,000 UserSwarms with at most ten writes and no failed call', async () => {
     const old = [await service.startPod(), await service.startPod()];
     service.setEndpoints(old);
     await start({ resyncS: 10 });
@@ -111,7 +111,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     expect((await calls(true)) - failed).toBe(0);
   });
 
-  it('say so on what needs the webhook while it is away, and write nothing to what is as it was', async () => {
+  it('reports an outage on UserSwarms that need the webhook, and writes nothing to the others', async () => {
     const pod = await service.startPod();
     service.setEndpoints([pod]);
     await start({ resyncS: 1 }, 500);

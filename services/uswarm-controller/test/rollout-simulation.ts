@@ -17,7 +17,7 @@ interface Runtime {
   /** As its status tells, and since when. */
   suspended: boolean;
   suspendedSince: number;
-  /** It is suspended for no roll-out, or was and is not Ready since. */
+  /** It is suspended for no rollout, or was and is not Ready since. */
   asleep: boolean;
   /** It works on something. */
   busy: boolean;
@@ -31,7 +31,7 @@ interface Runtime {
   annotations: Record<string, string>;
 }
 
-/** UserSwarms with a webhook, orchestrators, and pods, all as far as a roll-out sees them; time in milliseconds. */
+/** UserSwarms with a webhook, orchestrators, and pods, all as far as a rollout sees them; time in milliseconds. */
 export class RolloutSimulation {
   now = START_MS;
   /** Of the platform. */

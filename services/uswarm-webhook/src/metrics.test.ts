@@ -4,7 +4,7 @@ import { documentedMetrics, metricsIn } from '@uswarm/testkit';
 import { createWebhookMetrics, registerDatabaseState } from './metrics.js';
 import type { DatabaseState } from './render/settings.js';
 
-it('docs/metrics.md has every metric of the webhook, and no other', () => {
+it('documents exactly the metrics of the webhook in docs/metrics.md', () => {
   const registry = createMetrics('uswarm-webhook');
   createWebhookMetrics(registry);
   registerDatabaseState(registry, () => 'unset');

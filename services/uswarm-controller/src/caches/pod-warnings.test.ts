@@ -76,7 +76,7 @@ describe('the Events of stuck pods', () => {
   const reasons = (): unknown[] => warnings.of(pod()).map(({ reason }) => reason);
   const listedTimes = (times: number): Promise<unknown> => eventually(() => listed.length >= times);
 
-  it('are listed while it is stuck, also after a list that was refused, and told of once', async () => {
+  it('are listed while the pod is stuck, also after a failed list, and reported once', async () => {
     warnings.changed({ after: pod() });
     await listedTimes(2);
     events = [event('FailedMount', '2030-01-01T00:00:01Z')];
@@ -86,7 +86,7 @@ describe('the Events of stuck pods', () => {
     expect({ found, reasons: reasons() }).toEqual({ found: ['pod-u1'], reasons: ['FailedMount'] });
   });
 
-  it('are those that tell why it is stuck, the newest first', async () => {
+  it('are those with the cause, newest first', async () => {
     events = [
       event('FailedMount', '2030-01-01T00:00:01Z'),
       event('Unhealthy', '2030-01-01T00:00:03Z'),
@@ -103,7 +103,7 @@ describe('the Events of stuck pods', () => {
     expect(new Set(listed)).toEqual(new Set(['pod-u1', 'pod-u2', 'pod-u3']));
   });
 
-  it('are not listed for a pod that got its sandbox in time, and forgotten for one that got it later', async () => {
+  it('are not listed for a pod that gets its sandbox in time, and dropped when it gets it later', async () => {
     events = [event('FailedMount', '2030-01-01T00:00:01Z')];
     warnings.changed({ after: pod({ uid: 'u2' }) });
     warnings.changed({ before: pod({ uid: 'u2' }), after: pod({ uid: 'u2', sandbox: 'True' }) });
@@ -117,7 +117,7 @@ describe('the Events of stuck pods', () => {
   });
 });
 
-it('asks for the Warning Events of one pod alone, and not for all of the namespace', async () => {
+it('are listed for one pod only and not for the whole namespace', async () => {
   const asked: unknown[] = [];
   const list = async (...args: unknown[]) => {
     asked.push(args.slice(0, 2));

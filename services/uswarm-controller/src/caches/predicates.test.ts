@@ -49,19 +49,19 @@ const withPod =
   (change) =>
     childChanged(change, () => isReady);
 
-describe('a child that changes', () => {
+describe('childChanged', () => {
   it.each([
     ['none when its Deployment is up for the first time, after its pod', 1, true, false],
     ['one when its Deployment is up and no pod was seen', 1, false, true],
     ['one when its Deployment is up again after a change', 2, true, true],
-  ])('is worth %s', (_what, generation, podIsReady, expected) => {
+  ])('passes %s', (_what, generation, podIsReady, expected) => {
     const seen = { generation };
     const up = deployment({ ...available, observedGeneration: generation }, { ...REVISED, ...seen });
     const coming = deployment({ ...scaled, observedGeneration: generation }, { ...REVISED, ...seen });
     expect(steps(withPod(podIsReady), coming, up)).toEqual([expected]);
   });
 
-  it('is worth no sync while its Deployment comes up', () => {
+  it('filters the progress of a starting Deployment', () => {
     const life = [
       deployment(),
       deployment(undefined, REVISED),
@@ -71,7 +71,7 @@ describe('a child that changes', () => {
     expect(steps(withPod(false), ...life)).toEqual([false, false, false]);
   });
 
-  it('is worth one when it comes, goes, begins to go, or is another one', () => {
+  it('passes creation, deletion, termination and replacement', () => {
     const going = deployment(available, { deletionTimestamp: 'now' });
     const life = [undefined, deployment(available), going, undefined];
     expect(steps(withPod(false), ...life)).toEqual([true, true, true]);
@@ -83,11 +83,11 @@ describe('a child that changes', () => {
     ['is available as it was before the last change only', { ...available, observedGeneration: 0 }],
     ['may not have its pod', { ...available, conditions: [condition('ReplicaFailure', 'True')] }],
     ['takes too long', { ...available, conditions: [condition('Progressing', 'False', 'ProgressDeadlineExceeded')] }],
-  ])('is worth one when it %s', (_what, status) => {
+  ])('passes a Deployment that %s', (_what, status) => {
     expect(steps(withPod(false), deployment(available), deployment(status))).toEqual([true]);
   });
 
-  it('is worth one when what is wrong with it is something else', () => {
+  it('passes a new failure cause', () => {
     const failing = (message: string): KubernetesObject =>
       deployment({ ...scaled, conditions: [condition('ReplicaFailure', 'True', 'FailedCreate', message)] });
     expect(steps(withPod(false), failing('quota'), failing('quota'), failing('forbidden'))).toEqual([false, true]);
@@ -98,11 +98,11 @@ describe('a child that changes', () => {
     ['annotation', { annotations: { c: 'd' } }, {}],
     ['owner', { ownerReferences: [] }, {}],
     ['field', {}, { replicas: 2 }],
-  ])('is worth one when somebody changes a %s', (_what, metadata, spec) => {
+  ])('passes a change of a %s', (_what, metadata, spec) => {
     expect(steps(withPod(false), deployment(available), deployment(available, metadata, spec))).toEqual([true]);
   });
 
-  it('of another kind is looked at as a whole', () => {
+  it('passes any change of another kind', () => {
     const service = (status: object): KubernetesObject => ({ ...deployment(status), kind: 'Service' });
     expect(steps(withPod(false), service({}), service({}), service({ conditions: [{}] }))).toEqual([false, true]);
   });
@@ -124,8 +124,8 @@ const unschedulable = (message: string): object => ({
 });
 const running = { state: { running: {} } };
 
-describe('a pod that changes', () => {
-  it('is worth a sync when it becomes ready, when it is deleted and when it is gone', () => {
+describe('podChanged', () => {
+  it('passes a pod that becomes ready, terminates or is deleted', () => {
     const life = [
       undefined,
       pod({ phase: 'Pending' }),
@@ -171,12 +171,12 @@ describe('a pod that changes', () => {
       { initContainerStatuses: [{ name: 'first', state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
       { initContainerStatuses: [{ name: 'first', restartCount: 3 }] },
     ],
-  ])('is worth one when %s, when that becomes another cause, and when it is over', (_what, trouble, other) => {
+  ])('passes a pod when %s, when the cause changes, and when it is resolved', (_what, trouble, other) => {
     const well = pod(container({ ...running, ready: true }));
     expect(steps(podChanged, well, pod(trouble), pod(trouble), pod(other), well)).toEqual([true, false, true, true]);
   });
 
-  it('is worth one when it goes with its cause', () => {
+  it('passes the deletion of a pod with a cause', () => {
     expect(steps(podChanged, pod(waiting('ErrImagePull')), undefined)).toEqual([true]);
   });
 });

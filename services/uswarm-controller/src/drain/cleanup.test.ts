@@ -63,8 +63,8 @@ const run = (options: Partial<CleanupDeps> = {}): Promise<void> => {
   );
 };
 
-describe('the cleanup after a release that was deleted without Helm', () => {
-  it('removes every UserSwarm without a controller, and waits for the garbage collector', async () => {
+describe('the cleanup after a release that was removed without Helm', () => {
+  it('deletes every UserSwarm without a controller, and waits for the garbage collector', async () => {
     startGarbageCollector();
     addSwarm('a');
     addSwarm('b', { finalizers: ['metacontroller.io/compositecontroller-userswarm-controller'] });
@@ -84,14 +84,14 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     expect(server.get(LEASES, 'uswarm-controller')).toBeUndefined();
   });
 
-  it('keeps a UserSwarm that is labelled so, without a finalizer', async () => {
+  it('keeps a UserSwarm with the keep label and removes its finalizer', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
     await run();
     expect(server.get(SWARMS, 'a')?.metadata).toMatchObject({ finalizers: [] });
     expect(server.get(SWARMS, 'a')?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('leaves no finalizer when time is up before the pods are gone', async () => {
+  it('removes the finalizers when the timeout is exceeded before the pods are deleted', async () => {
     addSwarm('a');
     await run({ timeoutMs: 50 });
     expect(userSwarms()).toEqual([]);
@@ -127,7 +127,7 @@ describe('the cleanup after a release that was deleted without Helm', () => {
     expect(printed.at(-1)).toMatch(/^Nothing was removed: Service backend\/uswarm-orchestrator exists/);
   });
 
-  it('waits for its rights, which may be created after it', async () => {
+  it('retries until its RBAC rules are created', async () => {
     startGarbageCollector();
     addSwarm('a');
     let refusals = 3;

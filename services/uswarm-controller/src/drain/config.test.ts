@@ -4,8 +4,8 @@ import { loadCleanupConfig, loadDrainConfig, loadFinishConfig } from './config.j
 
 const ENVIRONMENT = { DRAIN_FLAG: 'backend/uswarm-drain', DRAIN_RUN: 'job', RUNTIME_NAMESPACES: 'userswarms,team-a' };
 
-describe('the settings of a drain', () => {
-  it('name flag and namespaces; times have defaults', () => {
+describe('the configuration of a drain', () => {
+  it('requires the flag and the namespaces and has default times', () => {
     expect(loadDrainConfig(ENVIRONMENT)).toEqual({
       DRAIN_FLAG: { namespace: 'backend', name: 'uswarm-drain' },
       DRAIN_RUN: 'job',
@@ -22,20 +22,20 @@ describe('the settings of a drain', () => {
     ['DRAIN_RUN', ''],
     ['RUNTIME_NAMESPACES', ''],
     ['DRAIN_TIMEOUT_S', '0'],
-  ])('are refused with %s=%s', (name, value) => {
+  ])('rejects %s=%s', (name, value) => {
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(ConfigError);
     expect(() => loadDrainConfig({ ...ENVIRONMENT, [name]: value })).toThrow(name);
   });
 });
 
-it('the settings of the last step name the Lease of the controller, if there is one', () => {
+it('reads the optional Lease of the controller for the finish step', () => {
   expect(loadFinishConfig({ CONTROLLER_LEASE: 'backend/uswarm-controller' })).toEqual({
     CONTROLLER_LEASE: { namespace: 'backend', name: 'uswarm-controller' },
   });
   expect(loadFinishConfig({})).toEqual({});
 });
 
-it('the settings of a cleanup name what shows that the release exists', () => {
+it('requires the components of the release for the cleanup step', () => {
   const environment = { RELEASE_NAMESPACE: 'backend', RELEASE_COMPONENTS: 'uswarm-orchestrator,uswarm-webhook' };
   expect(loadCleanupConfig(environment)).toEqual({
     RELEASE_NAMESPACE: 'backend',

@@ -39,12 +39,12 @@ describe('the last step of an uninstall', () => {
     expect(await controller('next').tryAcquireOrRenew(never)).toBe(true);
   });
 
-  it('does not need the Lease', async () => {
+  it('succeeds without the Lease', async () => {
     await finishes();
     expect(printed).toEqual(['No UserSwarm has a uswarm finalizer.']);
   });
 
-  it('goes on if the Lease cannot be deleted, and says so', async () => {
+  it('continues and prints a warning if the Lease cannot be deleted', async () => {
     await controller('killed').tryAcquireOrRenew(never);
     api.script(({ method, path }, response) => {
       if (method !== 'DELETE' || !path.startsWith(LEASES)) return undefined;

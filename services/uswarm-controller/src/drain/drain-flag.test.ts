@@ -36,7 +36,7 @@ const validFor = (): number | undefined => {
   return stored && drainFlagExpiry(stored) - START - now;
 };
 
-it('expires by itself a minute after the drain has last renewed it', async () => {
+it('expires a minute after the last renewal', async () => {
   const flag = flagOf('job');
   expect(await flag.raise(signal)).toBe(0);
   expect(validFor()).toBe(60_000);
@@ -48,7 +48,7 @@ it('expires by itself a minute after the drain has last renewed it', async () =>
   expect(validFor()).toBe(60_000);
 });
 
-it('keeps the beginning of the drain when the next pod of the Job takes it over', async () => {
+it('keeps the start time when the next pod of the Job takes it over', async () => {
   await flagOf('job').raise(signal);
   now += 100_000;
   expect(await flagOf('job').raise(signal)).toBe(100_000);
@@ -66,7 +66,7 @@ it.each([
   expect(validFor()).toBe(60_000);
 });
 
-it('refuses to go on once another drain has taken it', async () => {
+it('fails when another drain has taken it over', async () => {
   const flag = flagOf('job');
   await flag.raise(signal);
   await flagOf('another').raise(signal);
@@ -75,7 +75,7 @@ it('refuses to go on once another drain has taken it', async () => {
   expect(server.get(FLAGS, place.name)).toBeDefined();
 });
 
-it('stands until the release is gone after a drain that succeeded, and is deleted after one that failed', async () => {
+it('remains until the release is removed after a successful drain, and is deleted after a failed one', async () => {
   const flag = flagOf('job');
   await flag.raise(signal);
   now += 55_000;

@@ -119,7 +119,7 @@ describe('a drain', () => {
     expect(printed.at(-1)).toMatch(/^2 UserSwarms deleted with all children after \d+ s\.$/);
   });
 
-  it('has nothing to do without UserSwarms, or without their definition', async () => {
+  it('succeeds without UserSwarms or without the CRD', async () => {
     await run();
     server.script(({ path }, response) => {
       if (path !== SWARMS) return undefined;
@@ -131,7 +131,7 @@ describe('a drain', () => {
     expect(printed).toEqual(Array(2).fill('No UserSwarms found.'));
   });
 
-  it('leaves what is labelled to be kept, and says so', async () => {
+  it('keeps UserSwarms with the keep label and prints their names', async () => {
     startController();
     addSwarm('a');
     addSwarm('b', { labels: { [KEEP_LABEL]: 'true' } });
@@ -142,7 +142,7 @@ describe('a drain', () => {
     expect(printed[0]).toBe('Kept because of the label uswarm.dev/keep-on-uninstall=true: b');
   });
 
-  it('takes one that comes while it waits for quiet', async () => {
+  it('deletes a UserSwarm that is created during the settle time', async () => {
     startController();
     addSwarm('a');
     const running = run({ settleMs: 200 });
@@ -152,7 +152,7 @@ describe('a drain', () => {
     expect(userSwarms()).toEqual([]);
   });
 
-  it('does the work of a controller that is down: children first, Deployments with their pods, then the finalizer', async () => {
+  it('finalizes for a controller that is down: children first, Deployments with their pods, then the finalizer', async () => {
     startGarbageCollector();
     for (const name of ['a', 'b']) {
       addSwarm(name, name === 'b' ? { finalizers: [METACONTROLLER] } : {});
@@ -182,7 +182,7 @@ describe('a drain', () => {
   it.each([
     ['UserSwarm', `${SWARMS}/a`],
     ['child', `${SERVICES}/agent-runtime-a`],
-  ])('does that work for all others where the deletion of one %s is refused', async (_what, refused) => {
+  ])('finalizes all others when the deletion of one %s is refused', async (_what, refused) => {
     refuseDeletion(refused);
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     addChild(SERVICES, 'Service', 'a');
@@ -195,7 +195,7 @@ describe('a drain', () => {
     await expect(running).rejects.toThrow();
   });
 
-  it('leaves a controller alone that gets on, however long it takes', async () => {
+  it('does not interfere with a controller that makes progress', async () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     let now = 0;
     const running = run({ graceMs: 250, settleMs: 30, elapsed: () => now });
@@ -213,7 +213,7 @@ describe('a drain', () => {
     expect(writes().filter((write) => write.startsWith('PATCH'))).toEqual([]);
   });
 
-  it('finds no children in a namespace that is gone, and with it the right to look', async () => {
+  it('finds no children in a deleted namespace, for which it gets 403', async () => {
     addSwarm('a');
     server.script(({ path }, response) => {
       if (!path.startsWith(`${NAMESPACES}/userswarms`) && !path.startsWith(DEPLOYMENTS)) return undefined;
@@ -225,7 +225,7 @@ describe('a drain', () => {
     expect(userSwarms()).toEqual([]);
   });
 
-  it('goes on where one stopped that was killed half-way', async () => {
+  it('continues a drain that was killed', async () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     const first = run();
     await eventually(() => writes().length === 3);
@@ -240,7 +240,7 @@ describe('a drain', () => {
     expect(writes().filter((write) => write.startsWith('DELETE'))).toHaveLength(3);
   });
 
-  it('goes on after faults of the API server, and says each once', async () => {
+  it('retries after errors of the API server and prints each once', async () => {
     startController();
     addSwarm('a');
     let faults = 4;
@@ -256,7 +256,7 @@ describe('a drain', () => {
   });
 });
 
-describe('a drain whose time is up', () => {
+describe('a drain that exceeds its timeout', () => {
   it('takes our finalizers off all the same, and says what is left behind', async () => {
     addSwarm('a');
     addChild(DEPLOYMENTS, 'Deployment', 'a');

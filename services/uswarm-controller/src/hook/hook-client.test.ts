@@ -218,7 +218,7 @@ describe('the call of the webhook', () => {
       expect(await phases(hook, 16)).toEqual(['new']);
     });
 
-    it('goes back to an older revision once the newest does not answer any more', async () => {
+    it('returns to an older revision when the newest no longer responds', async () => {
       pods = [NEW];
       const hook = await hookTo(service, { revisionGoneMs: 300 });
       expect(await phases(hook, 1)).toEqual(['new']);

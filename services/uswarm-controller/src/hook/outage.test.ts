@@ -9,7 +9,7 @@ describe('an outage of the webhook', () => {
     outage = createOutage({ now: () => time, longMs: 10_000 });
   });
 
-  it('lasts from the start of the first call that failed to the next answer', () => {
+  it('lasts from the start of the first failed call to the next response', () => {
     expect(outage.lastedMs()).toBe(0);
     time = 3_000;
     outage.failed(1_000);
@@ -19,7 +19,7 @@ describe('an outage of the webhook', () => {
     expect(outage.lastedMs()).toBe(0);
   });
 
-  it('does not begin with a call that started before the last answer', () => {
+  it('does not start with a call that began before the last response', () => {
     time = 2_000;
     outage.answered();
     outage.failed(1_000);
@@ -27,7 +27,7 @@ describe('an outage of the webhook', () => {
     expect(outage.lastedMs()).toBe(0);
   });
 
-  it('lets every call out while it is short, and one per second once it is long', () => {
+  it('allows all calls during a short outage and one per second during a long one', () => {
     outage.failed(0);
     expect([outage.mayCall(), outage.mayCall()]).toEqual([true, true]);
     time = 10_000;

@@ -5,11 +5,11 @@ import { createRevisionPin, versionOf, type WebhookVersion } from './revision-pi
 const GONE_MS = 5_000;
 const version = (at: number): WebhookVersion => ({ revision: `r${at}`, startedMs: at * 1_000 });
 
-describe('the revision of the webhook that is used', () => {
+describe('the revision pin', () => {
   let time = 0;
   const create = () => createRevisionPin({ goneAfterMs: GONE_MS, now: () => time });
 
-  it('never goes back to an older one while a newer one answers, in any order of answers', () => {
+  it('never returns to an older revision while a newer one responds, in any order of responses', () => {
     const answers = fc.array(fc.record({ pauseMs: fc.integer({ min: 0, max: 3_000 }), at: fc.nat({ max: 3 }) }));
     const wrong = (given: readonly { pauseMs: number; at: number }[]): string[] => {
       time = 0;
@@ -33,7 +33,7 @@ describe('the revision of the webhook that is used', () => {
     ).not.toThrow();
   });
 
-  it('becomes an older one once the newest has not answered for some seconds, as in a rollback', () => {
+  it('selects an older revision when the newest has not responded for some seconds, as in a rollback', () => {
     time = 0;
     const pin = create();
     expect(pin.accepts(version(2))).toBe(true);
@@ -52,7 +52,7 @@ describe('the revision of the webhook that is used', () => {
     expect(pin.accepts({ revision: 'a', startedMs: 2 })).toBe(true);
   });
 
-  it('reads the headers, and takes an answer without them for the oldest', () => {
+  it('reads the headers and treats a response without them as the oldest', () => {
     const started = '2030-01-01T00:00:00.000Z';
     const named = versionOf({ 'uswarm-webhook-revision': 'abc', 'uswarm-webhook-started': started });
     expect(named).toEqual({ revision: 'abc', startedMs: Date.parse(started) });

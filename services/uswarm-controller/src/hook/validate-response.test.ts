@@ -9,8 +9,8 @@ const child = (fields: object = {}): object => ({
 });
 const problem = (...children: object[]): unknown => validateResponse({ status: {}, children });
 
-describe('what an answer has to be', () => {
-  it('takes the three kinds, each name once', () => {
+describe('validating a response', () => {
+  it('accepts the three kinds with unique names', () => {
     const answer = {
       status: { phase: 'Ready' },
       resyncAfterSeconds: 2.5,
@@ -33,7 +33,7 @@ describe('what an answer has to be', () => {
     ['missing name', [child({ metadata: { namespace: 'ns' } })]],
     ['name given twice', [child(), child()]],
     ['child that is no object', [null as unknown as object]],
-  ])('does not take a wrong %s', (_what, children) => {
+  ])('rejects an invalid %s', (_what, children) => {
     expect(problem(...children)).toEqual({ problem: expect.any(String) });
   });
 

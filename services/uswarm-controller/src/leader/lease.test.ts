@@ -36,7 +36,7 @@ describe('the lease', () => {
     });
   const spec = (): unknown => api.get(LEASES, 'c')?.['spec'];
 
-  it('is taken by the first and by nobody else while it is renewed', async () => {
+  it('is held by the first process only while it is renewed', async () => {
     const [a, b] = [lease('a'), lease('b')];
     expect(await a.tryAcquireOrRenew(never)).toBe(true);
     for (let round = 0; round < 4; round += 1) {
@@ -47,7 +47,7 @@ describe('the lease', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
   });
 
-  it('is taken over when it was seen unchanged for as long as it lasts, whatever its times say', async () => {
+  it('is acquired by another process after it was observed unchanged for its duration, regardless of its timestamps', async () => {
     const [a, b] = [lease('a'), lease('b')];
     await a.tryAcquireOrRenew(never);
     api.put(LEASES, {
@@ -61,7 +61,7 @@ describe('the lease', () => {
     expect(await a.tryAcquireOrRenew(never)).toBe(false);
   });
 
-  it('is free at once when it is given back', async () => {
+  it('can be acquired immediately after its release', async () => {
     const [a, b] = [lease('a'), lease('b')];
     await a.tryAcquireOrRenew(never);
     expect(await b.tryAcquireOrRenew(never)).toBe(false);
@@ -71,7 +71,7 @@ describe('the lease', () => {
     expect(await b.tryAcquireOrRenew(never)).toBe(true);
   });
 
-  it('is given back though the answer to the last renewal was lost', async () => {
+  it('is released although the response to the last renewal was lost', async () => {
     const [a, b] = [lease('a'), lease('b')];
     await a.tryAcquireOrRenew(never);
     api.put(LEASES, api.get(LEASES, 'c')!);
@@ -80,7 +80,7 @@ describe('the lease', () => {
     expect(await b.tryAcquireOrRenew(never)).toBe(true);
   });
 
-  it('is left to another holder who has taken it meanwhile', async () => {
+  it('is not released if another process has acquired it', async () => {
     const a = lease('a');
     await a.tryAcquireOrRenew(never);
     api.put(LEASES, { ...api.get(LEASES, 'c')!, spec: { ...(spec() as object), holderIdentity: 'b' } });
@@ -88,13 +88,13 @@ describe('the lease', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  it('is held by one alone, however many ask at the same time', async () => {
+  it('is acquired by only one of many concurrent processes', async () => {
     const all = ['a', 'b', 'c', 'd'].map((name) => lease(name));
     const held = await Promise.all(all.map((one) => one.tryAcquireOrRenew(never)));
     expect(held.filter(Boolean)).toHaveLength(1);
   });
 
-  it('is not given up because the server could not be asked', async () => {
+  it('is not given up when the server is unreachable', async () => {
     const a = lease('a');
     await a.tryAcquireOrRenew(never);
     const heal = api.script((_request, response) => {
@@ -138,7 +138,7 @@ describe('leader election', () => {
     return { lease, stop };
   };
 
-  it('leads while the lease is held, and gives it back after it has stopped leading', async () => {
+  it('leads while the lease is held, and releases it after leading has ended', async () => {
     const { lease, stop } = scripted();
     lease.answer = () => true;
     await eventually(() => lease.leading);
@@ -147,7 +147,7 @@ describe('leader election', () => {
     expect(lease).toMatchObject({ leading: false, led: 1, released: 1 });
   });
 
-  it('counts the first hold from when it was asked for, as the lease does', async () => {
+  it('counts the first acquisition from the time of the request', async () => {
     const stopping = new AbortController();
     let [asked, ended] = [0, false];
     const running = runLeaderElection(
@@ -188,7 +188,7 @@ describe('leader election', () => {
     expect(lease).toMatchObject({ leading: false, released: 1 });
   });
 
-  it('leads on through a short silence and ends in a long one', async () => {
+  it('keeps leading through a short outage and stops in a long one', async () => {
     const { lease, stop } = scripted();
     lease.answer = () => true;
     await eventually(() => lease.leading);

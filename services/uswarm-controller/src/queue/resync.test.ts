@@ -5,8 +5,8 @@ import { untilResync } from './resync.js';
 const PERIOD = 30_000;
 const EARLY = 500;
 
-describe('the moments of resyncs', () => {
-  it('come once a period, always at the same moment of it', () => {
+describe('the resync schedule', () => {
+  it('schedules each object once per period at a fixed offset', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.integer({ min: 0, max: 2 ** 41 }), (uid, now) => {
         const wait = untilResync(uid, now, PERIOD);
@@ -17,7 +17,7 @@ describe('the moments of resyncs', () => {
     );
   });
 
-  it('are not taken for two where a timer comes early', () => {
+  it('does not schedule an object twice when a timer fires early', () => {
     const moment = untilResync('uid', 0, PERIOD);
     expect([-EARLY, 1 - EARLY, -1, 0].map((early) => untilResync('uid', moment + early, PERIOD))).toEqual([
       EARLY,
@@ -27,7 +27,7 @@ describe('the moments of resyncs', () => {
     ]);
   });
 
-  it('are spread over the period', () => {
+  it('spreads objects over the period', () => {
     const waits = Array.from({ length: 1_000 }, (_, at) => untilResync(`uid-${at}`, 0, PERIOD) % PERIOD);
     const inEachSecond = new Map<number, number>();
     for (const wait of waits) {

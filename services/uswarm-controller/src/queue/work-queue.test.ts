@@ -124,7 +124,7 @@ describe('the work queue', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('gives each key out once at a time, in the order in which they were added, whatever is done to it', async () => {
+  it('hands out each key once at a time and in insertion order, for any sequence of operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands([command], { maxCommands: 60 }), async (all) => {
         const queue = create();
@@ -149,7 +149,7 @@ describe('the work queue', () => {
     );
   });
 
-  it('hands a key to who waits for one', async () => {
+  it('hands a key to a waiting worker', async () => {
     const queue = create();
     const [first, second] = [queue.next(), queue.next()];
     queue.add('a');
@@ -158,7 +158,7 @@ describe('the work queue', () => {
     expect(queue.depth()).toBe(0);
   });
 
-  it('lets go of who waits, and gives the next key to somebody else', async () => {
+  it('skips an aborted worker and hands the next key to another', async () => {
     const queue = create();
     const impatient = new AbortController();
     const [first, second] = [queue.next(impatient.signal), queue.next()];
@@ -168,7 +168,7 @@ describe('the work queue', () => {
     expect(await second).toBe('a');
   });
 
-  it('has nothing left once it is cleared, and goes on', async () => {
+  it('is empty after clear and can be used again', async () => {
     const queue = create();
     for (const key of ['active', 'waiting']) queue.add(key);
     await queue.next();
@@ -182,7 +182,7 @@ describe('the work queue', () => {
     expect(await queue.next()).toBe('later');
   });
 
-  it('gives nothing out once it is closed', async () => {
+  it('hands out nothing after close', async () => {
     const queue = create();
     const waiting = queue.next();
     queue.addAfter('a', 10);
@@ -193,7 +193,7 @@ describe('the work queue', () => {
     expect(await queue.next()).toBeUndefined();
   });
 
-  it('waits for longer than the longest timer of Node, instead of not at all', async () => {
+  it('supports delays longer than the longest timer of Node.js', async () => {
     const queue = create();
     const days30 = 30 * 24 * 3_600_000;
     queue.addAfter('a', days30);
@@ -210,7 +210,7 @@ describe('the work queue', () => {
     queue.close();
   });
 
-  it('waits at least as long as it is told before a retry', async () => {
+  it('waits at least the given minimum before a retry', async () => {
     const queue = create();
     queue.retry('a', 5_000);
     jest.advanceTimersByTime(5_000 + BACKOFF.initialMs - 1);

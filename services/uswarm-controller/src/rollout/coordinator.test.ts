@@ -44,7 +44,7 @@ const failed = (name: string): KubernetesObject => {
   return { ...userSwarm, status: { phase: 'Progressing', revision: 'r2', conditions } };
 };
 
-describe('the coordinator', () => {
+describe('the rollout coordinator', () => {
   let parents: Store;
   let patches: { name: string; patch: unknown }[];
   let events: string[];
@@ -102,7 +102,7 @@ describe('the coordinator', () => {
   const names = (): string[] => patches.map(({ name }) => name);
   const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
 
-  it('writes a go-ahead onto the very UserSwarm that it looked at, and tells of it', async () => {
+  it('writes a grant to the observed version of the UserSwarm and records an Event', async () => {
     parents.put(waiting('a'));
     start();
     await eventually(() => granted.length === 1);
@@ -116,7 +116,7 @@ describe('the coordinator', () => {
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
   });
 
-  it('gives none while the calm after its start lasts', async () => {
+  it('gives no grant during the initial delay', async () => {
     parents.put(waiting('a'));
     start(3_600_000);
     await eventually(() => coordinator.state().pending === 1);
@@ -124,14 +124,14 @@ describe('the coordinator', () => {
     expect([patches, coordinator.state().inFlight]).toEqual([[], 0]);
   });
 
-  it('gives one once that calm is over, without any change', async () => {
+  it('gives a grant after the initial delay without any change', async () => {
     parents.put(waiting('a'));
     start(100);
     await eventually(() => granted.length === 1);
     expect(names()).toEqual(['a']);
   });
 
-  it('gives one that counts also where its clock is behind that of the webhook', async () => {
+  it('gives a valid grant when its clock is behind that of the webhook', async () => {
     parents.put(waiting('a', { [ROLLOUT.wanted]: 'r2' }, '2030-01-01T01:00:02Z'));
     start();
     await eventually(() => granted.length === 1);
@@ -142,7 +142,7 @@ describe('the coordinator', () => {
     });
   });
 
-  it('gives no more than may, and nothing more until something changes', async () => {
+  it('gives at most maxConcurrent grants, and no more until a change', async () => {
     for (const name of ['a', 'b', 'c']) parents.put(waiting(name));
     start();
     await eventually(() => granted.length === 2);
@@ -162,7 +162,7 @@ describe('the coordinator', () => {
     expect(names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('looks again where somebody wrote the UserSwarm meanwhile', async () => {
+  it('retries after a conflict', async () => {
     refusal = new KubeError(409, { reason: 'Conflict' });
     parents.put(waiting('a'));
     start();
@@ -171,7 +171,7 @@ describe('the coordinator', () => {
     expect(patches[1]).toMatchObject({ patch: { metadata: { resourceVersion: '11' } } });
   });
 
-  it('goes on with the others where some may not be written, and does not try these without a pause', async () => {
+  it('continues with the others when some writes are refused, and backs off for these', async () => {
     for (const name of ['a', 'c', 'd']) denied.set(name, new KubeError(403, { reason: 'Forbidden' }));
     for (const name of ['a', 'b']) parents.put(waiting(name, { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
     for (const name of ['c', 'd', 'e']) parents.put(waiting(name));
@@ -189,7 +189,7 @@ describe('the coordinator', () => {
     expect(granted).toEqual(['e', 'c']);
   });
 
-  it('tries no others while the API server does not answer', async () => {
+  it('does not try others while the API server is unreachable', async () => {
     for (const name of ['a', 'b']) parents.put(waiting(name));
     denied.set('a', new Error('connection refused'));
     start();
@@ -197,14 +197,14 @@ describe('the coordinator', () => {
     expect([names(), granted]).toEqual([['a'], []]);
   });
 
-  it('tells of one that is forced', async () => {
+  it('reports a forced grant', async () => {
     parents.put(waiting('a', {}, '2029-12-31T00:00:00Z'));
     start();
     await eventually(() => granted.length === 1);
     expect(granted).toEqual(['a forced']);
   });
 
-  it('goes on where another leader stopped: what that one gave counts', async () => {
+  it('counts the grants of a previous leader', async () => {
     const given = { [ROLLOUT.wanted]: 'r2', [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN };
     for (const name of ['a', 'b']) parents.put(waiting(name, given));
     parents.put(waiting('c'));
@@ -214,7 +214,7 @@ describe('the coordinator', () => {
     expect(coordinator.state()).toMatchObject({ pending: 3, inFlight: 2 });
   });
 
-  it('says once that it halted, and writes nothing', async () => {
+  it('reports a halt once and writes nothing', async () => {
     parents.put(failed('a'));
     parents.put(waiting('b'));
     start();
@@ -227,7 +227,7 @@ describe('the coordinator', () => {
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 0, failed: 1, halted: true });
   });
 
-  it('takes back what is not used', async () => {
+  it('revokes an unused grant', async () => {
     parents.put(waiting('a', { [ROLLOUT.revision]: 'r2', [ROLLOUT.time]: GIVEN }));
     start();
     await eventually(() => patches.length === 1);
@@ -236,7 +236,7 @@ describe('the coordinator', () => {
     expect([patches.length, granted]).toEqual([1, []]);
   });
 
-  it('shows nothing once it no longer leads', async () => {
+  it('reports zeros when it no longer leads', async () => {
     parents.put(waiting('a'));
     start();
     await eventually(() => granted.length === 1);

@@ -25,7 +25,7 @@ export interface RolloutDeps {
   periodMs: number;
   /**
    * Milliseconds after the start without new grants. An upgrade replaces controller and orchestrators at about the same
-   * time, and an orchestrator of an older release does not resume a runtime that was suspended for a roll-out. Default: 0
+   * time, and an orchestrator of an older release does not resume a runtime that was suspended for a rollout. Default: 0
    */
   initialDelayMs?: number;
   /** Milliseconds for which changes are collected before a pass. */
@@ -40,7 +40,7 @@ export interface RolloutDeps {
 const SETTLE_MS = 100;
 const REST: RolloutState = { pending: 0, inFlight: 0, failed: 0, halted: false };
 
-/** Grants the roll-out to waiting runtimes with bounded concurrency, and halts a revision after repeated failures. */
+/** Grants the rollout to waiting runtimes with bounded concurrency, and halts a revision after repeated failures. */
 export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator {
   const { parents, limits, clock, logger, periodMs, initialDelayMs = 0, settleMs = SETTLE_MS } = deps;
   let state = REST;
@@ -69,7 +69,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     halted = new Set(plan.halted);
     for (const revision of fresh) {
       const failed = plan.failed.get(revision) ?? [];
-      logger.warn({ revision, failed: failed.length }, 'roll-out halted: too many consecutive failures');
+      logger.warn({ revision, failed: failed.length }, 'rollout halted: too many consecutive failures');
       const message = `No more runtimes get revision ${revision}: ${limits.maxFailures} in a row did not become Ready with it.`;
       for (const parent of failed) deps.record(parent, { type: 'Warning', reason: 'RolloutHalted', message });
     }
@@ -84,7 +84,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       dirty = true;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      logger.warn({ err: error, userswarm: name }, 'roll-out grant refused; will retry');
+      logger.warn({ err: error, userswarm: name }, 'rollout grant refused; will retry');
       // Another UserSwarm can take its place. A repeated refusal changes nothing.
       dirty ||= !refused.has(uid);
       refused.add(uid);
@@ -108,7 +108,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
       while (!signal.aborted) {
         const delayLeftMs = begunAt + initialDelayMs - performance.now();
         await step(delayLeftMs > 0, signal).catch((error: unknown) => {
-          if (!signal.aborted) logger.warn({ err: error }, 'roll-out grant failed; will retry');
+          if (!signal.aborted) logger.warn({ err: error }, 'rollout grant failed; will retry');
         });
         await pause(delayLeftMs > 0 ? Math.min(delayLeftMs, periodMs) : periodMs, signal);
       }
@@ -133,7 +133,7 @@ async function give(deps: RolloutDeps, { parent, revision, forced, since }: Gran
   deps.onGrant(parent, forced);
   const why = forced ? 'it waited longer than it may' : 'it is idle';
   const message = `Gets revision ${revision} of the platform: ${why}.`;
-  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'roll-out granted');
+  deps.logger.info({ userswarm: parent.metadata.name, revision, forced }, 'rollout granted');
   deps.record(parent, { type: 'Normal', reason: 'RolloutGranted', message });
 }
 

@@ -38,7 +38,7 @@ class Act implements fc.Command<Nothing, RolloutSimulation> {
   }
 }
 
-/** Runtimes that are stopped because of a roll-out and may yet come up, not by their user's or their node's doing. */
+/** Runtimes that are stopped because of a rollout and may yet come up, not by their user's or their node's doing. */
 const rolling = ({ runtimes, broken }: RolloutSimulation): number =>
   [...runtimes.values()]
     .filter(({ ready, reason, asleep }) => !ready && reason !== 'ImagePullBackOff' && !asleep)
@@ -78,8 +78,8 @@ const unsteady = [
   ),
 ];
 
-describe('whatever comes when', () => {
-  it('never more than may are on their way, no turn is cut, and in the end all have the new revision', () => {
+describe('the rollout in a simulation', () => {
+  it('never exceeds maxConcurrent, cuts no turn, and converges to the new revision', () => {
     fc.assert(
       fc.property(fc.commands(steps, { maxCommands: 120, size: 'max' }), (commands) => {
         const world = new RolloutSimulation(NAMES);
@@ -96,7 +96,7 @@ describe('whatever comes when', () => {
     );
   });
 
-  it('so also where the platform comes back to a revision that it had, some wait too long and some sleep', () => {
+  it('converges when the platform returns to an earlier revision, some wait too long and some are suspended', () => {
     fc.assert(
       fc.property(fc.commands(unsteady, { maxCommands: 200, size: 'max' }), (commands) => {
         const world = new RolloutSimulation(NAMES);
@@ -112,7 +112,7 @@ describe('whatever comes when', () => {
     );
   });
 
-  it('a broken revision stops no more than may be on their way and may fail, and going back heals them', () => {
+  it('limits the failures of a broken revision, and a rollback repairs them', () => {
     fc.assert(
       fc.property(fc.commands(steps, { maxCommands: 120, size: 'max' }), (commands) => {
         const world = new RolloutSimulation(NAMES);

@@ -16,19 +16,19 @@ const granted = (limits = LIMITS): string[] => plan(limits).grants.map(({ parent
 const all = (step: (name: string) => void): void => NAMES.forEach(step);
 const round = (limits = LIMITS): void => world.round(() => plan(limits));
 
-describe('a plan', () => {
-  it('is nothing where nothing is pending', () => {
+describe('the rollout plan', () => {
+  it('is empty when nothing is pending', () => {
     expect(plan()).toMatchObject({ grants: [], unused: [], pending: 0, inFlight: 0, halted: [] });
   });
 
-  it('gives no go-ahead to who is not idle', () => {
+  it('gives no grant to a busy runtime', () => {
     world.release('r2');
     expect(plan()).toMatchObject({ grants: [], pending: 5 });
     world.orchestrate('c');
     expect(granted()).toEqual(['c']);
   });
 
-  it('gives as many as may be on their way at once, those that waited longest first', () => {
+  it('grants up to maxConcurrent runtimes, the longest waiting first', () => {
     world.revision = 'r2';
     for (const name of ['d', 'b', 'a', 'c', 'e']) {
       world.sync(name);
@@ -41,7 +41,7 @@ describe('a plan', () => {
     expect(plan().inFlight).toBe(2);
   });
 
-  it('counts one until it is Ready with the new revision, however it gets there', () => {
+  it('counts a runtime as in flight until it is Ready with the new revision', () => {
     world.release('r2');
     world.orchestrate('a');
     world.carryOut(plan());
@@ -62,7 +62,7 @@ describe('a plan', () => {
     expect(plan()).toMatchObject({ inFlight: 0, pending: 4 });
   });
 
-  it('takes a go-ahead back that is not used, for another to have it', () => {
+  it('revokes an unused grant in favour of another runtime', () => {
     world.release('r2');
     const one = { ...LIMITS, maxConcurrent: 1 };
     for (const name of ['a', 'b']) world.orchestrate(name);
@@ -74,7 +74,7 @@ describe('a plan', () => {
     expect(grants[0]?.parent.metadata.name).toBe('b');
   });
 
-  it('forces one that waited too long, also where it has a go-ahead that its orchestrator does not use', () => {
+  it('forces a runtime after the deadline, also if its orchestrator does not use its grant', () => {
     world.release('r2');
     world.orchestrate('a');
     world.carryOut(plan());
@@ -85,14 +85,14 @@ describe('a plan', () => {
     ]);
   });
 
-  it('gives none to one that is suspended: it has the new revision when it resumes', () => {
+  it('gives no grant to a suspended runtime, which gets the new revision on resume', () => {
     world.release('r2');
     world.runtimes.get('a')!.suspend = true;
     world.pass(LIMITS.deadlineS * 1_000);
     expect(granted()).toEqual(['b', 'c']);
   });
 
-  it('does not take somebody who resumes, or is lost, long after for one of the roll-out', () => {
+  it('does not count a runtime that resumes or loses its pod later as in flight', () => {
     world.release('r2');
     for (let rounds = 0; rounds < 12; rounds += 1) round();
     expect(plan()).toMatchObject({ pending: 0, inFlight: 0 });
@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(plan().failed.size).toBe(0);
   });
 
-  it('halts a revision after so many failures in a row, and another one begins anew', () => {
+  it('halts a revision after maxFailures consecutive failures, and starts over for another one', () => {
     world.broken.add('r2');
     world.release('r2');
     for (let rounds = 0; rounds < 12; rounds += 1) round();
@@ -117,7 +117,7 @@ describe('a plan', () => {
     expect(world.notReady()).toEqual([]);
   });
 
-  it('stays halted where somebody holds one of those that failed', () => {
+  it('stays halted when an operator suspends a failed runtime', () => {
     world.broken.add('r2');
     world.release('r2');
     for (let rounds = 0; rounds < 12; rounds += 1) round();
@@ -129,7 +129,7 @@ describe('a plan', () => {
     expect(world.notReady()).toHaveLength(2);
   });
 
-  it('does not take one for failed that got the new revision asleep', () => {
+  it('does not count a runtime that got the new revision while suspended as failed', () => {
     world.release('r2');
     world.orchestrate('a');
     world.carryOut(plan());
@@ -142,7 +142,7 @@ describe('a plan', () => {
     expect([world.runtimes.get('a')?.revision, plan().failed.size]).toEqual(['r2', 0]);
   });
 
-  describe('where all slept while the next revision came', () => {
+  describe('the rollout plan when all runtimes were suspended during the next revision', () => {
     beforeEach(() => {
       world.release('r2');
       for (let rounds = 0; rounds < 12; rounds += 1) round();
@@ -157,7 +157,7 @@ describe('a plan', () => {
       all((name) => world.sync(name));
     };
 
-    it('takes their go-aheads back, once, and none of them for one on its way', () => {
+    it('revokes their grants once and counts none as in flight', () => {
       expect(plan().unused).toHaveLength(5);
       world.carryOut(plan());
       expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
@@ -165,14 +165,14 @@ describe('a plan', () => {
       expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
     });
 
-    it('takes none that does not come up then for a failure of the revision before', () => {
+    it('does not count a later failed start for the previous revision', () => {
       wake();
       for (const runtime of world.runtimes.values()) runtime.reason = 'Unschedulable';
       expect(plan()).toMatchObject({ halted: [], inFlight: 0, failed: new Map() });
     });
   });
 
-  it('counts one that is on its way when the next revision comes', () => {
+  it('counts a runtime that is in flight when the next revision arrives', () => {
     world.release('r2');
     for (const name of ['a', 'b']) {
       world.orchestrate(name);
@@ -189,7 +189,7 @@ describe('a plan', () => {
     expect(granted()).toHaveLength(2);
   });
 
-  it('does not take a go-ahead from when the platform had that revision before for one of now', () => {
+  it('ignores a grant from an earlier rollout of the same revision', () => {
     const forcing = { ...LIMITS, maxConcurrent: 5, deadlineS: 1 };
     world.release('r2');
     world.pass(1_000);
@@ -213,7 +213,7 @@ describe('a plan', () => {
     expect(plan()).toMatchObject({ grants: [], inFlight: 2 });
   });
 
-  it('takes a go-ahead back for a revision that the platform left before it was used', () => {
+  it('revokes an unused grant for an abandoned revision', () => {
     world.release('r2');
     all((name) => world.orchestrate(name));
     world.carryOut(plan());
@@ -223,7 +223,7 @@ describe('a plan', () => {
     expect(plan().unused).toEqual([]);
   });
 
-  it('does not count failures from before one that went well', () => {
+  it('does not count failures before a success', () => {
     world.release('r2');
     const outcomes = { a: 'failed', b: 'good', c: 'failed', d: 'good', e: 'good' };
     for (const [name, outcome] of Object.entries(outcomes)) {

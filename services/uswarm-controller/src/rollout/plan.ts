@@ -2,11 +2,11 @@ import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { type Member, memberOf } from './rollout-state.js';
 
 export interface RolloutLimits {
-  /** Maximum number of runtimes that are concurrently not Ready because of a roll-out. */
+  /** Maximum number of runtimes that are concurrently not Ready because of a rollout. */
   maxConcurrent: number;
   /** Seconds after which a waiting runtime is replaced even if it is busy. */
   deadlineS: number;
-  /** Number of consecutive failures that halts the roll-out of a revision. */
+  /** Number of consecutive failures that halts the rollout of a revision. */
   maxFailures: number;
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@uswarm/contract/userswarm';
 
 /**
- * The state of a UserSwarm in a roll-out, derived from the stored object. `waiting`: its pod has an older revision.
+ * The state of a UserSwarm in a rollout, derived from the stored object. `waiting`: its pod has an older revision.
  * `inFlight`: it has a grant and is not Ready with the new revision yet. `unused`: it has a grant that it no longer
  * needs, or that its orchestrator no longer requests.
  */
@@ -24,7 +24,7 @@ export interface Member {
   grantedAt: string;
   /** The current grant while it waits. */
   rolloutGrant: RolloutGrant | undefined;
-  /** Its orchestrator requests the roll-out because the runtime is idle. */
+  /** Its orchestrator requests the rollout because the runtime is idle. */
   wanted: boolean;
   /** Start of the wait in milliseconds since the epoch; NaN if unknown. */
   since: number;
@@ -73,7 +73,7 @@ function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, asked: 
 function stateOfStopped({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
   // The orchestrator removes the request when it resumes the runtime or leaves it suspended.
   if (asked) return 'inFlight';
-  // It resumes with another revision, which is not part of this roll-out.
+  // It resumes with another revision, which is not part of this rollout.
   if (granted !== status.revision) return 'unused';
   // Suspending a failed runtime does not fix the revision. A runtime that was suspended at the grant has not tried it.
   const [stopped, replaced] = [conditionOf(status, 'Suspended'), conditionOf(status, 'UpToDate')];

@@ -18,7 +18,7 @@ interface Runtime extends KubernetesObject {
   spec: { replicas: number; template: { spec: { containers: [{ image: string }] } } };
 }
 
-describe('another release, with the controller and the webhook', () => {
+describe('the rollout of a release with the controller and the webhook', () => {
   let api: ScriptedApi;
   let webhook: RunningServer;
   let app: RequestListener;
@@ -91,7 +91,7 @@ describe('another release, with the controller and the webhook', () => {
   const allPending = (): Promise<void> =>
     eventually(() => NAMES.every((name) => userSwarm(name).status?.pendingRevision !== undefined));
 
-  it('leaves what runs alone, and lets who is idle have it, as many as may at once', async () => {
+  it('keeps busy runtimes, and replaces up to maxConcurrent idle ones', async () => {
     await start({ rollout: { maxConcurrent: 1, deadlineS: 3_600, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
@@ -129,7 +129,7 @@ describe('another release, with the controller and the webhook', () => {
     });
   });
 
-  it('after the deadline replaces them whatever they do, one after another, and halts where they fail', async () => {
+  it('replaces busy runtimes one by one after the deadline, and halts on failures', async () => {
     await start({ rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
@@ -156,7 +156,7 @@ describe('another release, with the controller and the webhook', () => {
     expect(others.map((name) => userSwarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
   });
 
-  it('asks the webhook at once where it forces one, not at the next resync', async () => {
+  it('reconciles a forced runtime immediately and not at the next resync', async () => {
     await start({ resyncS: 3_600, rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
@@ -165,7 +165,7 @@ describe('another release, with the controller and the webhook', () => {
     expect(granted()).toEqual(['workspace-b']);
   });
 
-  it('lets as many runtimes start as may start at once, in their order', async () => {
+  it('starts at most maxConcurrentStarts runtimes concurrently, in order', async () => {
     await start({ maxConcurrentStarts: 1 });
     const made = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);
     for (const name of NAMES) make(name);

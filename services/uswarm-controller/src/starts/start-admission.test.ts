@@ -24,7 +24,7 @@ const userSwarm = (name: string, { reason, suspend = false, resumed, made = '203
     },
   }) as KubernetesObject;
 
-describe('starts at once', () => {
+describe('the start limiter with a limit of two', () => {
   let gate: StartLimiter;
   let woken: string[];
   beforeEach(() => {
@@ -34,7 +34,7 @@ describe('starts at once', () => {
   const shows = (name: string, look: Look): void => gate.changed({ after: userSwarm(name, look) });
   const admitted = (...names: string[]): boolean[] => names.map((name) => gate.admit(userSwarm(name)));
 
-  it('are as many as may, and the next begins when one has begun', () => {
+  it('admits runtimes up to the limit, and the next one when a start has completed', () => {
     expect(admitted('a', 'b', 'c')).toEqual([true, true, false]);
     expect([gate.starting(), gate.queued()]).toEqual([2, 1]);
     shows('a', { reason: 'Starting' });
@@ -46,7 +46,7 @@ describe('starts at once', () => {
     expect([gate.starting(), gate.queued()]).toEqual([2, 0]);
   });
 
-  it('are not held up by one that fails, is suspended, or goes', () => {
+  it('frees the slot of a runtime that fails, is suspended or is deleted', () => {
     const ends: Record<string, () => void> = {
       fails: () => shows('a', { reason: 'ImagePullBackOff' }),
       suspended: () => shows('a', { reason: 'Starting', suspend: true }),
@@ -62,7 +62,7 @@ describe('starts at once', () => {
     }
   });
 
-  it('come in the order in which they were made, or resumed', () => {
+  it('admits runtimes in the order of creation or resume', () => {
     admitted('x', 'y');
     const at = (second: number): string => `2030-01-01T00:00:0${second}Z`;
     gate.admit(userSwarm('late', { made: at(5) }));
@@ -77,27 +77,27 @@ describe('starts at once', () => {
     expect(gate.admit(userSwarm('resumed', { made: at(0), resumed: at(4) }))).toBe(true);
   });
 
-  it('pass by one that waits and cannot ask any more', () => {
+  it('skips a queued runtime that no longer starts', () => {
     admitted('a', 'b', 'c', 'd');
     gate.forget('c');
     shows('a', { reason: 'Available' });
     expect(woken).toEqual(['d']);
   });
 
-  it('count those that another leader let in', () => {
+  it('counts runtimes that another leader admitted', () => {
     for (const name of ['a', 'b']) shows(name, { reason: 'Starting' });
     admitted('c');
     gate.reset();
     expect([gate.starting(), gate.queued(), ...admitted('a', 'c')]).toEqual([2, 0, true, false]);
   });
 
-  it('are not counted without a limit', () => {
+  it('admits all runtimes without a limit', () => {
     gate = createStartLimiter({ maxConcurrent: 0, wake: () => {} });
     expect(admitted(...'abcdefgh')).toEqual(Array.from({ length: 8 }, () => true));
   });
 });
 
-describe('what is about to start', () => {
+describe('isAboutToStart', () => {
   const observed = (deployment?: object): Observed => ({
     'ServiceAccount.v1': {},
     'Service.v1': {},
@@ -115,7 +115,7 @@ describe('what is about to start', () => {
     expect(isAboutToStart(userSwarm('a', look), observed(deployment))).toBe(starts);
   });
 
-  it('is told to wait by our word alone, and nothing of it is stored', () => {
+  it('adds the queued annotation only to the request and removes a foreign one', () => {
     const parent = userSwarm('a') as unknown as UserSwarm;
     expect(withQueuedStatus(parent, false)).toBe(parent);
     expect(withQueuedStatus(parent, true).metadata.annotations).toEqual({ [START]: 'queued' });

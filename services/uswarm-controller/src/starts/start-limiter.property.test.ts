@@ -203,14 +203,14 @@ const createReal = (): Real => {
 };
 
 describe('the start limiter, against a model', () => {
-  it('admits, queues and wakes as plain lists would, whatever happens in whatever order', () => {
+  it('admits and enqueues like plain lists, for any sequence of operations', () => {
     const run = fc.property(fc.commands(commands, { maxCommands: 60 }), (script) => {
       fc.modelRun(() => ({ model: new Model(), real: createReal() }), script);
     });
     expect(() => fc.assert(run)).not.toThrow();
   });
 
-  it('lets everyone in the line start in the end, even if none that starts ever becomes Ready', () => {
+  it('eventually starts all queued runtimes, even if none becomes Ready', () => {
     fc.assert(
       fc.property(fc.commands(commands, { maxCommands: 40 }), (script) => {
         const real = createReal();

@@ -101,14 +101,14 @@ describe('the start limiter', () => {
     expect(limiter.starting()).toBe(1);
   });
 
-  it('passes on the slot of a runtime that was woken and is deleted before it asks', () => {
+  it('reassigns the slot of a runtime that is deleted before its admission', () => {
     admit('a', 'b', 'c', 'd');
     shows('a', { reason: 'Available' });
     limiter.changed({ before: userSwarm('c') });
     expect(woken).toEqual(['c', 'd']);
   });
 
-  it('keeps the line in order when a place becomes known later', () => {
+  it('keeps the order of the queue when a place changes later', () => {
     admit('a', 'b');
     limiter.admit(userSwarm('resumed', { madeAt: 1 }));
     limiter.admit(userSwarm('new', { madeAt: 5 }));

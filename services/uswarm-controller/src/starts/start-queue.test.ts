@@ -9,8 +9,8 @@ const step = fc.oneof(
   fc.record({ what: fc.constant('take' as const) }),
 );
 
-describe('a waiting line', () => {
-  it('hands out its keys as a sorted list would, whatever is added, moved and removed', () => {
+describe('the start queue', () => {
+  it('hands out keys like a sorted list, for any sequence of operations', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (script) => {
         const line = createStartQueue();

@@ -9,11 +9,11 @@ const parent = (status?: object): UserSwarm =>
   ({ metadata: { name: 'w', generation: 4 }, ...(status === undefined ? {} : { status }) }) as UserSwarm;
 const FAILED: Synced = { status: 'False', reason: 'NameConflict', message: 'taken' };
 
-describe('the status after a sync', () => {
+describe('the status after a reconcile', () => {
   const stored = { phase: 'Ready', conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
   const answered = { phase: 'Progressing', conditions: [condition('Synced', 'Unknown'), condition('Ready', 'False')] };
 
-  it('is what the webhook answered, with the generation that it saw and our Synced in its place', () => {
+  it('is the response of the webhook with the observed generation and our Synced', () => {
     expect(nextStatus(parent(stored), answered, SYNCED, NOW)).toEqual({
       phase: 'Progressing',
       observedGeneration: 4,
@@ -31,50 +31,50 @@ describe('the status after a sync', () => {
     });
   });
 
-  it('changes the time of Synced only where it flips', () => {
+  it('changes the transition time of Synced only with its status', () => {
     const flipped = nextStatus(parent(stored), answered, FAILED, NOW);
     expect(syncedOf(flipped)).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:00:00Z' });
     const again = nextStatus(parent(flipped), answered, { ...FAILED, reason: 'Forbidden' }, new Date());
     expect(syncedOf(again)).toMatchObject({ reason: 'Forbidden', lastTransitionTime: '2030-01-01T00:00:00Z' });
   });
 
-  it('is what was stored, but for Synced, when the webhook did not answer', () => {
+  it('is the stored status except for Synced without a response', () => {
     const after = nextStatus(parent({ ...stored, observedGeneration: 3 }), undefined, FAILED, NOW);
     expect(after).toMatchObject({ phase: 'Ready', observedGeneration: 3 });
     expect((after['conditions'] as Condition[])[0]).toEqual(condition('Ready', 'True'));
     expect(syncedOf(after)).toMatchObject({ status: 'False', reason: 'NameConflict' });
   });
 
-  it('of one that never had a status has Synced alone when the webhook did not answer', () => {
+  it('has only Synced without a response and a stored status', () => {
     const after = nextStatus(parent(), undefined, FAILED, NOW);
     expect(after).toEqual({ conditions: [expect.objectContaining({ type: 'Synced', status: 'False' })] });
   });
 
-  it('is untouched without an answer and without a verdict', () => {
+  it('is unchanged without a response and without a verdict', () => {
     expect(nextStatus(parent(stored), undefined, undefined, NOW)).toEqual(stored);
     expect(nextStatus(parent(), undefined, undefined, NOW)).toEqual({});
   });
 
-  it('leaves Synced as the webhook handed it back while there is no verdict', () => {
+  it('keeps the Synced of the response without a verdict', () => {
     expect(nextStatus(parent(stored), answered, undefined, NOW)).toEqual({ ...answered, observedGeneration: 4 });
   });
 
-  it('is the same for the same sync, whenever it is done', () => {
+  it('is equal for equal reconciles at any time', () => {
     const once = nextStatus(parent(stored), answered, SYNCED, NOW);
     expect(nextStatus(parent(once), answered, SYNCED, new Date(0))).toEqual(once);
   });
 
-  it('cuts a message at the length that a condition may have', () => {
+  it('truncates a message to the maximum length of a condition', () => {
     const long = withSynced({}, { ...FAILED, message: 'x'.repeat(5_000) }, { stored: {}, generation: 1, now: NOW });
     expect(syncedOf(long)?.message).toHaveLength(1_024);
   });
 
-  it('makes do with a status whose conditions are no list', () => {
+  it('handles a status whose conditions are not a list', () => {
     expect(nextStatus(parent({ conditions: 'none' }), { conditions: 7 }, SYNCED, NOW)['conditions']).toHaveLength(1);
   });
 });
 
-describe('whether Synced says something else', () => {
+describe('syncedChanged', () => {
   const says = (fields: object): Status => ({ conditions: [condition('Synced', 'False', fields)] });
   it.each([
     [undefined, says({}), true],

@@ -12,7 +12,7 @@ describe('the time to Ready', () => {
     return { seen, time, pass: (more: number) => void (ms += more) };
   };
 
-  it('counts from when it was first seen without a status', () => {
+  it('counts from the first observation without a status', () => {
     const { seen, time, pass } = measure();
     time.seen('u', undefined);
     pass(500);
@@ -37,7 +37,7 @@ describe('the time to Ready', () => {
     ]);
   });
 
-  it('says nothing of what was not on its way when it was first seen, or was given up', () => {
+  it('records nothing for a UserSwarm that was not progressing at first, or was forgotten', () => {
     const { seen, time } = measure();
     time.seen('u', 'Progressing');
     time.changed('u', 'Progressing', 'Ready');

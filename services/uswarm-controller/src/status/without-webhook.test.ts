@@ -36,7 +36,7 @@ const children = (readyReplicas?: number): Observed => ({
 const none: Observed = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
 const dying = { deletionTimestamp: BEFORE };
 
-describe('a UserSwarm while the webhook does not answer', () => {
+describe('the status during an outage of the webhook', () => {
   it.each<[string, KubernetesObject, Observed, boolean]>([
     ['that is new', userSwarm(undefined), none, true],
     ['that runs as it did', userSwarm(READY), children(1), false],
@@ -58,7 +58,7 @@ describe('a UserSwarm while the webhook does not answer', () => {
     return { status, ready: conditions.find(({ type }) => type === 'Ready'), conditions };
   };
 
-  it('shows a new one as Progressing with the reason in Ready and Synced', () => {
+  it('reports a new UserSwarm as Progressing with the reason in Ready and Synced', () => {
     const { status, conditions } = told(userSwarm(undefined), none);
     const message = 'The webhook is unavailable: connection refused.';
     const common = { reason: 'WebhookUnavailable', message, observedGeneration: 2 };
@@ -70,31 +70,31 @@ describe('a UserSwarm while the webhook does not answer', () => {
     ]);
   });
 
-  it('shows one whose pod died as no longer Ready', () => {
+  it('reports a UserSwarm with a lost pod as not Ready', () => {
     const { status, ready: shown } = told(userSwarm(READY), children());
     expect(status).toMatchObject({ phase: 'Progressing', observedGeneration: 2, address: 'a:1' });
     expect(shown).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:01:00Z' });
   });
 
-  it('shows one that is being deleted as Deleting', () => {
+  it('reports a terminating UserSwarm as Deleting', () => {
     const { status, ready: shown } = told(userSwarm(READY, dying), children(1));
     expect(status['phase']).toBe('Deleting');
     expect(shown).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
   });
 
-  it('leaves one Ready that runs and only has a change waiting', () => {
+  it('keeps a running UserSwarm with a pending change Ready', () => {
     const { status, ready: shown } = told(userSwarm(READY, { generation: 3 }), children(1));
     expect(status).toMatchObject({ phase: 'Ready', observedGeneration: 2 });
     expect(shown).toMatchObject({ status: 'True', reason: 'WebhookUnavailable', lastTransitionTime: BEFORE });
   });
 
-  it('leaves one Suspended that is to stay so', () => {
+  it('keeps a suspended UserSwarm Suspended', () => {
     const parent = userSwarm(SUSPENDED, { generation: 3 }, { suspend: true });
     expect(told(parent, children()).status['phase']).toBe('Suspended');
     expect(told(userSwarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
   });
 
-  it('keeps the first cause, so that another one is not another write', () => {
+  it('keeps the first cause to save writes', () => {
     const first = told(userSwarm(undefined), none).status;
     const again = statusWithoutWebhook(userSwarm(first), none, { cause: 'a timeout', now: NOW });
     expect(again).toEqual(first);

@@ -37,7 +37,7 @@ describe('writing the status', () => {
     answer = () => userSwarm({ phase: 'Ready' }, '2');
   });
 
-  it('replaces it, at the version that was read, and shows what came back', async () => {
+  it('replaces the status at the observed version and stores the response', async () => {
     const done = await writeStatus(deps(), userSwarm(), { phase: 'Ready' }, undefined, never);
     expect(done?.written).toBe(true);
     expect(sent).toEqual([
@@ -51,7 +51,7 @@ describe('writing the status', () => {
     expect(parents.get('w')?.metadata.resourceVersion).toBe('2');
   });
 
-  it('sends labels, annotations and finalizers along: whose are missing would lose them', async () => {
+  it('includes labels, annotations and finalizers, which would otherwise be removed', async () => {
     const marks = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['e'] };
     const managedFields = [{ manager: 'somebody' }];
     const stored = { ...userSwarm(), metadata: { ...userSwarm().metadata, ...marks, managedFields } };
@@ -59,7 +59,7 @@ describe('writing the status', () => {
     expect(sent[0]?.metadata).toEqual({ ...userSwarm().metadata, ...marks });
   });
 
-  it('writes nothing when nothing differs, whatever the order of the fields', async () => {
+  it('writes nothing for an equal status in any key order', async () => {
     const stored = userSwarm({ phase: 'Ready', image: 'i' });
     expect(await writeStatus(deps(), stored, { image: 'i', phase: 'Ready' }, undefined, never)).toMatchObject({
       written: false,
@@ -68,7 +68,7 @@ describe('writing the status', () => {
     expect(sent).toEqual([]);
   });
 
-  it('does not write again and again what the schema does not keep', async () => {
+  it('does not repeat a write for a field that the schema prunes', async () => {
     const wanted = { phase: 'Ready', unknown: 1 };
     const first = await writeStatus(deps(), userSwarm(), wanted, undefined, never);
     const second = await writeStatus(deps(), userSwarm({ phase: 'Ready' }, '2'), wanted, first?.sent, never);
@@ -79,7 +79,7 @@ describe('writing the status', () => {
     });
   });
 
-  it('writes ever more seldom what somebody else keeps writing over, and at once again after a while', async () => {
+  it('backs off when another client overwrites the status, and resets after a while', async () => {
     const write = (memory?: Written) =>
       writeStatus(deps(), userSwarm({ phase: 'Odd' }), { phase: 'Ready' }, memory, never);
     type Written = NonNullable<Awaited<ReturnType<typeof writeStatus>>>['sent'];
@@ -102,7 +102,7 @@ describe('writing the status', () => {
     expect(await write(memory)).toMatchObject({ written: true });
   });
 
-  it('does not wait with a status of its own making that is another one now', async () => {
+  it('writes its own changed status without back-off', async () => {
     const first = await writeStatus(deps(), userSwarm(), { phase: 'Ready' }, undefined, never);
     const mine = userSwarm({ phase: 'Ready' }, '2');
     expect(await writeStatus(deps(), mine, { phase: 'Suspended' }, first?.sent, never)).toMatchObject({
@@ -110,7 +110,7 @@ describe('writing the status', () => {
     });
   });
 
-  it('fetches the newest when somebody wrote in between', async () => {
+  it('fetches the newest version after a conflict', async () => {
     answer = () => {
       throw new KubeError(409, { reason: 'Conflict' });
     };

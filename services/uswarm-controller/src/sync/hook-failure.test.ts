@@ -35,7 +35,7 @@ const away = (outageMs: number) => () => {
   throw Object.assign(new HookError('unreachable', 'nobody listens'), { outageMs });
 };
 
-describe('a sync that the webhook does not answer', () => {
+describe('a reconcile without a response of the webhook', () => {
   let parents: Store;
   let written: Record<string, unknown>[];
   let answer: () => SyncResponse;
@@ -92,14 +92,14 @@ describe('a sync that the webhook does not answer', () => {
     return syncUserSwarm(deps, 'workspace-a', { memory, failures: 9, signal: never });
   };
 
-  it('writes nothing for a short outage, and comes back when it would be a long one', async () => {
+  it('writes nothing during a short outage, and requeues for when it becomes long', async () => {
     parents.put(userSwarm({}));
     answer = away(4_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable', resyncAfterS: 6 });
     expect(written).toEqual([]);
   });
 
-  it('says so once on a UserSwarm that needs the webhook', async () => {
+  it('reports the outage once on a UserSwarm that needs the webhook', async () => {
     parents.put(userSwarm({}));
     answer = away(10_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
@@ -119,7 +119,7 @@ describe('a sync that the webhook does not answer', () => {
     },
   );
 
-  it('says so of one whose calls alone fail for long, while others are answered', async () => {
+  it('reports the outage for a UserSwarm whose calls alone fail for long', async () => {
     parents.put(userSwarm({}));
     answer = away(0);
     await sync();
@@ -131,7 +131,7 @@ describe('a sync that the webhook does not answer', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('comes back after the time that a busy webhook asks for, and tells nobody', async () => {
+  it('requeues after the Retry-After of a busy webhook without a report', async () => {
     parents.put(userSwarm({}));
     answer = () => {
       throw new HookBusy(7);

@@ -14,8 +14,8 @@ const ownedBy = (uid: string, controller = true): object => ({
   ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'w', uid, controller }],
 });
 
-describe('what the webhook is shown', () => {
-  it('has every group, and in it the children that the UserSwarm controls, terminating ones too', () => {
+describe('the sync request', () => {
+  it('contains every group with the controlled children, including terminating ones', () => {
     const services = createStore({ indexBy: ownerUid });
     services.put(object('Service', 'mine', ownedBy('u1')));
     services.put(object('Service', 'going', { ...ownedBy('u1'), deletionTimestamp: 'now' }));
@@ -32,7 +32,7 @@ describe('what the webhook is shown', () => {
     expect(Object.keys(observed['Service.v1'])).toEqual(['ns/mine', 'ns/going']);
   });
 
-  it('has the namespace, and the pods that a ReplicaSet of the runtime controls', () => {
+  it('contains the namespace and the pods that a ReplicaSet of the runtime controls', () => {
     const parent = { ...object('UserSwarm', 'workspace-a'), spec: { placement: { runtimeNamespace: 'ns' } } };
     const namespaces = createStore();
     namespaces.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns', resourceVersion: '1' } });
@@ -53,7 +53,7 @@ describe('what the webhook is shown', () => {
     expect(Object.keys(related['Namespace.v1'] ?? {})).toEqual(['ns']);
   });
 
-  it('has the Events of its own stuck pods, and no such group without any', () => {
+  it('contains the Events of stuck pods, and omits the group without any', () => {
     const parent = { ...object('UserSwarm', 'workspace-a'), spec: { placement: { runtimeNamespace: 'ns' } } };
     const pods = createStore({ indexBy: ({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] });
     pods.put(
@@ -70,7 +70,7 @@ describe('what the webhook is shown', () => {
     expect(Object.keys(silent)).toEqual(['Pod.v1', 'Namespace.v1']);
   });
 
-  it('names the controller as Metacontroller would', () => {
+  it('contains the controller in the format of Metacontroller', () => {
     expect(describeController(USERSWARMS, 30)).toMatchObject({
       apiVersion: 'metacontroller.k8s.io/v1alpha1',
       kind: 'CompositeController',

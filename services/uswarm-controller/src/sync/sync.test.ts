@@ -13,7 +13,7 @@ import { emptyMemory, syncUserSwarm, type SyncDeps, type SyncResult } from './sy
 
 const never = new AbortController().signal;
 
-describe('one sync', () => {
+describe('one reconcile', () => {
   let calls: string[];
   let asked: SyncRequest[];
   let answer: (request: SyncRequest) => SyncResponse;
@@ -130,7 +130,7 @@ describe('one sync', () => {
     return syncUserSwarm(deps, 'workspace-a', { memory, failures, signal: never });
   };
 
-  it('sets the finalizer before it asks, then makes the children, then writes the status', async () => {
+  it('adds the finalizer before the hook call, then applies the children, then writes the status', async () => {
     parents.put(userSwarm({ finalizers: ['other'] }));
     expect(await sync()).toEqual({ outcome: 'synced', requeue: true });
     expect(calls).toEqual(['patch', 'hook', 'create', 'status']);
@@ -139,7 +139,7 @@ describe('one sync', () => {
     expect(synced()).toMatchObject({ status: 'True', reason: 'Synced' });
   });
 
-  it('shows its own writes to the next one, which writes nothing', async () => {
+  it('writes nothing in the next reconcile, which observes its own writes', async () => {
     parents.put(userSwarm());
     answer = ({ parent }) => ({ status: { ...parent.status, phase: 'Progressing' }, children: [account()] });
     await sync();
@@ -149,7 +149,7 @@ describe('one sync', () => {
     expect(Object.keys(asked[1]?.children['ServiceAccount.v1'] ?? {})).toEqual(['ns/s']);
   });
 
-  it('shows exactly the children that this very UserSwarm controls', async () => {
+  it('sends exactly the children that this UserSwarm controls', async () => {
     parents.put(userSwarm());
     accounts.put(owned('u0'));
     refusals['create'] = new KubeError(409, { reason: 'AlreadyExists' });
@@ -159,7 +159,7 @@ describe('one sync', () => {
     expect(calls).not.toContain('delete');
   });
 
-  it('tells the webhook of a start that has to wait, and gives up the place of one that did not begin', async () => {
+  it('tells the webhook about a queued start, and releases the slot of a start that failed', async () => {
     parents.put(userSwarm());
     mayStart = false;
     await sync();
@@ -176,7 +176,7 @@ describe('one sync', () => {
   it.each([
     ['another namespace', { children: [account('other')] }],
     ['a namespace that is allowed to others', { children: [account(), account('kube-system')] }],
-  ])('does nothing of an answer with a child in %s', async (_what, given) => {
+  ])('applies nothing from a response with a child in %s', async (_what, given) => {
     parents.put(userSwarm({}, { status: { phase: 'Error', observedGeneration: 0 } }));
     accounts.put(owned());
     answer = () => ({ status: { phase: 'Ready' }, ...given });
@@ -188,7 +188,7 @@ describe('one sync', () => {
     expect(stored()['phase']).toBe('Progressing');
   });
 
-  it('deletes what is not wanted any more', async () => {
+  it('deletes children that are no longer desired', async () => {
     parents.put(userSwarm());
     accounts.put(owned());
     answer = () => ({ status: {}, children: [] });
@@ -196,7 +196,7 @@ describe('one sync', () => {
     expect(calls).toEqual(['hook', 'delete', 'status']);
   });
 
-  it('takes the finalizer off when the webhook says that all is done, and not before', async () => {
+  it('removes the finalizer only when the webhook returns finalized', async () => {
     parents.put(userSwarm(dying));
     accounts.put(owned());
     answer = ({ children }) => ({
@@ -221,7 +221,7 @@ describe('one sync', () => {
     ['the namespace may not be read', () => void (state = 'denied')],
     ['the namespace is not known yet', () => void (state = 'loading')],
     ['a child cannot be deleted', () => void (refusals['delete'] = new KubeError(403, { reason: 'Forbidden' }))],
-  ])('never takes the finalizer off when %s', async (_what, breakIt) => {
+  ])('never removes the finalizer when %s', async (_what, breakIt) => {
     parents.put(userSwarm(dying));
     accounts.put(owned());
     answer = () => ({ status: {}, children: [], finalized: true });
@@ -249,7 +249,7 @@ describe('one sync', () => {
     expect(calls.filter((name) => name.startsWith('delete'))).toEqual(['delete', 'delete ReplicaSet', 'delete Pod']);
   });
 
-  it('leaves alone what is being deleted without our finalizer, or orphans its children', async () => {
+  it('ignores a terminating UserSwarm without our finalizer or with orphaned children', async () => {
     parents.put(userSwarm({ ...dying, finalizers: ['other'] }));
     expect(await sync()).toEqual({ outcome: 'waiting' });
     parents.put(userSwarm({ ...dying, resourceVersion: '9', finalizers: ['orphan', FINALIZER] }));
@@ -257,7 +257,7 @@ describe('one sync', () => {
     expect(calls).toEqual([]);
   });
 
-  it('makes nothing in a namespace that is not there, and finalizes there', async () => {
+  it('creates nothing in a missing namespace, and finalizes there', async () => {
     state = 'absent';
     parents.put(userSwarm());
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'NamespaceMissing', requeue: true });
@@ -267,14 +267,14 @@ describe('one sync', () => {
     expect(await sync()).toEqual({ outcome: 'finalized' });
   });
 
-  it('asks nobody about a namespace that may not be read', async () => {
+  it('does not call the webhook for a namespace that may not be read', async () => {
     state = 'denied';
     parents.put(userSwarm());
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
     expect(calls).toEqual(['status']);
   });
 
-  describe('in a namespace that is not looked after', () => {
+  describe('a UserSwarm in an unmanaged namespace', () => {
     const elsewhere = { spec: { userId: 'x', placement: { runtimeNamespace: 'former' } } };
     const runs = { phase: 'Ready', image: 'i', address: 'http://a:1', observedGeneration: 1 };
 
@@ -283,7 +283,7 @@ describe('one sync', () => {
       ['is being deleted', dying, { status: runs }],
       ['is refused by now', dying, { status: { ...runs, phase: 'Error' } }],
       ['got no status', dying, {}],
-    ])('leaves alone what may have children there: one that %s', async (_what, metadata, fields) => {
+    ])('is not changed if it may have children there: one that %s', async (_what, metadata, fields) => {
       parents.put(userSwarm(metadata, { ...elsewhere, ...fields }));
       answer = () => ({ status: {}, children: [], finalized: true });
       expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'Forbidden' });
@@ -293,13 +293,13 @@ describe('one sync', () => {
       expect((synced() as { message: string }).message).toMatch(/former.*RUNTIME_NAMESPACES/);
     });
 
-    it('lets go of one that was refused from the start', async () => {
+    it('is released if it was rejected from the start', async () => {
       parents.put(userSwarm(dying, { ...elsewhere, status: { phase: 'Error', observedGeneration: 1 } }));
       answer = () => ({ status: {}, children: [], finalized: true });
       expect(await sync()).toEqual({ outcome: 'finalized' });
     });
 
-    it('does not hold one for which nothing is made', async () => {
+    it('gets no finalizer if it has no children', async () => {
       parents.put(userSwarm({ finalizers: [] }, elsewhere));
       answer = () => ({ status: { phase: 'Error' }, children: [] });
       expect(await sync()).toMatchObject({ outcome: 'synced' });
@@ -307,7 +307,7 @@ describe('one sync', () => {
     });
   });
 
-  it('waits with a status that somebody else writes over', async () => {
+  it('backs off when another client overwrites the status', async () => {
     parents.put(userSwarm());
     answer = () => ({ status: { phase: 'Ready' }, children: [], resyncAfterSeconds: 60 });
     await sync();
@@ -320,7 +320,7 @@ describe('one sync', () => {
     expect(calls).toEqual(['hook', 'hook', 'status']);
   });
 
-  it.each(['patch', 'status'])('begins anew with the newest when somebody wrote in between (%s)', async (verb) => {
+  it.each(['patch', 'status'])('requeues with the newest version after a conflict (%s)', async (verb) => {
     parents.put(userSwarm({ finalizers: [] }));
     refusals[verb] = new KubeError(409, { reason: 'Conflict' });
     expect(await sync()).toMatchObject({ requeue: true, outcome: 'again' });
@@ -328,7 +328,7 @@ describe('one sync', () => {
     expect(Number(live().metadata.resourceVersion)).toBeGreaterThan(6);
   });
 
-  it('is over when the UserSwarm is gone', async () => {
+  it('ends when the UserSwarm was deleted', async () => {
     expect(await sync()).toEqual({ outcome: 'gone' });
     parents.put(userSwarm({ finalizers: [] }));
     refusals['patch'] = new KubeError(404, { reason: 'NotFound' });
@@ -336,7 +336,7 @@ describe('one sync', () => {
     expect(parents.list()).toEqual([]);
   });
 
-  it('passes on when the webhook wants to be asked again', async () => {
+  it('returns the resyncAfterSeconds of the webhook', async () => {
     parents.put(userSwarm());
     answer = () => ({ status: {}, children: [], resyncAfterSeconds: 2.5 });
     expect(await sync()).toMatchObject({ resyncAfterS: 2.5 });

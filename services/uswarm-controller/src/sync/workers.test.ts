@@ -56,7 +56,7 @@ describe('the workers', () => {
     await eventually(() => memories.length > before);
   };
 
-  it('remember a UserSwarm from one sync to the next, until a sync finds that it is gone', async () => {
+  it('keep the state of a UserSwarm between reconciles until it is deleted', async () => {
     await work();
     await work();
     expect(memories[1]).toBe(memories[0]);
@@ -77,7 +77,7 @@ describe('the workers', () => {
         throw new Error('no');
       },
     ],
-  ])('forget a UserSwarm that goes during a sync that %s: there may be no other one', async (_how, goes) => {
+  ])('forget a UserSwarm that is deleted during a reconcile that %s', async (_how, goes) => {
     during = goes;
     await work();
     await eventually(() => gone.length > 0);
@@ -85,14 +85,14 @@ describe('the workers', () => {
     expect(workers.oldestReconcileAgeS()).toBe(0);
   });
 
-  it('remember nothing once they stop: what goes from then on, others are told', async () => {
+  it('keep no state after they stop', async () => {
     await work();
     stopping.abort();
     await running;
     expect(gone).toEqual(['u1']);
   });
 
-  it('say how long ago the sync is that is the longest ago, while they work', async () => {
+  it('report the age of the oldest reconcile while they run', async () => {
     expect(workers.oldestReconcileAgeS()).toBe(0);
     await work();
     await eventually(() => workers.oldestReconcileAgeS() > 0.05);
@@ -104,7 +104,7 @@ describe('the workers', () => {
     expect(workers.oldestReconcileAgeS()).toBe(0);
   });
 
-  it('say how long ago the sync is that is the longest ago, of more UserSwarms than a call takes arguments', async () => {
+  it('report the age of the oldest reconcile for more UserSwarms than the argument limit of a call', async () => {
     const count = 150_000;
     for (let at = 0; at < count; at += 1) queue.add(`w${at}`);
     await eventually(() => memories.length === count, 60_000);

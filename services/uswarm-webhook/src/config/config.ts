@@ -24,7 +24,7 @@ const schema = z.object({
   OPS_PORT: port.default(8081),
   /** Mount path of the ConfigMap `uswarm-policy`. */
   POLICY_DIRECTORY: z.string().default('/etc/uswarm/policy'),
-  /** Requires a controller that grants roll-outs; without one, no revision would be rolled out. */
+  /** Requires a controller that grants rollouts; without one, no revision would be rolled out. */
   ROLLOUT_GATE: flag.default(false),
   RUNTIME_PODS: json(runtimePods).prefault('{}'),
   /** Not secret, but stored in the Secret of the private key. */

@@ -88,7 +88,7 @@ describe('the revision of Secrets', () => {
     expect(new Set(revisions).size).toBe(3);
   });
 
-  it('reaches a runtime that runs through the gate of roll-outs only', async () => {
+  it('reaches a runtime that runs through the gate of rollouts only', async () => {
     const running = await settledRequest(userSwarm());
     expect((await template(next, running)).metadata.annotations).toBeUndefined();
     const { status } = render(running, next, await testFacts());

@@ -40,7 +40,7 @@ export interface RolloutInput {
   settings: RenderSettings;
 }
 
-/** Returns the desired Deployment, or one that keeps the running template until the roll-out is granted. */
+/** Returns the desired Deployment, or one that keeps the running template until the rollout is granted. */
 export function rollOut(input: RolloutInput): Rollout {
   const { request, spec, wanted, settings } = input;
   const { deployment } = observe(request, spec.placement.runtimeNamespace);

@@ -18,7 +18,7 @@ export interface TemplateSettings {
 export interface RenderSettings extends TemplateSettings {
   /** The platform revision of these settings and this code. */
   platformRevision: string;
-  /** Whether running runtimes wait for a roll-out grant; requires a controller that gives grants. */
+  /** Whether running runtimes wait for a rollout grant; requires a controller that gives grants. */
   rolloutGate: boolean;
   /** Slugs of the model providers of `image`. */
   providers: ReadonlySet<string>;

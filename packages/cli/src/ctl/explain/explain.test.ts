@@ -164,7 +164,7 @@ describe('uswarmctl explain', () => {
   });
 
   it('says so where there is no cluster', async () => {
-    await expect(run({ context: 'other' })).rejects.toThrow(/^No cluster to ask: there is no context "other"/);
+    await expect(run({ context: 'other' })).rejects.toThrow(/^No cluster to ask: context "other" does not exist/);
     await expect(run({ kubeconfig: join(folder, 'missing') })).rejects.toThrow(
       /^No cluster to ask: KUBECONFIG cannot be used/,
     );
