@@ -55,7 +55,7 @@ describe('the call of the webhook', () => {
       const hook = await hookTo((_request, response) => {
         response.writeHead(status, { location: '/elsewhere' }).end(status === 204 ? undefined : JSON.stringify(ANSWER));
       });
-      expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: `the webhook answered ${status}` });
+      expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: `the webhook returned HTTP ${status}` });
       expect(outcomes).toEqual(['refused']);
     },
   );
@@ -76,7 +76,7 @@ describe('the call of the webhook', () => {
       };
       more();
     });
-    expect((await faultOf(hook)).message).toContain('longer than');
+    expect((await faultOf(hook)).message).toContain('exceeds');
   });
 
   it('waits no longer than its timeout, for the head and for the rest', async () => {
@@ -123,7 +123,7 @@ describe('the call of the webhook', () => {
       calls += 1;
       response.writeHead(503).end();
     });
-    expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: 'the webhook answered 503' });
+    expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: 'the webhook returned HTTP 503' });
     expect(calls).toBe(2);
   });
 

@@ -86,7 +86,7 @@ describe('the cause in the REASON column', () => {
     ['ErrImagePull', '401 Unauthorized', 'the registry denies access'],
     ['ErrImagePull', 'dial tcp: lookup registry.test: no such host', 'the registry is unreachable'],
     ['InvalidImageName', '', 'its name is malformed'],
-    ['ErrImageNeverPull', '', 'never to be pulled'],
+    ['ErrImageNeverPull', '', 'its pull policy is Never'],
   ])('%s %s: %s', async (reason, message, said) => {
     expect((await statusOf(await starting({ pods: [waiting(reason, message)] }))).ready.message).toContain(said);
   });
