@@ -46,8 +46,8 @@ function replace(text: string, pattern: RegExp, by: string): string {
 
 /** A Markdown table with aligned columns, as the formatter writes it. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_title, at) => Math.max(...[head, ...rows].map((row) => row[at]!.length)));
+  const widths = head.map((_title, at) => Math.max(...[head, ...rows].map((row) => row[at]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |\n`;
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |\n`;
   return [head, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('');
 }

@@ -88,7 +88,7 @@ describe('the reason of a runtime that lost Ready', () => {
           conditionsOf(['Ready', 'False', LOST], ['ContainersReady', 'True', STARTED]),
         ),
       ],
-      /node of the pod does not report/,
+      /node of the pod no longer reports/,
     ],
     [
       'ReadinessFailed',
