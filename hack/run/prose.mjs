@@ -5,7 +5,7 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `Usage: npm run lint:prose [-- [--counts | --update] [path…]]
+const USAGE = `Usage: npm run lint:prose [-- [--counts] [path…] | -- --update]
 Checks docs, comments and strings with the rules of hack/prose.
   --counts   print only the number of findings per folder
   --update   lower the numbers in hack/prose/remaining.json to the current ones`;
@@ -23,6 +23,8 @@ export async function runProse(args) {
   }
   const unknown = [...options].find((option) => !['--counts', '--update'].includes(option));
   if (unknown !== undefined) throw new RunError(`Unknown option ${unknown}.\n\n${USAGE}`);
+  if (options.has('--update') && paths.length > 0)
+    throw new RunError(`--update cannot be used with paths.\n\n${USAGE}`);
   const program = await findVale();
   if (program.missing) throw new RunError(`${program.missing.reason} ${program.missing.install}`);
   const findings = await lint(program.path, paths);
