@@ -1,22 +1,22 @@
-import type { Pace } from './load/job.js';
+import type { RateSchedule } from './load/job.js';
 
 /** One thing that is measured, on both sides. */
 export interface Case {
   name: string;
-  shots: 'history' | 'search' | 'send';
-  pace: Pace;
+  requests: 'history' | 'search' | 'send';
+  schedule: RateSchedule;
 }
 
-const open = (perSecond: number): Pace => ({ kind: 'open', perSecond });
-const closed: Pace = { kind: 'closed' };
+const open = (perSecond: number): RateSchedule => ({ kind: 'open', perSecond });
+const closed: RateSchedule = { kind: 'closed' };
 
 /** `<what>@<rate>`: latencies at a rate that is the same for both sides. `<what>-most`: as many as there can be. */
 export const CASES: readonly Case[] = [
-  { name: 'history@100', shots: 'history', pace: open(100) },
-  { name: 'history-most', shots: 'history', pace: closed },
-  { name: 'search@20', shots: 'search', pace: open(20) },
-  { name: 'search-most', shots: 'search', pace: closed },
-  { name: 'send@300', shots: 'send', pace: open(300) },
-  { name: 'send@500', shots: 'send', pace: open(500) },
-  { name: 'send-most', shots: 'send', pace: closed },
+  { name: 'history@100', requests: 'history', schedule: open(100) },
+  { name: 'history-most', requests: 'history', schedule: closed },
+  { name: 'search@20', requests: 'search', schedule: open(20) },
+  { name: 'search-most', requests: 'search', schedule: closed },
+  { name: 'send@300', requests: 'send', schedule: open(300) },
+  { name: 'send@500', requests: 'send', schedule: open(500) },
+  { name: 'send-most', requests: 'send', schedule: closed },
 ];

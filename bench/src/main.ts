@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { LocalError } from '@uswarm/testkit';
 import { compare } from './report/compare.js';
-import { baselineFile, keepNewest, newestFile, readResult, writeResult } from './report/kept.js';
+import { baselineFile, saveBaseline, newestFile, readResult, writeResult } from './report/saved-results.js';
 import { comparisonTable, resultTables } from './report/tables.js';
 import { run } from './run.js';
 import { runStarts } from './runtime/run-starts.js';
@@ -14,7 +14,7 @@ async function measureAll(settings: Settings): Promise<number> {
   const result = await run(settings, say);
   say(`\n${resultTables(result)}\n`);
   if (settings.small) say('A small run: it works, and its numbers mean nothing.');
-  else say(`Kept in ${shown(writeResult(result))}`);
+  else say(`SavedResult in ${shown(writeResult(result))}`);
   return 0;
 }
 
@@ -35,7 +35,7 @@ async function main(args: string[]): Promise<number> {
   if (command.do === 'run') return measureAll(command.settings);
   if (command.do === 'compare') return compareKept();
   if (command.do === 'help') say(USAGE);
-  else say(`The baseline is now ${shown(keepNewest())}`);
+  else say(`The baseline is now ${shown(saveBaseline())}`);
   return 0;
 }
 

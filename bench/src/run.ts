@@ -64,9 +64,18 @@ async function measureOnce(world: World, name: SideName, each: Case, settings: S
   const side = world[name];
   const { tokens, signatureSecret } = world;
   const { seconds, warmUpSeconds, connections } = settings;
-  const shots = world.shots[each.shots];
+  const requests = world.requests[each.requests];
   const [began, cpu] = [performance.now(), cpuSeconds(side.pid)];
-  const job = { url: side.url, shots, tokens, signatureSecret, pace: each.pace, seconds, warmUpSeconds, connections };
+  const job = {
+    url: side.url,
+    requests,
+    tokens,
+    signatureSecret,
+    schedule: each.schedule,
+    seconds,
+    warmUpSeconds,
+    connections,
+  };
   const measured = await measure(job);
   const spent = cpuSeconds(side.pid);
   if (Object.keys(measured.failures).length > 0) {

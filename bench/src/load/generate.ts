@@ -1,14 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { Job, Measured, Shot } from './job.js';
+import type { Job, Measured, RequestSample } from './job.js';
 import { latencyOf } from './percentiles.js';
 
 /** Signatures are good for five minutes; an app may renew them at any time. */
 const SIGNED_FOR_MS = 60_000;
 const ANSWER_DEADLINE_MS = 30_000;
 
-type Send = (shot: Shot) => Promise<void>;
+type Send = (request: RequestSample) => Promise<void>;
 
 /** Credentials of each user, signed again after a while. */
 export function createSigner(
@@ -66,9 +66,9 @@ async function openLoop(job: Job, perSecond: number, send: Send, counting: Count
     const early = due - performance.now();
     if (early > 0) await sleep(early);
     if (n === warmUp) counting.begin();
-    const shot = job.shots[n % job.shots.length];
-    if (shot === undefined) break;
-    running.push(send(shot).then(() => (n >= warmUp ? counting.answered(due) : undefined)));
+    const request = job.requests[n % job.requests.length];
+    if (request === undefined) break;
+    running.push(send(request).then(() => (n >= warmUp ? counting.answered(due) : undefined)));
   }
   await Promise.all(running);
 }
@@ -80,10 +80,10 @@ async function closedLoop(job: Job, send: Send, counting: Counting): Promise<voi
   setTimeout(counting.begin, job.warmUpSeconds * 1_000);
   const client = async (): Promise<void> => {
     for (let from = performance.now(); from < end; from = performance.now()) {
-      const shot = job.shots[next % job.shots.length];
+      const request = job.requests[next % job.requests.length];
       next += 1;
-      if (shot === undefined) return;
-      await send(shot);
+      if (request === undefined) return;
+      await send(request);
       if (from >= begin && performance.now() <= end) counting.answered(from);
     }
   };
@@ -106,13 +106,13 @@ export async function generateLoad(job: Job): Promise<Measured> {
     answered: (from) => void samples.push(performance.now() - from),
   };
   const send = createSend(pool, job, (what) => void (failures[what] = (failures[what] ?? 0) + 1));
-  await (job.pace.kind === 'open'
-    ? openLoop(job, job.pace.perSecond, send, counting)
+  await (job.schedule.kind === 'open'
+    ? openLoop(job, job.schedule.perSecond, send, counting)
     : closedLoop(job, send, counting));
   const { user, system } = process.cpuUsage(began.cpu);
   const passed = (performance.now() - began.at) / 1_000;
-  // Answers count until the time is up; the last ones to come are those of an open pace alone.
-  const seconds = job.pace.kind === 'open' ? passed : job.seconds;
+  // Answers count until the time is up; the last ones to come are those of an open schedule alone.
+  const seconds = job.schedule.kind === 'open' ? passed : job.seconds;
   await pool.close();
   return {
     requests: samples.length,

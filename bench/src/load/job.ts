@@ -1,7 +1,7 @@
 import type { Latency } from './percentiles.js';
 
 /** A request as it is sent; `headers` are beside what its user sends with every request. */
-export interface Shot {
+export interface RequestSample {
   method: 'GET' | 'POST';
   path: string;
   /** Whose token it carries: an index of `tokens`. */
@@ -14,15 +14,15 @@ export interface Shot {
  * `open`: requests begin at their times, whether earlier ones are answered or not. `closed`: each connection sends
  * its next request when the last one is answered.
  */
-export type Pace = { kind: 'open'; perSecond: number } | { kind: 'closed' };
+export type RateSchedule = { kind: 'open'; perSecond: number } | { kind: 'closed' };
 
 /** What a load generator process is told. */
 export interface Job {
   url: string;
-  shots: Shot[];
+  requests: RequestSample[];
   tokens: string[];
   signatureSecret: string;
-  pace: Pace;
+  schedule: RateSchedule;
   seconds: number;
   warmUpSeconds: number;
   connections: number;
@@ -33,7 +33,7 @@ export interface Measured {
   requests: number;
   /** Answered a second. */
   perSecond: number;
-  /** Milliseconds; with an open pace from the time at which a request was due. */
+  /** Milliseconds; with an open schedule from the time at which a request was due. */
   latency: Latency;
   /** Answers other than 2xx by status, and errors by code. */
   failures: Record<string, number>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readCommand } from '../settings.js';
 import { compare } from './compare.js';
-import { baselineFile, keepNewest, newestFile, readResult, resultName, writeResult } from './kept.js';
+import { baselineFile, saveBaseline, newestFile, readResult, resultName, writeResult } from './saved-results.js';
 import type { Ratio, Result } from './result.js';
 
 function settings(args: string[] = []) {
@@ -64,7 +64,7 @@ describe('two runs beside each other', () => {
   });
 });
 
-describe('kept results', () => {
+describe('saved results', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'bench-'));
@@ -80,14 +80,14 @@ describe('kept results', () => {
     writeResult(result({ a: lower(3) }, { date: '2026-02-01T00:00:00.000Z' }), folder);
     writeResult(result({ a: lower(1) }), folder);
     expect(readResult(newestFile(folder)).ratios).toEqual({ a: lower(3) });
-    expect(keepNewest(folder)).toBe(newestFile(folder));
+    expect(saveBaseline(folder)).toBe(newestFile(folder));
     writeResult(result({ a: lower(4) }, { date: '2026-03-01T00:00:00.000Z' }), folder);
     expect(readResult(baselineFile(folder)).ratios).toEqual({ a: lower(3) });
     expect(readResult(newestFile(folder)).ratios).toEqual({ a: lower(4) });
   });
 
   it('without any, and with others in their place, there is a sentence', () => {
-    expect(() => newestFile(folder)).toThrow('run npm run bench first');
+    expect(() => newestFile(folder)).toThrow('Run npm run bench first');
     expect(() => baselineFile(folder)).toThrow('npm run bench -- --keep');
     const file = join(folder, '2026.json');
     writeFileSync(file, '{"format": 2}');

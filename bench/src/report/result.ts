@@ -73,12 +73,12 @@ const judgedBy = (name: string): 'p95' | 'p99' => (name.startsWith('search') ? '
 
 export function ratiosOf(measurements: Measurements): Record<string, Ratio> {
   const ratios: Record<string, Ratio> = {};
-  for (const { name, pace } of CASES) {
+  for (const { name, schedule } of CASES) {
     const sides = measurements[name];
     if (sides === undefined) continue;
     const { orchestrator, floor } = sides;
     const percentile = judgedBy(name);
-    if (pace.kind === 'closed') {
+    if (schedule.kind === 'closed') {
       ratios[`${name} requests/s`] = { value: orchestrator.perSecond / floor.perSecond, better: 'higher' };
     } else {
       const value = orchestrator.latency[percentile] / floor.latency[percentile];

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { BenchError } from '../settings.js';
-import type { Shot } from '../load/job.js';
+import type { RequestSample } from '../load/job.js';
 import type { Recorder } from '../replay/record.js';
 import { pathOf } from '../floor/floor-app.js';
 import type { FloorScript, Place } from '../replay/script.js';
 import { type StatementTemplate, templateOf, type ValueTemplate, verbatim } from '../replay/template.js';
 
 /** Sends a request to the recorded application. @returns its answer. @throws BenchError where it is refused */
-export type Ask = (shot: Shot, localId?: string) => Promise<unknown>;
+export type Ask = (request: RequestSample, localId?: string) => Promise<unknown>;
 
 /** Pages of each long conversation, the newest first; all are requested equally often. */
 const PAGES = 200;
@@ -16,8 +16,8 @@ const PAGES = 200;
 const SEARCHES = ['babobu', 'ab', 'needle', 'haystack', 'ys', 'xyzzy', '北京', 'ab needle'];
 
 interface Reads {
-  history: Shot[];
-  search: Shot[];
+  history: RequestSample[];
+  search: RequestSample[];
   statements: FloorScript['reads'];
 }
 
@@ -40,25 +40,25 @@ function interleave<T>(lists: readonly T[][]): T[] {
 
 async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): Promise<Reads> {
   const statements: Record<string, StatementTemplate[]> = {};
-  const seen = async (path: string): Promise<{ shot: Shot; next: string | null }> => {
-    const shot: Shot = { method: 'GET', path, user: place.user };
-    const { pagination } = (await ask(shot)) as { pagination: { next_scroll_id: string | null } };
+  const seen = async (path: string): Promise<{ request: RequestSample; next: string | null }> => {
+    const request: RequestSample = { method: 'GET', path, user: place.user };
+    const { pagination } = (await ask(request)) as { pagination: { next_scroll_id: string | null } };
     statements[path] = verbatim(recorder.take());
-    return { shot, next: pagination.next_scroll_id };
+    return { request, next: pagination.next_scroll_id };
   };
   // What only a first request does is not what is measured.
   await ask({ method: 'GET', path: pathOf(place), user: place.user });
   recorder.take();
 
-  const history: Shot[] = [];
+  const history: RequestSample[] = [];
   for (let next: string | null = ''; next !== null && history.length < PAGES;) {
     const scroll: string = next === '' ? '' : `?scrollId=${encodeURIComponent(next)}`;
     const page = await seen(`${pathOf(place)}${scroll}`);
-    history.push(page.shot);
+    history.push(page.request);
     next = page.next;
   }
-  const search: Shot[] = [];
-  for (const q of SEARCHES) search.push((await seen(`${pathOf(place)}/search?${new URLSearchParams({ q })}`)).shot);
+  const search: RequestSample[] = [];
+  for (const q of SEARCHES) search.push((await seen(`${pathOf(place)}/search?${new URLSearchParams({ q })}`)).request);
   return { history, search, statements };
 }
 

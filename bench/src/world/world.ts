@@ -9,7 +9,7 @@ import { type OidcIssuer, startOidcIssuer, startPostgres, startValkey } from '@u
 import { request } from 'undici';
 import { pathOf } from '../floor/floor-app.js';
 import { bodyOf, createSigner } from '../load/generate.js';
-import type { Shot } from '../load/job.js';
+import type { RequestSample } from '../load/job.js';
 import { fullReads } from '../replay/plans.js';
 import { startRecorder } from '../replay/record.js';
 import type { Place } from '../replay/script.js';
@@ -24,7 +24,7 @@ import { seed, settle, waitForRelay, withClient } from './seed.js';
 export interface World {
   orchestrator: Side;
   floor: Side;
-  shots: { history: Shot[]; search: Shot[]; send: Shot[] };
+  requests: { history: RequestSample[]; search: RequestSample[]; send: RequestSample[] };
   tokens: string[];
   signatureSecret: string;
   /** The version of Postgres. */
@@ -65,7 +65,7 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
   });
 
   say('Looking at what the orchestrator does');
-  const { script, shots, seen } = await lookAtOrchestrator(environment, { places, tokens, signatureSecret });
+  const { script, requests, seen } = await lookAtOrchestrator(environment, { places, tokens, signatureSecret });
   const slow = await withClient(databaseUrl, (client) => fullReads(client, seen));
   if (slow.length > 0) throw new BenchError(`A large table is read from end to end:\n${slow.join('\n')}`);
   await settle(databaseUrl);
@@ -84,7 +84,7 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
   return {
     orchestrator,
     floor,
-    shots,
+    requests,
     tokens,
     signatureSecret,
     postgres: version.rows[0]?.server_version ?? '',
@@ -153,14 +153,14 @@ async function lookAtOrchestrator(environment: Record<string, string>, { places,
     const others = places.slice(LONG_CONVERSATIONS);
     const send = await scriptSend(recorder, ask, others);
     const texts = ['Could you read this, please?', 'And what about tomorrow?'];
-    const sends = others.map((place, n): Shot => ({
+    const sends = others.map((place, n): RequestSample => ({
       method: 'POST',
       path: pathOf(place),
       user: place.user,
       text: `${texts[n % texts.length] ?? ''} (${n})`,
     }));
     const seen = recorder.everyStatement();
-    return { script: { reads, send }, shots: { history, search, send: sends }, seen };
+    return { script: { reads, send }, requests: { history, search, send: sends }, seen };
   } finally {
     await recorder.close();
     await orchestrator.close();

@@ -1,6 +1,6 @@
 import type { MessageSend } from '@uswarm/contract';
 import { Failure } from './failure.js';
-import { NOTHING_STREAMED, textOf } from './fold.js';
+import { NOTHING_STREAMED, textOf } from './chunk-reducer.js';
 import { aborted, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import { followEvent, followHistory, newReply, type Outcome, type Reply } from './reply.js';

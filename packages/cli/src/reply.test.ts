@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
-import { textOf } from './fold.js';
+import { textOf } from './chunk-reducer.js';
 import { followEvent, followHistory, newReply, type Reply, type ServerEvent } from './reply.js';
 
 const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;

@@ -1,5 +1,5 @@
 import type { ListedMessage, MessageContent, MessageData, ServerEventName, ServerEventPayload } from '@uswarm/contract';
-import { foldChunk, NOTHING_STREAMED, type StreamedText } from './fold.js';
+import { addChunk, NOTHING_STREAMED, type StreamedText } from './chunk-reducer.js';
 
 export type Outcome = 'delivered' | 'failed';
 
@@ -45,7 +45,7 @@ export function followEvent(reply: Reply, event: ServerEvent): Reply {
       return followMessage(reply, event.payload.message);
     case 'message.chunk':
       if (event.payload.message_id !== reply.replyId) return reply;
-      return { ...reply, streamed: foldChunk(reply.streamed, event.payload) };
+      return { ...reply, streamed: addChunk(reply.streamed, event.payload) };
     case 'message.done':
       return event.payload.message_id === reply.replyId ? { ...reply, outcome: event.payload.status } : reply;
     case 'message.deleted':

@@ -9,10 +9,10 @@ import { connectError, createHandshake } from './features/connection/handshake.j
 import { createNewcomers } from './features/connection/newcomers.js';
 import { type GatewayServer, serve, type ServeDeps } from './features/connection/serve.js';
 import type { SessionDeps } from './features/connection/session.js';
-import { departAll } from './features/connection/departure.js';
+import { drainConnections } from './features/connection/drain-connections.js';
 import { checkSessions } from './features/connection/session-check.js';
 import { createSlots } from './features/connection/slots.js';
-import { createSessionEnds, type SessionEnds } from './features/connection/session-ends.js';
+import { createSessionRegistry, type SessionRegistry } from './features/connection/session-registry.js';
 import { toErrorBody } from './error-body.js';
 import { createUserSockets, END_EVENT, type UserSockets } from './features/connection/user-sockets.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
@@ -79,12 +79,12 @@ export function createGateway({
     next(refusal?.error);
   });
 
-  const sessionEnds = createSessionEnds(now);
-  const stopWatching = watchSessionEnds({ namespace, bus, sessionEnds, logger });
-  const stopChecking = checkSessions({ ...deps, open: sessionEnds.open, everyMs: settings.sessionCheckMs, timers });
+  const sessionRegistry = createSessionRegistry(now);
+  const stopWatching = subscribeToRevocations({ namespace, bus, sessionRegistry, logger });
+  const stopChecking = checkSessions({ ...deps, open: sessionRegistry.open, everyMs: settings.sessionCheckMs, timers });
   const endings: ServeDeps['endings'] = new Map();
   const userSockets = joinUserSockets(namespace, endings, settings.socketsPerUser, logger);
-  const serving = { ...deps, settings, timers, now, sessionEnds, userSockets, endings };
+  const serving = { ...deps, settings, timers, now, sessionRegistry, userSockets, endings };
   namespace.on('connection', (socket) => serve(socket, serving));
   refuseDefaultNamespace(io, logger);
 
@@ -92,7 +92,7 @@ export function createGateway({
     async close() {
       accepting = false;
       stopChecking();
-      await departAll(endings.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
+      await drainConnections(endings.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
       // And those whose handshake was under way.
       io.engine.close();
       stopWatching();
@@ -141,18 +141,18 @@ function corsOf(origins: readonly string[]) {
 interface WatchDeps {
   namespace: Pick<GatewayNamespace, 'on'>;
   bus: Pick<EventBus, 'onSessionEnd'>;
-  sessionEnds: Pick<SessionEnds, 'end'>;
+  sessionRegistry: Pick<SessionRegistry, 'end'>;
   logger: Pick<Logger, 'error' | 'warn'>;
 }
 
 /** Receives session revocations by the adapter or, without one, by the bus. @returns ends the subscription */
-function watchSessionEnds({ namespace, bus, sessionEnds, logger }: WatchDeps): () => void {
+function subscribeToRevocations({ namespace, bus, sessionRegistry, logger }: WatchDeps): () => void {
   namespace.on(SESSION_END_EVENT, (end: unknown) => {
     const parsed = SessionEnd.safeParse(end);
-    if (parsed.success) sessionEnds.end(parsed.data);
+    if (parsed.success) sessionRegistry.end(parsed.data);
     else logger.warn({ err: parsed.error }, 'dropped the end of a session that is not one');
   });
-  const watching = bus.onSessionEnd(sessionEnds.end);
+  const watching = bus.onSessionEnd(sessionRegistry.end);
   watching.catch((error: unknown) => logger.error({ err: error }, 'subscription to session revocations failed'));
   // Not awaited: without the bus no subscription exists.
   return () =>

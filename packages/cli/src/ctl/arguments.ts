@@ -57,13 +57,13 @@ type OptionName = keyof typeof OPTIONS;
 /** Taken by every command. */
 const GENERAL: readonly OptionName[] = ['json', 'help', 'url', 'key-file', 'data-dir', 'as'];
 
-interface Form {
+interface CommandSpec {
   operands: string;
   options: readonly OptionName[];
   read(operands: string[], values: Values): Command | undefined;
 }
 
-const FORMS: Record<string, Form> = {
+const COMMANDS: Record<string, CommandSpec> = {
   'user show': {
     operands: '<user>',
     options: [],
@@ -149,23 +149,25 @@ export function parseCtlArguments(args: readonly string[]): CtlArguments {
 }
 
 function commandOf(positionals: readonly string[], values: Values): Command {
-  const name = [positionals.slice(0, 2).join(' '), positionals[0] ?? ''].find((words) => Object.hasOwn(FORMS, words));
-  const form = name === undefined ? undefined : FORMS[name];
-  if (name === undefined || form === undefined) {
-    const group = Object.keys(FORMS).flatMap((words) =>
+  const name = [positionals.slice(0, 2).join(' '), positionals[0] ?? ''].find((words) =>
+    Object.hasOwn(COMMANDS, words),
+  );
+  const spec = name === undefined ? undefined : COMMANDS[name];
+  if (name === undefined || spec === undefined) {
+    const group = Object.keys(COMMANDS).flatMap((words) =>
       words.startsWith(`${positionals[0]} `) ? [words.split(' ')[1]] : [],
     );
     if (group.length > 0) throw new Failure(`Say what of ${positionals[0]}: ${group.join(', ')}. ${SEE_HELP}`);
     throw new Failure(`There is no command "${positionals.slice(0, 2).join(' ')}". ${SEE_HELP}`);
   }
   const stray = (Object.keys(values) as OptionName[]).find(
-    (option) => !GENERAL.includes(option) && !form.options.includes(option),
+    (option) => !GENERAL.includes(option) && !spec.options.includes(option),
   );
   if (stray !== undefined) throw new Failure(`${name} takes no --${stray}. ${SEE_HELP}`);
   const operands = positionals.slice(name.split(' ').length);
-  const wanted = form.operands.endsWith('...') ? Infinity : operandCount(form.operands);
-  const command = operands.length > wanted ? undefined : form.read(operands, values);
-  if (command === undefined) throw new Failure(`Use it so: npm run ctl -- ${`${name} ${form.operands}`.trim()}`);
+  const wanted = spec.operands.endsWith('...') ? Infinity : operandCount(spec.operands);
+  const command = operands.length > wanted ? undefined : spec.read(operands, values);
+  if (command === undefined) throw new Failure(`Use it so: npm run ctl -- ${`${name} ${spec.operands}`.trim()}`);
   return command;
 }
 

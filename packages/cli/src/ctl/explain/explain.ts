@@ -1,7 +1,7 @@
 import { createCredentials, createKubeClient, type Credentials, loadOperatorKubeConfig } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
 import type { Command } from '../arguments.js';
-import { gather } from './gather.js';
+import { collectFindings } from './collect.js';
 import type { Findings } from './objects.js';
 import { makeReport } from './make-report.js';
 import type { Report } from './report.js';
@@ -22,7 +22,10 @@ export async function explain(
 
 async function read(credentials: Credentials, swarm: string): Promise<Findings> {
   try {
-    return await gather(createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: CALL_MS }), swarm);
+    return await collectFindings(
+      createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: CALL_MS }),
+      swarm,
+    );
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     const { code, message } = cause as { code?: unknown; message?: unknown };

@@ -5,7 +5,7 @@ import type { ServerToClientEvents } from '../../server-events.js';
 import { endSession } from './ending.js';
 import type { SessionData } from './handshake.js';
 import { createSession, type SessionDeps } from './session.js';
-import type { SessionEnds } from './session-ends.js';
+import type { SessionRegistry } from './session-registry.js';
 import { limitUnreadBytes } from './unread-bytes.js';
 import { type UserSockets, userRoom } from './user-sockets.js';
 
@@ -13,14 +13,14 @@ export type GatewayServer = Server<DefaultEventsMap, ServerToClientEvents, Defau
 export type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, DefaultEventsMap, SessionData>;
 
 export interface ServeDeps extends SessionDeps {
-  sessionEnds: SessionEnds;
+  sessionRegistry: SessionRegistry;
   userSockets: UserSockets;
   /** How the socket of an id is ended by others, until it is closed. */
   endings: Map<string, (code: SessionEndingCode) => void>;
 }
 
 /** Serves a socket whose handshake succeeded, until it is closed. */
-export function serve(socket: GatewaySocket, { sessionEnds, userSockets, endings, ...deps }: ServeDeps): void {
+export function serve(socket: GatewaySocket, { sessionRegistry, userSockets, endings, ...deps }: ServeDeps): void {
   forgetHandshake(socket);
   let ended = false;
   const end = (code: SessionEndingCode): void => {
@@ -28,7 +28,7 @@ export function serve(socket: GatewaySocket, { sessionEnds, userSockets, endings
     ended = true;
     endSession(socket, code, deps.metrics);
   };
-  const leave = sessionEnds.enter({ ...socket.data, close: end });
+  const leave = sessionRegistry.enter({ ...socket.data, close: end });
   if (leave === undefined) {
     end('session_ended');
     return;

@@ -5,7 +5,7 @@ import { silentLogger } from '@uswarm/service-kit';
 import { createManualTimers } from '../../../test/manual-timers.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { checkSessions } from './session-check.js';
-import type { OpenSession } from './session-ends.js';
+import type { OpenSession } from './session-registry.js';
 
 const EVERY_MS = 60_000;
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Timers } from '../../timers.js';
-import type { OpenSession } from './session-ends.js';
+import type { OpenSession } from './session-registry.js';
 
 export interface SessionCheckDeps {
   orchestrator: Pick<OrchestratorClient, 'endedSessions'>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { foldChunk, NOTHING_STREAMED, textOf, type Chunk } from './fold.js';
+import { addChunk, NOTHING_STREAMED, textOf, type Chunk } from './chunk-reducer.js';
 
-const fold = (chunks: readonly Chunk[]) => chunks.reduce(foldChunk, NOTHING_STREAMED);
+const fold = (chunks: readonly Chunk[]) => chunks.reduce(addChunk, NOTHING_STREAMED);
 
 /** The chunks of one or more generations, each generation in order. */
 const generations = fc
@@ -39,7 +39,7 @@ describe('folding chunks', () => {
         let before = '';
         let streamed = NOTHING_STREAMED;
         for (const chunk of chunks!) {
-          streamed = foldChunk(streamed, chunk);
+          streamed = addChunk(streamed, chunk);
           expect(textOf(streamed)).toBe(before + chunk.chunk);
           before = textOf(streamed);
         }
@@ -49,7 +49,7 @@ describe('folding chunks', () => {
 
   it('leaves what it was given as it is', () => {
     const first = fold([{ generation: 1, chunk_seq: 1, chunk: 'a' }]);
-    foldChunk(first, { generation: 1, chunk_seq: 2, chunk: 'b' });
+    addChunk(first, { generation: 1, chunk_seq: 2, chunk: 'b' });
     expect(textOf(first)).toBe('a');
   });
 

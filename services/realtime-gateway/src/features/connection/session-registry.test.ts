@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SessionEnd } from '@uswarm/contract';
-import { createSessionEnds, type OpenSession } from './session-ends.js';
+import { createSessionRegistry, type OpenSession } from './session-registry.js';
 
 const HASH = 'a'.repeat(64);
 const ended = (user_id: string, token_hash: string | null = null): SessionEnd => ({ v: 1, user_id, token_hash });
@@ -8,7 +8,7 @@ const ended = (user_id: string, token_hash: string | null = null): SessionEnd =>
 function setUp() {
   let time = 1_000;
   const closed: string[] = [];
-  const ends = createSessionEnds(() => time);
+  const ends = createSessionRegistry(() => time);
   return {
     ends,
     closed,

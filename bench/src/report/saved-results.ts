@@ -9,14 +9,14 @@ import type { Result } from './result.js';
 const RESULTS = fileURLToPath(new URL('../../results', import.meta.url));
 const BASELINE = 'baseline.json';
 
-/** What comparing looks at; the rest of a result is for people. */
-const Kept = z.looseObject({
+/** The fields that a comparison reads; the rest is informational. */
+const SavedResult = z.looseObject({
   format: z.literal(1),
   settings: z.record(z.string(), z.union([z.number(), z.boolean()])),
   ratios: z.record(z.string(), z.object({ value: z.number(), better: z.enum(['higher', 'lower']) })),
 });
 
-/** `2026-01-31T120000Z-<commit>.json`: in the order of time, by name. */
+/** `2026-01-31T120000Z-<commit>.json`: names sort chronologically. */
 export function resultName({ date, commit, changed }: Pick<Result, 'date' | 'commit' | 'changed'>): string {
   const time = date.replaceAll(':', '').replace(/\.\d+/, '');
   return `${time}-${commit.slice(0, 12)}${changed ? '-changed' : ''}.json`;
@@ -29,30 +29,31 @@ export function writeResult(result: Result, folder = RESULTS): string {
   return file;
 }
 
-/** @throws BenchError where there is none */
+/** @throws BenchError when the file does not exist */
 export function newestFile(folder = RESULTS): string {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => /^\d{4}-.*\.json$/.test(name)) : [];
   const newest = files.toSorted().at(-1);
-  if (newest === undefined) throw new BenchError(`There is no result in ${folder}: run npm run bench first.`);
+  if (newest === undefined) throw new BenchError(`No results in ${folder}. Run npm run bench first.`);
   return join(folder, newest);
 }
 
-/** @throws BenchError where there is none */
+/** @throws BenchError when the file does not exist */
 export function baselineFile(folder = RESULTS): string {
   const file = join(folder, BASELINE);
-  if (!existsSync(file)) throw new BenchError(`There is no ${file}: npm run bench -- --keep makes the newest run it.`);
+  if (!existsSync(file))
+    throw new BenchError(`${file} not found. npm run bench -- --keep saves the newest result as the baseline.`);
   return file;
 }
 
 /** @throws BenchError if the file is not a benchmark result */
 export function readResult(file: string): Result {
-  const parsed = Kept.safeParse(parseJson(readFileSync(file, 'utf8')));
+  const parsed = SavedResult.safeParse(parseJson(readFileSync(file, 'utf8')));
   if (!parsed.success) throw new BenchError(`${file} is not a benchmark result.`);
   return parsed.data as unknown as Result;
 }
 
-/** Makes the newest result the baseline. @returns the newest one's file */
-export function keepNewest(folder = RESULTS): string {
+/** Saves the newest result as the baseline. @returns the file of the newest result */
+export function saveBaseline(folder = RESULTS): string {
   const file = newestFile(folder);
   readResult(file);
   writeFileSync(join(folder, BASELINE), readFileSync(file));

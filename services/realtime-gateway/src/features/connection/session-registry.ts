@@ -1,34 +1,34 @@
 import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 import type { SessionData } from './handshake.js';
 
-/** A socket, as far as ending its session is concerned. */
+/** The part of a socket that ending its session needs. */
 export interface OpenSession extends Pick<SessionData, 'userId' | 'tokenHash' | 'issuedAt' | 'askedAt'> {
   close(code: SessionEndingCode): void;
 }
 
-/** Which sockets there are, by whom they are, so that they can be closed when a session ends. */
-export interface SessionEnds {
-  /** @returns removes the socket; undefined if its session was revoked since the orchestrator was asked about it */
+/** Tracks the open sockets per user, so that they are closed when their session ends. */
+export interface SessionRegistry {
+  /** @returns a function that removes the socket; undefined if the session ended after the orchestrator was asked about it */
   enter(session: OpenSession): (() => void) | undefined;
-  /** Closes the sockets that are meant, and refuses those whose handshake is under way. */
+  /** Closes the matching sockets, and refuses those whose handshake is in progress. */
   end(ended: SessionEnd): void;
-  /** Every socket there is. */
+  /** All open sockets. */
   open(): OpenSession[];
 }
 
-/** Longer than a handshake can take from the question to the socket. */
+/** Longer than a handshake can take between the orchestrator's answer and the open socket. */
 const REMEMBERED_MS = 60_000;
 
-const isMeant = (ended: SessionEnd, { userId, tokenHash }: Pick<OpenSession, 'userId' | 'tokenHash'>): boolean =>
+const matches = (ended: SessionEnd, { userId, tokenHash }: Pick<OpenSession, 'userId' | 'tokenHash'>): boolean =>
   ended.user_id === userId && (ended.token_hash === null || ended.token_hash === tokenHash);
 
-export function createSessionEnds(now: () => number): SessionEnds {
+export function createSessionRegistry(now: () => number): SessionRegistry {
   const byUser = new Map<string, Set<OpenSession>>();
   let recent: { ended: SessionEnd; at: number }[] = [];
 
   return {
     enter(session) {
-      if (recent.some(({ ended, at }) => at >= session.askedAt && isMeant(ended, session))) return undefined;
+      if (recent.some(({ ended, at }) => at >= session.askedAt && matches(ended, session))) return undefined;
       const ofUser = byUser.get(session.userId) ?? new Set();
       byUser.set(session.userId, ofUser.add(session));
       return () => {
@@ -40,7 +40,7 @@ export function createSessionEnds(now: () => number): SessionEnds {
       const at = now();
       recent = [...recent.filter((earlier) => at - earlier.at < REMEMBERED_MS), { ended, at }];
       for (const session of byUser.get(ended.user_id) ?? []) {
-        if (isMeant(ended, session)) session.close(ended.code ?? 'session_ended');
+        if (matches(ended, session)) session.close(ended.code ?? 'session_ended');
       }
     },
     open: () => [...byUser.values()].flatMap((sessions) => [...sessions]),

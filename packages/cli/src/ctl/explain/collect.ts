@@ -29,11 +29,11 @@ const PLATFORM = `${LABEL.partOf}=uswarm,${LABEL.component} in (controller,webho
 type Reader = Pick<KubeClient, 'get' | 'list'>;
 
 /**
- * Reads what there is about a UserSwarm. All but the UserSwarm itself is read as far as one may.
+ * Reads a UserSwarm and its related objects. Objects other than the UserSwarm are optional: read errors are reported.
  *
- * @throws Failure where it is not there or may not be read
+ * @throws Failure when the UserSwarm does not exist or cannot be read
  */
-export async function gather(client: Reader, name: string): Promise<Findings> {
+export async function collectFindings(client: Reader, name: string): Promise<Findings> {
   const swarm = await readSwarm(client, name);
   const namespace = swarm.spec.placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;
   const unreadable: Unreadable[] = [];

@@ -1,11 +1,11 @@
-/** A streamed part of a reply, as `message.chunk` carries it. */
+/** A streamed part of a reply, as carried by `message.chunk`. */
 export interface Chunk {
   generation: number;
   chunk_seq: number;
   chunk: string;
 }
 
-/** What of a reply was streamed so far: the parts of its newest generation. */
+/** The text streamed so far: the parts of the newest generation. */
 export interface StreamedText {
   readonly generation: number;
   readonly parts: ReadonlyMap<number, string>;
@@ -14,10 +14,10 @@ export interface StreamedText {
 export const NOTHING_STREAMED: StreamedText = { generation: 0, parts: new Map() };
 
 /**
- * Adds a chunk. A newer generation starts the text again, an older one is ignored; chunks that come
- * twice or out of order make no difference.
+ * Adds a chunk. A newer generation replaces the text; an older one is ignored. Duplicate and out-of-order
+ * chunks do not change the result.
  */
-export function foldChunk(streamed: StreamedText, { generation, chunk_seq: seq, chunk }: Chunk): StreamedText {
+export function addChunk(streamed: StreamedText, { generation, chunk_seq: seq, chunk }: Chunk): StreamedText {
   if (generation < streamed.generation) return streamed;
   if (generation > streamed.generation) return { generation, parts: new Map([[seq, chunk]]) };
   if (streamed.parts.has(seq)) return streamed;
