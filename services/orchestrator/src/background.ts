@@ -4,27 +4,27 @@ import type { WithTransaction } from './database/database.js';
 import { createEquipment } from './features/agents/equipment.js';
 import { loadTools } from './features/core/catalog.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
-import { createRelay } from './features/events/relay.js';
-import { createRelayMetrics } from './features/events/relay-metrics.js';
+import { createRelay } from './outbox/relay.js';
+import { createRelayMetrics } from './outbox/relay-metrics.js';
 import type { Show } from './features/messages/message-view.js';
 import { chooseDriver } from './features/runtimes/choose-driver.js';
 import { createLifecycle } from './features/runtimes/lifecycle.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
 import type { RuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { createRuntimeWatch } from './features/runtimes/runtime-watch.js';
-import { RUNTIME_WORK } from './features/runtimes/runtime-requests.js';
+import { RUNTIME_JOB } from './features/runtimes/runtime-requests.js';
 import { createToolTokens } from './features/runtimes/tool-tokens.js';
 import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
-import { TURN_WORK } from './features/turns/turn-queue.js';
+import { TURN_JOB } from './features/turns/turn-queue.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
 import type { UsageLimits } from './features/usage/usage-limits.js';
 import type { OrchestratorOptions } from './options.js';
 import type { Stores } from './stores.js';
-import type { LeaseKeeper } from './work/lease-keeper.js';
-import type { WorkMetrics } from './work/work-metrics.js';
-import { OUTBOX_TOPIC, type WakeUps } from './work/wake-ups.js';
-import { createWorkQueue, type WorkQueue } from './work/work-queue.js';
+import type { LeaseKeeper } from './jobs/lease-keeper.js';
+import type { JobMetrics } from './jobs/job-metrics.js';
+import { OUTBOX_TOPIC, type WakeUps } from './jobs/wake-ups.js';
+import { createJobWorker, type JobWorker } from './jobs/job-worker.js';
 
 export interface BackgroundDeps extends Pick<
   OrchestratorOptions,
@@ -35,7 +35,7 @@ export interface BackgroundDeps extends Pick<
   leases: LeaseKeeper;
   withTransaction: WithTransaction;
   limits: UsageLimits;
-  workMetrics: WorkMetrics;
+  jobMetrics: JobMetrics;
   turnMetrics: TurnMetrics;
   runtimeMetrics: RuntimeMetrics;
   wakeUps: WakeUps;
@@ -70,18 +70,18 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     logger,
   });
 
-  const runtimes: WorkQueue = createWorkQueue({
-    kind: RUNTIME_WORK,
-    store: stores.work,
+  const runtimes: JobWorker = createJobWorker({
+    kind: RUNTIME_JOB,
+    store: stores.jobs,
     leases: deps.leases,
     leaseMs: config.WORK_LEASE_MS,
-    metrics: deps.workMetrics,
+    metrics: deps.jobMetrics,
     logger,
     concurrency: config.RUNTIME_WORKERS,
     handle: createLifecycle({
       withTransaction,
       store: stores.runtimes,
-      work: stores.work,
+      jobs: stores.jobs,
       driver,
       client,
       events: stores.events,
@@ -93,15 +93,15 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       logger,
     }),
   });
-  const turns: WorkQueue = createWorkQueue({
-    kind: TURN_WORK,
+  const turns: JobWorker = createJobWorker({
+    kind: TURN_JOB,
     store: {
-      ...stores.work,
-      claim: (kind, limit, leaseMs) => stores.work.claimFairly(kind, limit, leaseMs, config.TURNS_PER_USER),
+      ...stores.jobs,
+      claim: (kind, limit, leaseMs) => stores.jobs.claimFairly(kind, limit, leaseMs, config.TURNS_PER_USER),
     },
     leases: deps.leases,
     leaseMs: config.WORK_LEASE_MS,
-    metrics: deps.workMetrics,
+    metrics: deps.jobMetrics,
     logger,
     concurrency: config.TURN_WORKERS,
     handle: createTurnRunner({
@@ -119,15 +119,15 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     }),
   });
   deps.wakeUps.subscribe(OUTBOX_TOPIC, relay.wake);
-  deps.wakeUps.subscribe(RUNTIME_WORK, runtimes.wake);
-  deps.wakeUps.subscribe(TURN_WORK, turns.wake);
+  deps.wakeUps.subscribe(RUNTIME_JOB, runtimes.wake);
+  deps.wakeUps.subscribe(TURN_JOB, turns.wake);
   // A replica without runtime workers leaves runtimes to the others.
   const watch =
     config.RUNTIME_WORKERS === 0
       ? undefined
       : createRuntimeWatch({
           store: stores.runtimes,
-          work: stores.work,
+          jobs: stores.jobs,
           driver,
           client,
           metrics,

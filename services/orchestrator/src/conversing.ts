@@ -75,7 +75,7 @@ export function createConversing({ stores, background, ...deps }: ConversingDeps
   const live = (place: LiveEventsPlace) => createLiveEvents(deps.bus.publish, place);
   const shared = { ...stores, ...deps, stopInRuntime, live };
   const workspaces = createWorkspaceService({ store: stores.workspaces, clock: deps.clock });
-  const queue = createTurnQueue(stores.turns, stores.work, deps.limits);
+  const queue = createTurnQueue(stores.turns, stores.jobs, deps.limits);
   const questions = createQuestions({
     ...shared,
     store: stores.messages,

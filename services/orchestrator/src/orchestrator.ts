@@ -15,7 +15,7 @@ import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabases } from './database/databases.js';
 import { createWithTransaction } from './database/transaction.js';
-import { AUDIT_PRUNING_WORK } from './features/admin/audit.store.js';
+import { AUDIT_PRUNING_JOB } from './features/admin/audit.store.js';
 import { createAgentAccess } from './features/agents/agent-access.js';
 import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
@@ -29,10 +29,10 @@ import { sharedHealth } from './features/core/health.js';
 import { createIdentityHash } from './features/auth/identity-hash.js';
 import { coreHandlers } from './features/core/core.routes.js';
 import { asyncApiSource, openApiSource } from './features/core/openapi.js';
-import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_WORK } from './features/account/usage-pruning.js';
-import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_WORK } from './features/events/event-pruning.js';
+import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_JOB } from './features/account/usage-pruning.js';
+import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './features/events/event-pruning.js';
 import { createConversationCursors } from './features/conversations/conversation-cursor.js';
-import { createIdempotency, IDEMPOTENCY_PRUNING_WORK } from './features/idempotency/idempotency.service.js';
+import { createIdempotency, IDEMPOTENCY_PRUNING_JOB } from './features/idempotency/idempotency.service.js';
 import { createExports } from './features/exports/exports.js';
 import { createIntegrations } from './features/integrations/integrations.js';
 import { publishLegalFiles } from './features/legal/legal-files.js';
@@ -42,7 +42,7 @@ import { createPlans } from './features/plans/plans.js';
 import { createRateLimits } from './features/rate-limits/rate-limits.js';
 import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { createRuntimeRequests } from './features/runtimes/runtime-requests.js';
-import { UPLOAD_WORK } from './features/uploads/upload-keeping.js';
+import { UPLOAD_JOB } from './features/uploads/upload-keeping.js';
 import { createUploads } from './features/uploads/uploads.js';
 import { createUsageLimits } from './features/usage/usage-limits.js';
 import { createProvision } from './features/workspaces/provision.js';
@@ -54,11 +54,11 @@ import { createOrchestratorMetrics } from './metrics/orchestrator-metrics.js';
 import type { OrchestratorOptions } from './options.js';
 import { createPeople } from './people.js';
 import { createStores } from './stores.js';
-import { createUpkeep } from './upkeep.js';
-import { createLeaseKeeper } from './work/lease-keeper.js';
-import { createWakeUps } from './work/wake-ups.js';
-import { createWorkStore } from './work/work.store.js';
-import { createPruning, pruningRow } from './work/pruning.js';
+import { createMaintenanceWorkers } from './jobs/maintenance-workers.js';
+import { createLeaseKeeper } from './jobs/lease-keeper.js';
+import { createWakeUps } from './jobs/wake-ups.js';
+import { createJobStore } from './jobs/job-store.js';
+import { createPruning, pruningRow } from './jobs/pruning.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -79,7 +79,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const withTransaction = createWithTransaction(database, logger);
   const wakeUps = createWakeUps();
   const stores = createStores(database, wakeUps);
-  const { workMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
+  const { jobMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
   const runtimeMetrics = createRuntimeMetrics(metrics);
   // Before anything works in the background: what fails here leaves nothing behind that goes on.
   await publishLegalFiles(config, stores.legal);
@@ -91,7 +91,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const exports = createExports({ config, stores, withTransaction, objects: uploads.objects, plans, clock });
   const assets = loadAssets(config.PUBLIC_URL);
   const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: uploads.attachments.render });
-  const leases = createLeaseKeeper({ store: createWorkStore(databases.leases), logger });
+  const leases = createLeaseKeeper({ store: createJobStore(databases.leases), logger });
   const backgroundStores = createStores(databases.background, wakeUps);
   const background = await createBackground({
     ...options,
@@ -99,7 +99,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     leases,
     withTransaction: createWithTransaction(databases.background, logger),
     limits: createUsageLimits({ store: backgroundStores.usage, plans, clock }),
-    workMetrics,
+    jobMetrics,
     turnMetrics,
     runtimeMetrics,
     wakeUps,
@@ -119,8 +119,8 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 
   const runtimes = createRuntimeRequests({
     store: stores.runtimes,
-    work: stores.work,
-    makeDueNow: backgroundStores.work.makeDueNow,
+    jobs: stores.jobs,
+    makeDueNow: backgroundStores.jobs.makeDueNow,
     metrics: runtimeMetrics,
   });
   const access = createWorkspaceAccess(stores.workspaces);
@@ -214,22 +214,22 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     clock,
     logger,
   });
-  const idempotencyPruning = pruningRow(IDEMPOTENCY_PRUNING_WORK);
-  for (const row of [EVENT_PRUNING, USAGE_PRUNING, idempotencyPruning, pruningRow(AUDIT_PRUNING_WORK)]) {
-    await withTransaction((tx) => stores.work.enqueue(row, tx));
+  const idempotencyPruning = pruningRow(IDEMPOTENCY_PRUNING_JOB);
+  for (const row of [EVENT_PRUNING, USAGE_PRUNING, idempotencyPruning, pruningRow(AUDIT_PRUNING_JOB)]) {
+    await withTransaction((tx) => stores.jobs.enqueue(row, tx));
   }
-  const upkeep = createUpkeep({
-    store: stores.work,
+  const upkeep = createMaintenanceWorkers({
+    store: stores.jobs,
     leases,
     logger,
     workers: config.UPKEEP_WORKERS,
-    metrics: workMetrics,
+    metrics: jobMetrics,
     handlers: {
-      [UPLOAD_WORK]: uploads.keep,
-      [EVENT_PRUNING_WORK]: pruning,
-      [USAGE_PRUNING_WORK]: createUsagePruning({ store: stores.deletedAccounts, clock }),
-      [IDEMPOTENCY_PRUNING_WORK]: keyPruning,
-      [AUDIT_PRUNING_WORK]: auditPruning,
+      [UPLOAD_JOB]: uploads.keep,
+      [EVENT_PRUNING_JOB]: pruning,
+      [USAGE_PRUNING_JOB]: createUsagePruning({ store: stores.deletedAccounts, clock }),
+      [IDEMPOTENCY_PRUNING_JOB]: keyPruning,
+      [AUDIT_PRUNING_JOB]: auditPruning,
       ...exports.upkeep,
       ...integrations.upkeep,
     },

@@ -27,9 +27,9 @@ import { createUploadStore } from './features/uploads/uploads.store.js';
 import { createUsageStore } from './features/usage/usage.store.js';
 import { createUserStore } from './features/users/users.store.js';
 import { createWorkspaceStore } from './features/workspaces/workspaces.store.js';
-import { TURN_WORK } from './features/turns/turn-queue.js';
-import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from './work/wake-ups.js';
-import { createWorkStore } from './work/work.store.js';
+import { TURN_JOB } from './features/turns/turn-queue.js';
+import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from './jobs/wake-ups.js';
+import { createJobStore } from './jobs/job-store.js';
 
 /**
  * Everything that is written to Postgres, by feature.
@@ -56,7 +56,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     messages: createMessageStore(database),
     messageSearch: createMessageSearchStore(database),
     readPositions: createReadPositionStore(database),
-    requeue: createRequeueStore(wakeUps.notifier(TURN_WORK)),
+    requeue: createRequeueStore(wakeUps.notifier(TURN_JOB)),
     runtimeProcesses: createRuntimeProcessStore(database),
     runtimes: createRuntimeStore(database),
     sessions: createSessionStore(database),
@@ -64,7 +64,7 @@ export function createStores(database: Database, wakeUps: WakeUps = createWakeUp
     uploads: createUploadStore(database),
     usage: createUsageStore(database),
     users: createUserStore(database),
-    work: createWorkStore(database, wakeUps),
+    jobs: createJobStore(database, wakeUps),
     workspaces: createWorkspaceStore(database),
   };
 }

@@ -100,7 +100,7 @@ async function storeAnswer({ database }: TestOrchestrator, user: TestUser, home:
     .where('user_message_id', '=', body.data.id)
     .executeTakeFirstOrThrow();
   await database.transaction().execute(async (tx) => {
-    await stores.work.remove('turn', [turn.id], tx);
+    await stores.jobs.remove('turn', [turn.id], tx);
     const place = { workspaceId: home.workspaceId, conversationId, agentId: turn.agent_id };
     const seq = await stores.events.append(
       { workspaceId: home.workspaceId, type: 'message.new', subjectId: id },

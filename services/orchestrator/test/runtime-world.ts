@@ -9,11 +9,11 @@ import {
 } from '../src/features/runtimes/runtime-driver.js';
 import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
-import type { LeasedWork } from '../src/work/work.store.js';
+import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
 import { withoutAfterCommit } from './transaction.js';
 
-const WORK: LeasedWork = {
+const WORK: LeasedJob = {
   kind: 'runtime',
   subjectId: 'w',
   workspaceId: 'w',
@@ -113,7 +113,7 @@ export function createWorld() {
       return run(NO_DATABASE);
     },
     store,
-    work: {
+    jobs: {
       holds: async () => lease.held,
       waits: async () => seen.turns > 0,
       enqueue: async () => void (lease.enqueued += 1),
@@ -193,7 +193,7 @@ export function createWorld() {
   }
   const wishes = createRuntimeRequests({
     store,
-    work: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
+    jobs: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
     makeDueNow: async () => void (dueAt = now),
     metrics: { woken: () => undefined },
   });

@@ -10,14 +10,14 @@ import {
 } from '@uswarm/runtime-proto';
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { Database } from '../src/database/database.js';
-import type { LeasedWork } from '../src/work/work.store.js';
+import type { LeasedJob } from '../src/jobs/job-store.js';
 import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
 import { createTurnRunner, type TurnRunnerDeps } from '../src/features/turns/turn-runner.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { withoutAfterCommit } from './transaction.js';
 
 export const NOW = new Date();
-const WORK: LeasedWork = {
+const WORK: LeasedJob = {
   kind: 'turn',
   subjectId: 't',
   workspaceId: 'w',
@@ -132,7 +132,7 @@ export function createScene(
 
   const deps: TurnRunnerDeps = {
     withTransaction: (run) => run(NO_DATABASE),
-    work: {
+    jobs: {
       holds: async () => true,
       complete: async () => undefined,
       makeDueNow: async () => void (seen.hurried += 1),
@@ -219,7 +219,7 @@ export function createScene(
       return seen.reads;
     },
     startAgain: (name: string) => void (instance = name),
-    run: (work: Partial<LeasedWork> = {}, signal: AbortSignal = new AbortController().signal) =>
+    run: (work: Partial<LeasedJob> = {}, signal: AbortSignal = new AbortController().signal) =>
       createTurnRunner(deps)({ ...WORK, ...work }, signal),
   };
 }

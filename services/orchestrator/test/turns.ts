@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/database/database.js';
-import { TURN_WORK } from '../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createTurnWriter, type TurnWriter } from '../src/features/turns/turn-writer.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
 import { createStores, type Stores } from '../src/stores.js';
-import type { LeasedWork } from '../src/work/work.store.js';
+import type { LeasedJob } from '../src/jobs/job-store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 import { createWithTransaction } from '../src/database/transaction.js';
 
@@ -15,22 +15,22 @@ export const LEASE_MS = 3_600_000;
 export interface TurnTaker {
   stores: Stores;
   /** Leases the next turn that waits. @throws Error where there is none */
-  claim(): Promise<LeasedWork>;
-  turnOf(work: LeasedWork): Promise<TurnRow>;
+  claim(): Promise<LeasedJob>;
+  turnOf(job: LeasedJob): Promise<TurnRow>;
   /** What writes the reply, with the turn as it is stored now. */
-  writerOf(work: LeasedWork): Promise<TurnWriter>;
+  writerOf(job: LeasedJob): Promise<TurnWriter>;
 }
 
 export function createTurnTaker(database: Database): TurnTaker {
   const stores = createStores(database);
-  const turnOf = async (work: LeasedWork): Promise<TurnRow> => {
-    const turn = await stores.turns.get(work.subjectId);
+  const turnOf = async (job: LeasedJob): Promise<TurnRow> => {
+    const turn = await stores.turns.get(job.subjectId);
     if (turn === undefined) throw new Error('there is no turn');
     return turn;
   };
   return {
     stores,
-    claim: async () => first(await stores.work.claim(TURN_WORK, 1, LEASE_MS)),
+    claim: async () => first(await stores.jobs.claim(TURN_JOB, 1, LEASE_MS)),
     turnOf,
     async writerOf(work) {
       const withTransaction = createWithTransaction(database);

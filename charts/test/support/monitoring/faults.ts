@@ -117,14 +117,14 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'runtime jobs are overdue',
     ['UswarmJobBacklog'],
-    { [`uswarm_work_oldest_due_seconds{${ORCHESTRATOR},kind="runtime"}`]: becomes(0.2, 900) },
+    { [`uswarm_jobs_oldest_due_seconds{${ORCHESTRATOR},kind="runtime"}`]: becomes(0.2, 900) },
   ],
   [
     'jobs fail',
     ['UswarmJobsFailing'],
     {
-      [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="done"}`]: rises(10, 0),
-      [`uswarm_work_handled_total{${ORCHESTRATOR},kind="upload",outcome="failed"}`]: rises(0, 5),
+      [`uswarm_jobs_handled_total{${ORCHESTRATOR},kind="upload",outcome="done"}`]: rises(10, 0),
+      [`uswarm_jobs_handled_total{${ORCHESTRATOR},kind="upload",outcome="failed"}`]: rises(0, 5),
     },
   ],
   [

@@ -19,8 +19,8 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../test/databa
 import { fillAgents, fillMessages, fillPeople, fillTurns, fillWorkspaces } from '../../test/fill.js';
 import { sequentialScans } from '../../test/query-plans.js';
 import { createBacklogStore } from '../metrics/backlog.store.js';
-import { WORK_KINDS } from '../work-kinds.js';
-import { createWorkStore } from '../work/work.store.js';
+import { JOB_TYPES } from '../jobs/job-types.js';
+import { createJobStore } from '../jobs/job-store.js';
 import type { Database } from './database.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
 
@@ -103,7 +103,7 @@ describe('hot statements read no large table from end to end', () => {
     ],
     ['runtimes that changed', (database) => createRuntimeStore(database).list([place.workspaceId])],
     ['a page of runtimes', (database) => createRuntimeStore(database).page(place.workspaceId, 100)],
-    ['runtimes that differ', (database) => createWorkStore(database).rouse('runtime', [place.workspaceId], 0)],
+    ['runtimes that differ', (database) => createJobStore(database).rouse('runtime', [place.workspaceId], 0)],
     ['the memories of an agent', (database) => createMemoryStore(database).list(place.agentId, undefined)],
     ['what an agent is told of them', (database) => createMemoryStore(database).recall(place.agentId, 1_000)],
     ['memories locked', (database) => createMemoryStore(database).lock(place.userId, place.agentId, database)],
@@ -186,15 +186,15 @@ describe('hot statements read no large table from end to end', () => {
           database,
         ),
     ],
-    ['work claimed fairly', (database) => createWorkStore(database).claimFairly('turn', 32, 1, 4)],
+    ['work claimed fairly', (database) => createJobStore(database).claimFairly('turn', 32, 1, 4)],
     [
       'replies that are being written',
       (database) => createUsageStore(database).lockRunning(place.workspaceId, database),
     ],
-    ['work claimed', (database) => createWorkStore(database).claim('turn', 32, 1)],
+    ['work claimed', (database) => createJobStore(database).claim('turn', 32, 1)],
     ['the runtime of a workspace', (database) => createRuntimeStore(database).lock(place.workspaceId, database)],
-    ['whether work waits', (database) => createWorkStore(database).waits('turn', place.workspaceId)],
-    ['work made due now', (database) => createWorkStore(database).makeDueNow('turn', place.workspaceId)],
+    ['whether work waits', (database) => createJobStore(database).waits('turn', place.workspaceId)],
+    ['work made due now', (database) => createJobStore(database).makeDueNow('turn', place.workspaceId)],
   ])('%s', async (_what, use) => {
     expect(await sequentialScans(db.database, use)).toEqual([]);
   });
@@ -214,7 +214,7 @@ describe('hot statements read no large table from end to end', () => {
     );
     await sql`UPDATE work SET run_at = now() + interval '1 hour' WHERE kind = 'runtime'`.execute(db.database);
     await sql`VACUUM ANALYZE`.execute(db.database);
-    const scans = await sequentialScans(db.database, (database) => createBacklogStore(database).read(WORK_KINDS));
+    const scans = await sequentialScans(db.database, (database) => createBacklogStore(database).read(JOB_TYPES));
     expect(scans).toEqual([expect.stringContaining('runtimes: select "phase"')]);
   });
 });

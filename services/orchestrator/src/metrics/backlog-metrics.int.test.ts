@@ -3,7 +3,7 @@ import { Registry } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
-import { WORK_KINDS } from '../work-kinds.js';
+import { JOB_TYPES } from '../jobs/job-types.js';
 import { registerBacklog } from './backlog-metrics.js';
 import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
 
@@ -16,7 +16,7 @@ describe('what waits in the database', () => {
   afterAll(() => db.close());
 
   const run = (statement: string) => sql.raw(statement).execute(db.database);
-  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(WORK_KINDS);
+  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(JOB_TYPES);
   const stateOf = ({ turns }: Backlog, state: string) => turns.find((each) => each.state === state);
   /** Replies to `conversations` users, as old as that, each with its work. */
   const fill = async (conversations: number, seconds: number): Promise<void> => {
@@ -31,7 +31,7 @@ describe('what waits in the database', () => {
   };
 
   it('is nothing at first', async () => {
-    expect(await read()).toEqual({ turns: [], work: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] });
+    expect(await read()).toEqual({ turns: [], jobs: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] });
   });
 
   it('tells queued, held and running replies apart', async () => {
@@ -65,10 +65,10 @@ describe('what waits in the database', () => {
         (gen_random_uuid(), -30, gen_random_uuid(), now() - interval '1 second'),
         (gen_random_uuid(), 60, NULL, NULL)
       ) AS rows (id, offset_s, lease, expires)`);
-    const { work } = await read();
-    expect(work).toMatchObject([{ kind: 'runtime', due: 2, leased: 1 }]);
-    expect(work[0]!.oldestDueAgeS).toBeGreaterThanOrEqual(90);
-    expect(work[0]!.oldestDueAgeS).toBeLessThan(500);
+    const { jobs } = await read();
+    expect(jobs).toMatchObject([{ kind: 'runtime', due: 2, leased: 1 }]);
+    expect(jobs[0]!.oldestDueAgeS).toBeGreaterThanOrEqual(90);
+    expect(jobs[0]!.oldestDueAgeS).toBeLessThan(500);
   });
 
   it('counts what is stored and not published', async () => {
@@ -85,7 +85,7 @@ describe('what waits in the database', () => {
   describe('as Prometheus gets it', () => {
     const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
       const registry = new Registry();
-      registerBacklog(registry, { store, kinds: WORK_KINDS, deadlineMs });
+      registerBacklog(registry, { store, kinds: JOB_TYPES, deadlineMs });
       return registry.metrics();
     };
 
@@ -96,7 +96,7 @@ describe('what waits in the database', () => {
         'uswarm_database_up 1',
         'uswarm_turns{state="queued"} 0',
         'uswarm_turns_oldest_age_seconds{state="queued"} 0',
-        'uswarm_work_due{kind="upload"} 0',
+        'uswarm_jobs_due{kind="upload"} 0',
         'uswarm_relay_unpublished_events 0',
         'uswarm_runtimes{phase="Pending"} 3',
         'uswarm_runtimes{phase="Error"} 0',

@@ -4,7 +4,7 @@ import { Registry } from '@uswarm/service-kit';
 import { registerBacklog } from './backlog-metrics.js';
 import type { Backlog } from './backlog.store.js';
 
-const NOTHING: Backlog = { turns: [], work: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] };
+const NOTHING: Backlog = { turns: [], jobs: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] };
 const DEADLINE_MS = 10;
 
 describe('a look at what waits', () => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { InternalPhase } from '../database/schema.js';
 import { HELD } from '../features/runtimes/runtime-state.js';
-import { TURN_WORK } from '../features/turns/turn-queue.js';
+import { TURN_JOB } from '../features/turns/turn-queue.js';
 
 /** `held`: it waits because somebody suspended its runtime. */
 export const TURN_STATES = ['queued', 'held', 'running'] as const;
@@ -11,7 +11,7 @@ export type TurnState = (typeof TURN_STATES)[number];
 /** What waits for somebody, as Postgres has it. Ages are in seconds. */
 export interface Backlog {
   turns: { state: TurnState; count: number; oldestAgeS: number }[];
-  work: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
+  jobs: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
   events: { unpublished: number; oldestAgeS: number };
   runtimes: { phase: InternalPhase; count: number }[];
 }
@@ -29,14 +29,14 @@ export function createBacklogStore(database: Database): BacklogStore {
     async read(kinds) {
       // One after the other: a scrape takes one connection of the pool.
       const turns = await readTurns(database);
-      const work = await readWork(kinds, database);
+      const jobs = await readJobs(kinds, database);
       const events = await readEvents(database);
       const runtimes = await database
         .selectFrom('runtimes')
         .select(({ fn }) => ['phase', fn.countAll<number>().as('count')])
         .groupBy('phase')
         .execute();
-      return { turns, work, events, runtimes };
+      return { turns, jobs, events, runtimes };
     },
   };
 }
@@ -60,15 +60,15 @@ async function readTurns(database: Database): Promise<Backlog['turns']> {
       FROM work w
       JOIN turns t ON t.id = w.subject_id
       LEFT JOIN runtimes r ON r.workspace_id = w.workspace_id
-      WHERE w.kind = ${TURN_WORK}
+      WHERE w.kind = ${TURN_JOB}
     ) AS waiting
     GROUP BY state`.execute(database);
   return rows;
 }
 
 /** Only what is due: most rows wait for their time. */
-async function readWork(kinds: readonly string[], database: Database): Promise<Backlog['work']> {
-  const { rows } = await sql<Backlog['work'][number]>`
+async function readJobs(kinds: readonly string[], database: Database): Promise<Backlog['jobs']> {
+  const { rows } = await sql<Backlog['jobs'][number]>`
     SELECT kind, count(*) FILTER (WHERE NOT leased) AS due, count(*) FILTER (WHERE leased) AS leased,
       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE NOT leased)), 0)::float8 AS "oldestDueAgeS"
     FROM (

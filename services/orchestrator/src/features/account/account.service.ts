@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transaction, WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
 import type { IdentityHash } from '../auth/identity-hash.js';
@@ -11,7 +11,7 @@ import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import { periodOf } from '../usage/period.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from '../workspaces/provision.js';
@@ -21,7 +21,7 @@ export interface AccountServiceDeps {
   withTransaction: WithTransaction;
   users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
   deletedAccounts: DeletedAccountStore;
-  work: Pick<WorkStore, 'cancel'>;
+  jobs: Pick<JobStore, 'cancel'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
@@ -84,7 +84,7 @@ const FIRST_WORKSPACE = 'My workspace';
 const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { withTransaction, users, deletedAccounts, work, runtimes, clock } = deps;
+  const { withTransaction, users, deletedAccounts, jobs, runtimes, clock } = deps;
   const hash = deps.identityHash;
   const previous = (identity: Identity): Buffer[] => deps.previousIdentityHashes.map((each) => each(identity));
   const wasDeleted = (identity: Identity): Promise<boolean> =>
@@ -193,7 +193,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       await withTransaction(async (tx) => {
         // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
         for (const workspaceId of await users.lockOwned(userId, tx)) {
-          await work.cancel(TURN_WORK, workspaceId, tx);
+          await jobs.cancel(TURN_JOB, workspaceId, tx);
           await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);

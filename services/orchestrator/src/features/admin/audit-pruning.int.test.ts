@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { AUDIT_PRUNING_WORK } from './audit.store.js';
+import { AUDIT_PRUNING_JOB } from './audit.store.js';
 
 describe('the audit log of an orchestrator', () => {
   let uswarm: TestOrchestrator;
@@ -18,7 +18,7 @@ describe('the audit log of an orchestrator', () => {
         uswarm.database,
       );
     }
-    await sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = ${AUDIT_PRUNING_WORK}`.execute(uswarm.database);
+    await sql`UPDATE work SET run_at = now(), attempts = 0 WHERE kind = ${AUDIT_PRUNING_JOB}`.execute(uswarm.database);
     const ages = async () => {
       const { rows } = await sql<{ days: number }>`
         SELECT round(extract(epoch FROM now() - at) / 86400)::int AS days FROM audit_log

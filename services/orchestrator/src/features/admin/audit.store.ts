@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 
 /** Work that removes old sign-ins and logouts. */
-export const AUDIT_PRUNING_WORK = 'audit-pruning';
+export const AUDIT_PRUNING_JOB = 'audit-pruning';
 
 export interface AuditRecord {
   /** The operator named by the credential; `user` for actions of users on their own account. */

@@ -95,7 +95,7 @@ describe('turns, for operators', () => {
     const stuck = await taker.claim();
     const writer = await taker.writerOf(stuck);
     await writer.begin();
-    await taker.stores.work.release(stuck, 3_600_000, true);
+    await taker.stores.jobs.release(stuck, 3_600_000, true);
     expect(await admin.call('turns.requeue', { turn_ids: [turnId] })).toEqual({ requeued: [turnId], refused: [] });
     const again = await taker.claim();
     expect([again.subjectId, again.failures]).toEqual([turnId, 0]);
@@ -138,7 +138,7 @@ describe('turns, for operators', () => {
     const claimed = await taker.claim();
     expect(claimed.subjectId).toBe(failed.turnId);
     await expect(taker.claim()).rejects.toThrow('empty');
-    await taker.stores.work.complete(claimed);
+    await taker.stores.jobs.complete(claimed);
     expect((await taker.claim()).subjectId).toBe(later.turnId);
   });
 

@@ -1,12 +1,12 @@
 import { ApiError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
 import type { StopInRuntime } from '../turns/stop-in-runtime.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RunningTurn, TurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationStore } from './conversations.store.js';
@@ -16,7 +16,7 @@ export interface ConversationDeletionDeps {
   store: Pick<ConversationStore, 'findTarget' | 'remove'>;
   messages: Pick<MessageStore, 'removeBehind'>;
   turns: Pick<TurnStore, 'running' | 'isBusyElsewhere' | 'waitingAgents'>;
-  work: Pick<WorkStore, 'cancelSerial'>;
+  jobs: Pick<JobStore, 'cancelSerial'>;
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
@@ -42,7 +42,7 @@ interface Freed {
 }
 
 export function createConversationDeletion(deps: ConversationDeletionDeps): ConversationDeletion {
-  const { withTransaction, store, messages, turns, work, agents, events, access } = deps;
+  const { withTransaction, store, messages, turns, jobs, agents, events, access } = deps;
 
   async function freeAgents(conversationId: string, tx: Transaction): Promise<Freed> {
     const running = await turns.running(conversationId, tx);
@@ -56,7 +56,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
 
   /** The order of locks everywhere: work, agents, workspace, messages. */
   async function remove(workspaceId: string, conversationId: string, tx: Transaction) {
-    await work.cancelSerial(TURN_WORK, conversationId, tx);
+    await jobs.cancelSerial(TURN_JOB, conversationId, tx);
     const freed = await freeAgents(conversationId, tx);
     const seq = await events.append({ workspaceId, type: 'conversation.deleted', subjectId: conversationId }, tx);
     while ((await messages.removeBehind(conversationId, 0, AT_ONCE, tx)) === AT_ONCE);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
-import type { LeasedWork } from '../../work/work.store.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import { createEventPruning, EVENT_PRUNING } from './event-pruning.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
-const WORK: LeasedWork = { ...EVENT_PRUNING, leaseId: 'l', attempts: 1, failures: 0, takenOver: false };
+const WORK: LeasedJob = { ...EVENT_PRUNING, leaseId: 'l', attempts: 1, failures: 0, takenOver: false };
 
 function pruning(rows: number) {
   const asked: Date[] = [];

@@ -1,9 +1,9 @@
-import { createPruning, type PruningDeps, pruningRow } from '../../work/pruning.js';
+import { createPruning, type PruningDeps, pruningRow } from '../../jobs/pruning.js';
 import type { EventStore } from './events.store.js';
 
-export const EVENT_PRUNING_WORK = 'event-pruning';
+export const EVENT_PRUNING_JOB = 'event-pruning';
 
-export const EVENT_PRUNING = pruningRow(EVENT_PRUNING_WORK);
+export const EVENT_PRUNING = pruningRow(EVENT_PRUNING_JOB);
 
 export interface EventPruningDeps extends Pick<PruningDeps, 'keepMs' | 'clock' | 'logger'> {
   store: Pick<EventStore, 'prune'>;

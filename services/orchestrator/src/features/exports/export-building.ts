@@ -3,19 +3,19 @@ import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
-import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
 import type { ExportRow, ExportStore } from './exports.store.js';
 
 /** Work on an export: to build its archive, and to remove it when it expires or its user is gone. */
-export const EXPORT_WORK = 'export';
+export const EXPORT_JOB = 'export';
 
 export interface ExportBuildingDeps {
   withTransaction: WithTransaction;
   store: Pick<ExportStore, 'get' | 'lock' | 'begin' | 'finish' | 'fail' | 'delete'>;
-  work: Pick<WorkStore, 'holds' | 'complete'>;
+  jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
   /** Milliseconds for which an archive is kept. */
@@ -35,27 +35,27 @@ class LeaseLost extends Error {
  * removes; only the holder of the lease can make its object the archive.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
-  const { withTransaction, store, work, objects, content, keptMs, clock } = deps;
+  const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;
 
   /** @throws LeaseLost */
-  function fenced(leased: LeasedWork, run: (tx: Transaction) => Promise<void>): Promise<void> {
+  function fenced(leased: LeasedJob, run: (tx: Transaction) => Promise<void>): Promise<void> {
     return withTransaction(async (tx) => {
       // The export before the work, as a deletion of the account locks them.
-      if (!(await store.lock(leased.subjectId, tx)) || !(await work.holds(leased, tx))) throw new LeaseLost();
+      if (!(await store.lock(leased.subjectId, tx)) || !(await jobs.holds(leased, tx))) throw new LeaseLost();
       await run(tx);
     });
   }
 
-  async function remove(leased: LeasedWork, { object_id }: ExportRow): Promise<WorkResult> {
+  async function remove(leased: LeasedJob, { object_id }: ExportRow): Promise<JobResult> {
     if (object_id !== null) await objects.remove(object_id);
     await fenced(leased, async (tx) => {
       await store.delete(leased.subjectId, tx);
-      await work.complete(leased, tx);
+      await jobs.complete(leased, tx);
     });
     return { done: true };
   }
 
-  async function build(leased: LeasedWork, row: ExportRow, userId: string, signal: AbortSignal): Promise<WorkResult> {
+  async function build(leased: LeasedJob, row: ExportRow, userId: string, signal: AbortSignal): Promise<JobResult> {
     const objectId = randomUUID();
     if (row.object_id !== null) await objects.remove(row.object_id);
     await fenced(leased, (tx) => store.begin(row.id, objectId, tx));
@@ -78,13 +78,13 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     }
   }
 
-  async function fail(leased: LeasedWork, { id, object_id }: ExportRow): Promise<WorkResult> {
+  async function fail(leased: LeasedJob, { id, object_id }: ExportRow): Promise<JobResult> {
     if (object_id !== null) await objects.remove(object_id);
     await fenced(leased, (tx) => store.fail(id, keptMs, tx));
     return { againInMs: keptMs };
   }
 
-  return async (leased: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
+  return async (leased: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
     const row = await store.get(leased.subjectId);
     if (row === undefined) return { done: true };
     const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();

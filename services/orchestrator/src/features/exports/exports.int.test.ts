@@ -20,7 +20,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
-import { EXPORT_WORK } from './export-building.js';
+import { EXPORT_JOB } from './export-building.js';
 
 const EXPORT = '/v1/users/export';
 const PUSH_TOKEN = `fcm:${randomUUID()}`;
@@ -58,7 +58,7 @@ describe('an export', () => {
     await server.close();
   });
 
-  const makeDue = () => sql`UPDATE work SET run_at = now() WHERE kind = ${EXPORT_WORK}`.execute(uswarm.database);
+  const makeDue = () => sql`UPDATE work SET run_at = now() WHERE kind = ${EXPORT_JOB}`.execute(uswarm.database);
   const objectOf = async (id: string): Promise<string> =>
     (await uswarm.database.selectFrom('exports').select('object_id').where('id', '=', id).executeTakeFirstOrThrow())
       .object_id ?? '';

@@ -2,18 +2,18 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Export } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { DownloadRequest, OpenedFile } from '../uploads/download.js';
 import type { FileLinks } from '../uploads/upload-links.js';
 import type { UploadStore } from '../uploads/uploads.store.js';
-import { EXPORT_WORK } from './export-building.js';
+import { EXPORT_JOB } from './export-building.js';
 import type { ExportRow, ExportStore } from './exports.store.js';
 
 export interface ExportServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<ExportStore, 'insert' | 'list' | 'get'>;
   users: Pick<UploadStore, 'lockUser'>;
-  work: Pick<WorkStore, 'enqueue'>;
+  jobs: Pick<JobStore, 'enqueue'>;
   links: FileLinks;
   openFile: (key: string, size: number, request: DownloadRequest) => OpenedFile;
   /** Milliseconds between two archives of a user. */
@@ -34,7 +34,7 @@ export interface ExportService {
 const isUnfinished = ({ status }: ExportRow): boolean => status === 'pending' || status === 'running';
 
 export function createExportService(deps: ExportServiceDeps): ExportService {
-  const { withTransaction, store, users, work, links, openFile, intervalMs, clock } = deps;
+  const { withTransaction, store, users, jobs, links, openFile, intervalMs, clock } = deps;
   const expired = ({ expires_at }: ExportRow): boolean =>
     expires_at !== null && expires_at.getTime() <= clock.now().getTime();
 
@@ -59,7 +59,7 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
         const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
         if (waitMs > 0) throw new ApiError('export_limit_reached', { extra: { retry_after_ms: waitMs } });
         const row = await store.insert(randomUUIDv7(), userId, tx);
-        await work.enqueue({ kind: EXPORT_WORK, subjectId: row.id, workspaceId: row.id }, tx);
+        await jobs.enqueue({ kind: EXPORT_JOB, subjectId: row.id, workspaceId: row.id }, tx);
         return view(row);
       }),
 

@@ -2,13 +2,13 @@ import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { WithTransaction } from '../../database/database.js';
 import type { Stores } from '../../stores.js';
-import type { WorkQueueDeps } from '../../work/work-queue.js';
+import type { JobWorkerDeps } from '../../jobs/job-worker.js';
 import type { Plans } from '../plans/plans.js';
 import { createFileOpener } from '../uploads/download.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import { createFileLinks } from '../uploads/upload-links.js';
 import { createUserService } from '../users/users.service.js';
-import { createExportBuilding, EXPORT_WORK } from './export-building.js';
+import { createExportBuilding, EXPORT_JOB } from './export-building.js';
 import { createExportContent } from './export-content.js';
 import { exportHandlers } from './exports.routes.js';
 import { createExportService } from './exports.service.js';
@@ -28,7 +28,7 @@ export interface ExportsDeps {
 /** Everything about exports, wired together. */
 export interface Exports {
   handlers: ReturnType<typeof exportHandlers>;
-  upkeep: Record<string, WorkQueueDeps['handle']>;
+  upkeep: Record<string, JobWorkerDeps['handle']>;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -39,7 +39,7 @@ export function createExports({ config, stores, withTransaction, objects, plans,
     withTransaction,
     store: stores.exports,
     users: stores.uploads,
-    work: stores.work,
+    jobs: stores.jobs,
     links: createFileLinks({
       secret: config.CURSOR_KEY,
       previousSecrets: config.CURSOR_KEY_PREVIOUS,
@@ -54,11 +54,11 @@ export function createExports({ config, stores, withTransaction, objects, plans,
   const building = createExportBuilding({
     withTransaction,
     store: stores.exports,
-    work: stores.work,
+    jobs: stores.jobs,
     objects,
     content: createExportContent({ data: stores.exportData, profile: users.profile, objects }),
     keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
     clock,
   });
-  return { handlers: exportHandlers(service), upkeep: { [EXPORT_WORK]: building } };
+  return { handlers: exportHandlers(service), upkeep: { [EXPORT_JOB]: building } };
 }

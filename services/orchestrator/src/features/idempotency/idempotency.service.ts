@@ -4,7 +4,7 @@ import type { Transaction } from '../../database/database.js';
 import type { IdempotencyStore } from './idempotency.store.js';
 
 /** Kind of the work that removes keys which are too old. */
-export const IDEMPOTENCY_PRUNING_WORK = 'idempotency-pruning';
+export const IDEMPOTENCY_PRUNING_JOB = 'idempotency-pruning';
 
 /** Who sent which `Idempotency-Key`, if any. */
 export interface KeyOwner {

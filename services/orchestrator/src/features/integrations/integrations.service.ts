@@ -4,7 +4,7 @@ import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import type { Session } from '../auth/actor.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import { type CatalogFile, catalogOf } from './catalog.js';
 import type { IntegrationStore, SealedRow } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
@@ -12,8 +12,8 @@ import type { OAuthStates } from './oauth-states.js';
 import type { OAuthClient } from './oauth-client.js';
 import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
 import type { TokenCipher } from './token-cipher.js';
-import { REFRESH_WORK } from './token-refresh.js';
-import { REVOCATION_WORK } from './token-revocation.js';
+import { REFRESH_JOB } from './token-refresh.js';
+import { REVOCATION_JOB } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 
 export interface IntegrationServiceDeps {
@@ -22,7 +22,7 @@ export interface IntegrationServiceDeps {
     IntegrationStore,
     'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
   >;
-  work: Pick<WorkStore, 'enqueue' | 'cancel'>;
+  jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
   audit: Pick<AuditStore, 'append'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'exchange'>;
@@ -75,7 +75,7 @@ export interface IntegrationService {
 const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
 
 export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
-  const { withTransaction, store, work, clients, oauth, cipher, states, catalog, clock, logger } = deps;
+  const { withTransaction, store, jobs, clients, oauth, cipher, states, catalog, clock, logger } = deps;
 
   function requireClient(provider: IntegrationProvider): ProviderClient {
     const client = clients.get(provider);
@@ -118,7 +118,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     tx: Transaction,
   ): Promise<SealedRow[]> {
     const rows = await store.drop(userId, provider, tx);
-    for (const { id } of rows) await work.cancel(REFRESH_WORK, id, tx);
+    for (const { id } of rows) await jobs.cancel(REFRESH_JOB, id, tx);
     return rows;
   }
 
@@ -127,7 +127,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       if (clients.get(row.provider)?.revocation === undefined) continue;
       const id = randomUUIDv7();
       await store.insertRevocation({ ...row, id }, tx);
-      await work.enqueue({ kind: REVOCATION_WORK, subjectId: id, workspaceId: id }, tx);
+      await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
     }
   }
 
@@ -157,7 +157,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       await record('connect', by, provider, tx);
       if (validity.refreshAt !== null) {
         const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
-        await work.enqueue({ kind: REFRESH_WORK, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
+        await jobs.enqueue({ kind: REFRESH_JOB, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
       }
       return true;
     });

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkQueueDeps } from '../../work/work-queue.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobWorkerDeps } from '../../jobs/job-worker.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { Assets } from '../core/assets.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import { loadIntegrationCatalog, withImages } from './catalog.js';
@@ -14,17 +14,17 @@ import type { IntegrationStore } from './integrations.store.js';
 import { createOAuthClient } from './oauth-client.js';
 import { createOAuthStates } from './oauth-states.js';
 import { createProviderClients } from './provider-clients.js';
-import { createRekeying, REKEYING_ID, REKEYING_WORK } from './rekeying.js';
+import { createRekeying, REKEYING_ID, REKEYING_JOB } from './rekeying.js';
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
-import { createTokenRefresh, REFRESH_WORK } from './token-refresh.js';
-import { createTokenRevocation, REVOCATION_WORK } from './token-revocation.js';
+import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
+import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
 
 export interface IntegrationsDeps {
   config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
   assets: Pick<Assets, 'url'>;
   /** The same in all replicas; signs the states of OAuth flows. */
   stateSecret: string;
-  stores: { integrations: IntegrationStore; work: WorkStore; audit: AuditStore };
+  stores: { integrations: IntegrationStore; jobs: JobStore; audit: AuditStore };
   withTransaction: WithTransaction;
   metrics: Registry;
   clock: Clock;
@@ -35,18 +35,18 @@ export interface IntegrationsDeps {
 export interface Integrations extends Pick<IntegrationService, 'revokeAll' | 'accessToken'> {
   handlers: ReturnType<typeof integrationHandlers>;
   /** Handlers of work, by kind. */
-  upkeep: Record<string, WorkQueueDeps['handle']>;
+  upkeep: Record<string, JobWorkerDeps['handle']>;
   close(): Promise<void>;
 }
 
 export async function createIntegrations(deps: IntegrationsDeps): Promise<Integrations> {
   const { config, stores, withTransaction, clock, logger } = deps;
-  const { integrations: store, work, audit } = stores;
+  const { integrations: store, jobs, audit } = stores;
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient();
   const metrics = createIntegrationMetrics(deps.metrics);
-  const shared = { withTransaction, store, work, clients, oauth, cipher, metrics, clock, logger };
+  const shared = { withTransaction, store, jobs, clients, oauth, cipher, metrics, clock, logger };
   const service = createIntegrationService({
     ...shared,
     audit,
@@ -55,17 +55,17 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   });
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
     // This start may be the one after a new key was put in front.
-    const rekeying = { kind: REKEYING_WORK, subjectId: REKEYING_ID, workspaceId: REKEYING_ID };
-    await withTransaction((tx) => work.enqueue(rekeying, tx));
+    const rekeying = { kind: REKEYING_JOB, subjectId: REKEYING_ID, workspaceId: REKEYING_ID };
+    await withTransaction((tx) => jobs.enqueue(rekeying, tx));
   }
   return {
     handlers: integrationHandlers(service),
     revokeAll: service.revokeAll,
     accessToken: service.accessToken,
     upkeep: {
-      [REFRESH_WORK]: createTokenRefresh(shared),
-      [REVOCATION_WORK]: createTokenRevocation(shared),
-      [REKEYING_WORK]: createRekeying(shared),
+      [REFRESH_JOB]: createTokenRefresh(shared),
+      [REVOCATION_JOB]: createTokenRevocation(shared),
+      [REKEYING_JOB]: createRekeying(shared),
     },
     close: oauth.close,
   };

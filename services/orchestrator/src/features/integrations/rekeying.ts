@@ -1,10 +1,10 @@
 import type { Logger } from '@uswarm/service-kit';
-import type { WorkResult } from '../../work/work-queue.js';
+import type { JobResult } from '../../jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from './integrations.store.js';
 import { SealBroken, type TokenCipher } from './token-cipher.js';
 
 /** Work on all stored tokens: to encrypt those anew that are encrypted with an older key. */
-export const REKEYING_WORK = 'integration-rekey';
+export const REKEYING_JOB = 'integration-rekey';
 /** There is one row of it. */
 export const REKEYING_ID = '00000000-0000-0000-0000-000000000001';
 
@@ -39,7 +39,7 @@ export function createRekeying({ store, cipher, logger }: RekeyingDeps) {
     }
   }
 
-  return async (_work: unknown, signal: AbortSignal): Promise<WorkResult> => {
+  return async (_work: unknown, signal: AbortSignal): Promise<JobResult> => {
     for (const table of TABLES) {
       const { done, lost } = await rekey(table, signal);
       if (done > 0) logger.info({ table, count: done }, 'tokens were encrypted anew with the current key');

@@ -17,10 +17,10 @@ import {
 } from '../../../test/integrations.js';
 import { storedRows } from '../../../test/stored.js';
 import { createStores, type Stores } from '../../stores.js';
-import { createUpkeep } from '../../upkeep.js';
-import { createLeaseKeeper } from '../../work/lease-keeper.js';
+import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
+import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createIntegrations, type Integrations } from './integrations.js';
-import { REFRESH_WORK } from './token-refresh.js';
+import { REFRESH_JOB } from './token-refresh.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -74,9 +74,9 @@ describe('tokens that are kept', () => {
   const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
   const keep = ({ upkeep: handlers }: Integrations): void => {
-    const upkeep = createUpkeep({
-      store: stores.work,
-      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
+    const upkeep = createMaintenanceWorkers({
+      store: stores.jobs,
+      leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       workers: 8,
       pollMs: 25,
@@ -108,7 +108,7 @@ describe('tokens that are kept', () => {
   /** As if their time had come. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
-    await sql`UPDATE work SET run_at = now() WHERE kind = ${REFRESH_WORK}`.execute(db.database);
+    await sql`UPDATE work SET run_at = now() WHERE kind = ${REFRESH_JOB}`.execute(db.database);
   }
   const rowsOf = async (table: 'integrations' | 'integration_revocations' | 'work') =>
     (await storedRows(db.database))[table] ?? [];
@@ -130,7 +130,7 @@ describe('tokens that are kept', () => {
       db.database
         .selectFrom('work')
         .select('run_at')
-        .where('kind', '=', REFRESH_WORK)
+        .where('kind', '=', REFRESH_JOB)
         .where('lease_id', 'is', null)
         .execute();
     const [next] = await eventually(
@@ -160,9 +160,9 @@ describe('tokens that are kept', () => {
     await connect(integrations, userId);
     await makeDue();
     const { refreshes } = server.counts;
-    const handle = integrations.upkeep[REFRESH_WORK];
+    const handle = integrations.upkeep[REFRESH_JOB];
     const run = async () => {
-      const [work] = await stores.work.claim(REFRESH_WORK, 1, HOUR_MS);
+      const [work] = await stores.jobs.claim(REFRESH_JOB, 1, HOUR_MS);
       if (work === undefined || handle === undefined) throw new Error('there is no work');
       const result = await handle(work, new AbortController().signal);
       await sql`UPDATE work SET lease_expires_at = now() - interval '1 second'`.execute(db.database);
@@ -184,7 +184,7 @@ describe('tokens that are kept', () => {
       db.database
         .selectFrom('work')
         .select('run_at')
-        .where('kind', '=', REFRESH_WORK)
+        .where('kind', '=', REFRESH_JOB)
         .where('attempts', '>', 0)
         .where('lease_id', 'is', null)
         .execute();

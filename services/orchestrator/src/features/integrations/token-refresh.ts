@@ -1,7 +1,7 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkResult } from '../../work/work-queue.js';
-import type { LeasedWork } from '../../work/work.store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import type { IntegrationMetrics } from './integration-metrics.js';
 import type { ConnectionRow, IntegrationStore } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
@@ -11,7 +11,7 @@ import { SealBroken, type TokenCipher } from './token-cipher.js';
 import { validityOf } from './token-validity.js';
 
 /** Work on a connection: to renew its tokens before they end. Its lease is what keeps two from doing it at once. */
-export const REFRESH_WORK = 'integration-refresh';
+export const REFRESH_JOB = 'integration-refresh';
 
 export interface TokenRefreshDeps {
   withTransaction: WithTransaction;
@@ -29,20 +29,20 @@ const RETRY = { initialMs: 2_000, maxMs: 10 * 60_000 };
 const STUCK_MS = 3_600_000;
 /** So long after their end, tokens that could not be renewed are given up. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
-const DONE: WorkResult = { done: true };
+const DONE: JobResult = { done: true };
 
 export function createTokenRefresh(deps: TokenRefreshDeps) {
   const { withTransaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
   /** Dropping the connection shows the user that it is to be made again. */
-  async function drop(row: ConnectionRow, reason: string): Promise<WorkResult> {
+  async function drop(row: ConnectionRow, reason: string): Promise<JobResult> {
     logger.info({ provider: row.provider, reason }, 'a connection is over');
     await withTransaction((tx) => store.dropIfSame(row, tx));
     return DONE;
   }
 
-  async function renewed(row: ConnectionRow, grant: Grant): Promise<WorkResult> {
+  async function renewed(row: ConnectionRow, grant: Grant): Promise<JobResult> {
     const validity = validityOf(grant, clock.now());
     // Whoever holds the lease by now: the provider may take the old tokens for stolen, so the new ones are kept.
     metrics.refreshed(row.provider, 'renewed');
@@ -50,7 +50,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
   }
 
-  async function failed(row: ConnectionRow, failure: OAuthFailure, failures: number): Promise<WorkResult> {
+  async function failed(row: ConnectionRow, failure: OAuthFailure, failures: number): Promise<JobResult> {
     const { kind, reason } = failure;
     metrics.refreshed(row.provider, kind);
     if (kind === 'gone') return drop(row, reason);
@@ -60,8 +60,8 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     return { againInMs: kind === 'refused' ? STUCK_MS : backoffDelay(RETRY, failures) };
   }
 
-  return async (work: LeasedWork): Promise<WorkResult> => {
-    const row = await store.find(work.subjectId);
+  return async (job: LeasedJob): Promise<JobResult> => {
+    const row = await store.find(job.subjectId);
     if (row === undefined || row.refreshAt === null) return DONE;
     // It was renewed already, and whoever did it did not come to say so.
     if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };
@@ -72,7 +72,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
       if (refreshToken === undefined) return DONE;
       return await renewed(row, await oauth.refresh(client, refreshToken));
     } catch (error) {
-      if (error instanceof OAuthFailure) return failed(row, error, work.attempts - 1);
+      if (error instanceof OAuthFailure) return failed(row, error, job.attempts - 1);
       if (!(error instanceof SealBroken)) throw error;
       metrics.refreshed(row.provider, 'sealed');
       logger.error({ err: error, provider: row.provider }, 'tokens cannot be decrypted; is a key missing?');

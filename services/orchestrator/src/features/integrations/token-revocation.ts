@@ -1,7 +1,7 @@
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkResult } from '../../work/work-queue.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { IntegrationStore, RevocationRow } from './integrations.store.js';
 import { OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
@@ -9,12 +9,12 @@ import type { ProviderClient, ProviderClients } from './provider-clients.js';
 import { SealBroken, type TokenCipher } from './token-cipher.js';
 
 /** Work on tokens that are not used any more: to tell their provider. */
-export const REVOCATION_WORK = 'integration-revocation';
+export const REVOCATION_JOB = 'integration-revocation';
 
 export interface TokenRevocationDeps {
   withTransaction: WithTransaction;
   store: Pick<IntegrationStore, 'connected' | 'findRevocation' | 'deleteRevocation'>;
-  work: Pick<WorkStore, 'complete'>;
+  jobs: Pick<JobStore, 'complete'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'revoke'>;
   cipher: TokenCipher;
@@ -26,7 +26,7 @@ const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 
 export function createTokenRevocation(deps: TokenRevocationDeps) {
-  const { withTransaction, store, work, clients, oauth, cipher, logger } = deps;
+  const { withTransaction, store, jobs, clients, oauth, cipher, logger } = deps;
 
   /** Where one token takes everything with it, what the user has connected anew would go as well. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
@@ -54,7 +54,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     }
   }
 
-  return async (leased: LeasedWork): Promise<WorkResult> => {
+  return async (leased: LeasedJob): Promise<JobResult> => {
     const row = await store.findRevocation(leased.subjectId);
     if (row === undefined) return { done: true };
     try {
@@ -67,7 +67,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     }
     await withTransaction(async (tx) => {
       await store.deleteRevocation(row.id, tx);
-      await work.complete(leased, tx);
+      await jobs.complete(leased, tx);
     });
     return { done: true };
   };

@@ -1,5 +1,5 @@
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
@@ -7,7 +7,7 @@ import type { EventStore } from '../events/events.store.js';
 import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
 import type { StopInRuntime } from '../turns/stop-in-runtime.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { ConcernedTurn, MessageChangeStore } from './message-changes.store.js';
 
@@ -15,7 +15,7 @@ export interface WithdrawalDeps {
   withTransaction: WithTransaction;
   changes: MessageChangeStore;
   turns: Pick<TurnStore, 'finish' | 'isBusyElsewhere'>;
-  work: Pick<WorkStore, 'lockAll' | 'remove'>;
+  jobs: Pick<JobStore, 'lockAll' | 'remove'>;
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
@@ -71,11 +71,11 @@ export const isUnfinished = ({ status }: Pick<ConcernedTurn, 'status'>): boolean
   status === 'queued' || status === 'running';
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { withTransaction, changes, turns, work, agents, events, conversations } = deps;
+  const { withTransaction, changes, turns, jobs, agents, events, conversations } = deps;
 
   async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
     const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
-    await work.lockAll(TURN_WORK, seen, tx);
+    await jobs.lockAll(TURN_JOB, seen, tx);
     // They may have ended while the locks were waited for.
     const locked = await changes.turnsOf(messageId, tx);
     if (locked.some((turn) => isUnfinished(turn) && !seen.includes(turn.id))) throw new TurnsChanged();
@@ -85,7 +85,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
   /** @returns agents that have nothing left to do */
   async function cancel(unfinished: readonly ConcernedTurn[], tx: Transaction): Promise<string[]> {
     const ids = unfinished.map(({ id }) => id);
-    await work.remove(TURN_WORK, ids, tx);
+    await jobs.remove(TURN_JOB, ids, tx);
     for (const id of ids) await turns.finish(id, 'stopped', null, tx);
     const idle: string[] = [];
     for (const { id, agentId, status } of unfinished) {

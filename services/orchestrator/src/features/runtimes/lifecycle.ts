@@ -1,11 +1,11 @@
 import { ApiError, type BusEnvelope } from '@uswarm/contract';
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
-import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RuntimeClient } from './runtime-client.js';
 import {
   PlatformUnreachable,
@@ -33,7 +33,7 @@ import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.j
 export interface LifecycleDeps {
   withTransaction: WithTransaction;
   store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
-  work: Pick<WorkStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
+  jobs: Pick<JobStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify' | 'status' | 'forget'>;
   events: Pick<EventStore, 'append'>;
@@ -112,7 +112,7 @@ export function createLifecycle(deps: LifecycleDeps) {
    * @returns whether it was stored
    */
   async function record(
-    work: LeasedWork,
+    job: LeasedJob,
     row: RuntimeRow,
     update: RuntimeUpdate,
     allowed: (tx: Transaction) => Promise<boolean> = async () => true,
@@ -124,7 +124,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     const changed = shown(row, row.updated_at) !== shown(next, now) || row.phase !== next.phase;
     const stored = await unlessGone(async (tx) => {
       // The order of locks everywhere: work, runtime, workspace.
-      if (!(await deps.work.holds(work, tx)) || !(await allowed(tx))) return undefined;
+      if (!(await deps.jobs.holds(job, tx)) || !(await allowed(tx))) return undefined;
       const changes = news(row, update, now);
       if (Object.keys(changes).length > 0) await store.update(workspaceId, changes, tx);
       const event = { workspaceId, type: 'workspace.updated', subjectId: workspaceId } as const;
@@ -134,7 +134,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (stored.seq === null) return true;
     logger.info({ workspace: workspaceId, phase: next.phase, reason: next.reason }, 'runtime changed');
     await showAgents(workspaceId, next, stored.seq);
-    if (next.phase === 'Ready') await deps.work.makeDueNow(TURN_WORK, workspaceId);
+    if (next.phase === 'Ready') await deps.jobs.makeDueNow(TURN_JOB, workspaceId);
     return true;
   }
 
@@ -176,7 +176,7 @@ export function createLifecycle(deps: LifecycleDeps) {
   /** It does nothing now, and nothing waits for it. */
   async function isQuiet(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
     const { workspace_id: workspaceId, address } = row;
-    if (address === null || (await deps.work.waits(TURN_WORK, workspaceId))) return false;
+    if (address === null || (await deps.jobs.waits(TURN_JOB, workspaceId))) return false;
     const status = await client.status({ workspaceId, address }, signal).catch(() => undefined);
     return status?.busy === false;
   }
@@ -186,7 +186,7 @@ export function createLifecycle(deps: LifecycleDeps) {
    * @returns milliseconds until the next look; 0: it was suspended for it
    */
   async function makeWay(
-    work: LeasedWork,
+    job: LeasedJob,
     row: RuntimeRow,
     observed: RuntimeObservation | undefined,
     signal: AbortSignal,
@@ -194,7 +194,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (observed?.rollout === undefined || row.desired !== 'running' || row.phase !== 'Ready') return Infinity;
     const quiet = await isQuiet(row, signal);
     if (quiet && observed.rollout.granted) {
-      if (!(await suspend(work, row, NEW_REVISION))) return CHECK_MS;
+      if (!(await suspend(job, row, NEW_REVISION))) return CHECK_MS;
       metrics.madeWay();
       return 0;
     }
@@ -204,24 +204,24 @@ export function createLifecycle(deps: LifecycleDeps) {
   }
 
   /** @returns false where a message came first. */
-  async function suspend(work: LeasedWork, row: RuntimeRow, reason: string): Promise<boolean> {
+  async function suspend(job: LeasedJob, row: RuntimeRow, reason: string): Promise<boolean> {
     const workspaceId = row.workspace_id;
     // Whoever stores a message holds the runtime's lock: it is stored before, and its turn is seen
     // here, or after, and wakes the runtime again.
     return record(
-      work,
+      job,
       row,
       { desired: 'suspended', phase: 'Suspended', reason, failures: 0 },
       async (tx) =>
-        (await store.lock(workspaceId, tx)) === 'running' && !(await deps.work.waits(TURN_WORK, workspaceId, tx)),
+        (await store.lock(workspaceId, tx)) === 'running' && !(await deps.jobs.waits(TURN_JOB, workspaceId, tx)),
     );
   }
 
   /** @returns milliseconds until the next look; 0: it was suspended */
-  async function suspendIdle(work: LeasedWork, row: RuntimeRow, signal: AbortSignal): Promise<number> {
+  async function suspendIdle(job: LeasedJob, row: RuntimeRow, signal: AbortSignal): Promise<number> {
     const idleMs = await idleIn(row, signal);
     if (idleMs > 0) return idleMs;
-    if (!(await suspend(work, row, ''))) return CHECK_MS;
+    if (!(await suspend(job, row, ''))) return CHECK_MS;
     metrics.suspended();
     return 0;
   }
@@ -253,7 +253,7 @@ export function createLifecycle(deps: LifecycleDeps) {
   /** A replica of an older version stores messages and wakes nobody. */
   async function wakeForTurns(row: RuntimeRow): Promise<RuntimeRow> {
     const workspaceId = row.workspace_id;
-    if (row.desired !== 'suspended' || !(await deps.work.waits(TURN_WORK, workspaceId))) return row;
+    if (row.desired !== 'suspended' || !(await deps.jobs.waits(TURN_JOB, workspaceId))) return row;
     await resume(workspaceId);
     metrics.woken();
     return (await store.get(workspaceId)) ?? row;
@@ -263,17 +263,17 @@ export function createLifecycle(deps: LifecycleDeps) {
    * The lease was lost on the way. If all of the runtime was removed meanwhile, what we made after
    * that has to go as well, which nobody else knows of.
    */
-  async function giveUp({ kind, subjectId, workspaceId }: LeasedWork): Promise<void> {
+  async function giveUp({ kind, subjectId, workspaceId }: LeasedJob): Promise<void> {
     if ((await store.get(subjectId)) !== undefined) return;
-    await deps.withTransaction((tx) => deps.work.enqueue({ kind, subjectId, workspaceId }, tx));
+    await deps.withTransaction((tx) => deps.jobs.enqueue({ kind, subjectId, workspaceId }, tx));
   }
 
-  async function bringTo(work: LeasedWork, before: RuntimeRow, signal: AbortSignal): Promise<WorkResult> {
+  async function bringTo(job: LeasedJob, before: RuntimeRow, signal: AbortSignal): Promise<JobResult> {
     const row = await wakeForTurns(before);
     const { observed, instanceId } = await look(row, signal);
     const update = nextState(row, observed, instanceId, clock.now());
-    const recorded = await record(work, row, update);
-    if (!recorded) await giveUp(work);
+    const recorded = await record(job, row, update);
+    if (!recorded) await giveUp(job);
     const seconds = secondsToReady(row, update);
     if (recorded && seconds !== undefined) metrics.ready(row.identified_at === null ? 'first' : 'wake', seconds);
     const next = { ...row, ...update };
@@ -283,17 +283,17 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
     if (!recorded) return { againInMs: CHECK_MS };
     if (next.failures > 0) return { againInMs: await retryMs(next) };
-    const idleMs = await suspendIdle(work, next, signal);
-    const againInMs = idleMs === 0 ? 0 : Math.min(idleMs, await makeWay(work, next, observed, signal));
+    const idleMs = await suspendIdle(job, next, signal);
+    const againInMs = idleMs === 0 ? 0 : Math.min(idleMs, await makeWay(job, next, observed, signal));
     if (againInMs === 0) return { againInMs };
     return { againInMs: Math.min(againInMs, (await rests(next, clock.now())) ? REST_MS : CHECK_MS) };
   }
 
-  return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
-    const { subjectId } = work;
+  return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    const { subjectId } = job;
     const row = await store.get(subjectId);
-    if (row !== undefined && row.desired !== 'deleted') return bringTo(work, row, signal);
-    if (!(await driver.remove(subjectId))) return { againInMs: backoffDelay(RETRY, work.attempts) };
+    if (row !== undefined && row.desired !== 'deleted') return bringTo(job, row, signal);
+    if (!(await driver.remove(subjectId))) return { againInMs: backoffDelay(RETRY, job.attempts) };
     client.forget(subjectId);
     await store.remove(subjectId);
     return { done: true };

@@ -5,14 +5,14 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { eventually } from '../../../test/eventually.js';
 import { fillWorkspaces } from '../../../test/fill.js';
 import { createStores, type Stores } from '../../stores.js';
-import { createLeaseKeeper } from '../../work/lease-keeper.js';
-import { createWorkQueue, type WorkQueue } from '../../work/work-queue.js';
+import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
+import { createJobWorker, type JobWorker } from '../../jobs/job-worker.js';
 import { createLifecycle } from './lifecycle.js';
 import type { RuntimeDriver, RuntimeObservation } from './runtime-driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
-import { RUNTIME_WORK } from './runtime-requests.js';
-import { createWakeUps } from '../../work/wake-ups.js';
+import { RUNTIME_JOB } from './runtime-requests.js';
+import { createWakeUps } from '../../jobs/wake-ups.js';
 
 const SUSPENDED = 1_000;
 const READY = 1_000;
@@ -29,7 +29,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
   let broken: Set<string>;
   let report: (workspaceId: string) => void;
   let claims: number;
-  let replicas: { queue: WorkQueue; watch: RuntimeWatch }[];
+  let replicas: { queue: JobWorker; watch: RuntimeWatch }[];
 
   beforeAll(async () => {
     db = await createMigratedDatabase(20);
@@ -43,7 +43,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
         'Pending'
       FROM workspaces`.execute(db.database);
     await sql`INSERT INTO work (kind, subject_id, workspace_id, serial_key)
-      SELECT ${RUNTIME_WORK}, workspace_id, workspace_id, workspace_id FROM runtimes`.execute(db.database);
+      SELECT ${RUNTIME_JOB}, workspace_id, workspace_id, workspace_id FROM runtimes`.execute(db.database);
     await countWrites();
     broken = new Set();
     claims = 0;
@@ -81,7 +81,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
     const busy = async () => {
       const { rows } = await sql<{ count: number }>`
         SELECT count(*)::int AS count FROM work
-        WHERE kind = ${RUNTIME_WORK} AND (lease_id IS NOT NULL OR run_at < now() + interval '1 minute')`.execute(
+        WHERE kind = ${RUNTIME_JOB} AND (lease_id IS NOT NULL OR run_at < now() + interval '1 minute')`.execute(
         db.database,
       );
       return rows[0]?.count;
@@ -111,10 +111,10 @@ describe('the price of runtimes at which nothing is left to do', () => {
     };
     const metrics = createRuntimeMetrics(createMetrics('test'));
     const common = { driver, client, metrics, clock: systemClock, logger: silentLogger };
-    const queue = createWorkQueue({
-      kind: RUNTIME_WORK,
-      store: { ...stores.work, claim: (...args) => ((claims += 1), stores.work.claim(...args)) },
-      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
+    const queue = createJobWorker({
+      kind: RUNTIME_JOB,
+      store: { ...stores.jobs, claim: (...args) => ((claims += 1), stores.jobs.claim(...args)) },
+      leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       concurrency: 8,
       // A busy machine must not cost a lease.
@@ -130,9 +130,9 @@ describe('the price of runtimes at which nothing is left to do', () => {
       }),
     });
     const store = { list: stores.runtimes.list, page: stores.runtimes.page };
-    wakeUps.subscribe(RUNTIME_WORK, queue.wake);
+    wakeUps.subscribe(RUNTIME_JOB, queue.wake);
     // The comparisons are those of the test.
-    const watch = createRuntimeWatch({ ...common, store, work: stores.work, resyncMs: 3_600_000 });
+    const watch = createRuntimeWatch({ ...common, store, jobs: stores.jobs, resyncMs: 3_600_000 });
     return { queue, watch };
   }
   const resyncAll = () => Promise.all(replicas.map(({ watch }) => watch.resync()));
@@ -157,12 +157,12 @@ describe('the price of runtimes at which nothing is left to do', () => {
 
   it('a ready workspace is looked at once in the idle limit, for two row writes', async () => {
     const before = await writes();
-    await sql`UPDATE work SET run_at = now() WHERE kind = ${RUNTIME_WORK}`.execute(db.database);
+    await sql`UPDATE work SET run_at = now() WHERE kind = ${RUNTIME_JOB}`.execute(db.database);
     await allRest();
     // The statement of this test is one of them; the other two take the work and give it back.
     expect((await writes()) - before).toBe(3 * (SUSPENDED + READY));
     const { rows } = await sql<{ soonest: number }>`
-      SELECT extract(epoch FROM min(run_at) - now())::int AS soonest FROM work WHERE kind = ${RUNTIME_WORK}`.execute(
+      SELECT extract(epoch FROM min(run_at) - now())::int AS soonest FROM work WHERE kind = ${RUNTIME_JOB}`.execute(
       db.database,
     );
     expect(rows[0]?.soonest).toBeGreaterThan((IDLE_MS * 2) / 3_000);

@@ -1,10 +1,10 @@
 import { ApiError } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import type { RuntimeStore } from './runtimes.store.js';
 
-export const RUNTIME_WORK = 'runtime';
+export const RUNTIME_JOB = 'runtime';
 
 /** Changes the desired state of runtimes in the caller's transaction; the reconciler acts on it after the commit. */
 export interface RuntimeRequests {
@@ -22,15 +22,15 @@ export interface RuntimeRequests {
 
 export interface RuntimeRequestsDeps {
   store: Pick<RuntimeStore, 'want' | 'unwant' | 'lock' | 'resume'>;
-  work: Pick<WorkStore, 'enqueue' | 'nudge'>;
+  jobs: Pick<JobStore, 'enqueue' | 'nudge'>;
   /** On the connections of background work. */
-  makeDueNow: WorkStore['makeDueNow'];
+  makeDueNow: JobStore['makeDueNow'];
   metrics: Pick<RuntimeMetrics, 'woken'>;
 }
 
-export function createRuntimeRequests({ store, work, makeDueNow, metrics }: RuntimeRequestsDeps): RuntimeRequests {
+export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: RuntimeRequestsDeps): RuntimeRequests {
   const enqueue = (workspaceId: string, tx: Transaction): Promise<void> =>
-    work.enqueue({ kind: RUNTIME_WORK, subjectId: workspaceId, workspaceId }, tx);
+    jobs.enqueue({ kind: RUNTIME_JOB, subjectId: workspaceId, workspaceId }, tx);
   return {
     async requestRunning(workspaceId, userId, tx) {
       await store.want(workspaceId, userId, tx);
@@ -49,10 +49,10 @@ export function createRuntimeRequests({ store, work, makeDueNow, metrics }: Runt
       await store.resume(workspaceId, tx);
       // In the transaction, so that the work is due even if this process dies after the commit. It skips a locked row:
       // the runtime is locked already, and waiting for the work row in this order can deadlock.
-      await work.nudge(RUNTIME_WORK, workspaceId, tx);
+      await jobs.nudge(RUNTIME_JOB, workspaceId, tx);
       tx.afterCommit(() => {
         metrics.woken();
-        return makeDueNow(RUNTIME_WORK, workspaceId);
+        return makeDueNow(RUNTIME_JOB, workspaceId);
       }, `resume ${workspaceId}`);
       return true;
     },

@@ -49,7 +49,7 @@ describe('the runtime watch', () => {
           return read(all.filter((row) => row.workspace_id > after).slice(0, limit));
         },
       },
-      work: {
+      jobs: {
         async rouse(_kind, ids, withinMs) {
           if (ids.length > 0) roused.push({ ids, withinMs });
           return ids.length;

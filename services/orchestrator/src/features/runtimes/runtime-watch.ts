@@ -1,16 +1,16 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
-import { createWakeableLoop } from '../../work/wakeable-loop.js';
-import type { WorkStore } from '../../work/work.store.js';
+import { createPollLoop } from '../../jobs/poll-loop.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeClient } from './runtime-client.js';
 import { PlatformUnreachable, type RuntimeDriver } from './runtime-driver.js';
 import type { DifferenceFound, RuntimeMetrics } from './runtime-metrics.js';
 import { isSettled, specOf } from './runtime-state.js';
-import { RUNTIME_WORK } from './runtime-requests.js';
+import { RUNTIME_JOB } from './runtime-requests.js';
 import type { ListedRuntime, RuntimeStore } from './runtimes.store.js';
 
 export interface RuntimeWatchDeps {
   store: Pick<RuntimeStore, 'list' | 'page'>;
-  work: Pick<WorkStore, 'rouse'>;
+  jobs: Pick<JobStore, 'rouse'>;
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
@@ -44,7 +44,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * not differ for the others.
  */
 export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
-  const { store, work, driver, client, metrics, clock, logger } = deps;
+  const { store, jobs, driver, client, metrics, clock, logger } = deps;
   const changed = new Set<string>();
 
   async function differing(rows: readonly ListedRuntime[], found: DifferenceFound): Promise<Set<string>> {
@@ -60,7 +60,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   }
 
   async function rouse(workspaceIds: readonly string[], withinMs: number, found: DifferenceFound): Promise<void> {
-    const roused = await work.rouse(RUNTIME_WORK, workspaceIds, withinMs);
+    const roused = await jobs.rouse(RUNTIME_JOB, workspaceIds, withinMs);
     if (roused === 0) return;
     metrics.differed(found, roused);
   }
@@ -114,12 +114,12 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     changed.add(workspaceId);
     changes.wake();
   });
-  const changes = createWakeableLoop({
+  const changes = createPollLoop({
     round: compareChanged,
     pollMs: RETRY_MS,
     onError: (error) => logger.warn({ err: error }, 'changed runtimes could not be compared'),
   });
-  const resyncs = createWakeableLoop({
+  const resyncs = createPollLoop({
     async round() {
       await resync().catch((error: unknown) => {
         if (!(error instanceof PlatformUnreachable)) throw error;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase, RuntimeDesired } from '../../database/schema.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 
 export interface RuntimeRow {
   workspace_id: string;
@@ -65,7 +65,7 @@ const LISTED = sql`
   SELECT r.*, waiting.turn IS NOT NULL AS "turnWaits"
   FROM runtimes r
   LEFT JOIN LATERAL (
-    SELECT w.subject_id AS turn FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_WORK} LIMIT 1
+    SELECT w.subject_id AS turn FROM work w WHERE w.workspace_id = r.workspace_id AND w.kind = ${TURN_JOB} LIMIT 1
   ) waiting ON r.desired = 'suspended'`;
 
 export function createRuntimeStore(database: Database): RuntimeStore {

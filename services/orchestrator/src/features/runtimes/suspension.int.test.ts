@@ -11,11 +11,11 @@ import {
 } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createStores, type Stores } from '../../stores.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import { createLifecycle } from './lifecycle.js';
 import type { RuntimeObservation } from './runtime-driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
-import { createRuntimeRequests, RUNTIME_WORK } from './runtime-requests.js';
+import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
 import { createWithTransaction } from '../../database/transaction.js';
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
@@ -145,16 +145,16 @@ describe('suspending and a message at once', () => {
 
   /** One look, as the queue makes it. Where others write it at that moment, it may be theirs. */
   async function lookNow({ mayBeTaken = false } = {}): Promise<void> {
-    await stores.work.makeDueNow(RUNTIME_WORK, home.workspaceId);
+    await stores.jobs.makeDueNow(RUNTIME_JOB, home.workspaceId);
     // A hint that is given beside it may hold the row for a moment.
-    const claim = () => stores.work.claim(RUNTIME_WORK, 1, 60_000);
+    const claim = () => stores.jobs.claim(RUNTIME_JOB, 1, 60_000);
     const [work] = mayBeTaken ? await claim() : await eventually(claim, ({ length }) => length > 0);
     if (work === undefined && mayBeTaken) return;
     if (work === undefined) throw new Error('the runtime is being looked at already');
     try {
       await look(work, new AbortController().signal);
     } finally {
-      await stores.work.release(work, 0);
+      await stores.jobs.release(work, 0);
     }
   }
   const desired = async () => (await stores.runtimes.get(home.workspaceId))?.desired;
@@ -170,7 +170,7 @@ describe('suspending and a message at once', () => {
   it('a message that is being stored keeps the runtime awake', async () => {
     const wishes = createRuntimeRequests({
       store: stores.runtimes,
-      work: stores.work,
+      jobs: stores.jobs,
       makeDueNow: async () => undefined,
       metrics: createRuntimeMetrics(createMetrics('test')),
     });
@@ -180,12 +180,12 @@ describe('suspending and a message at once', () => {
       looking = lookNow();
       expect(await blocked()).toBe(true);
       const { workspaceId, conversationId } = home;
-      const turn = { kind: TURN_WORK, subjectId: crypto.randomUUID(), workspaceId, serialKey: conversationId };
-      await stores.work.enqueue(turn, tx);
+      const turn = { kind: TURN_JOB, subjectId: crypto.randomUUID(), workspaceId, serialKey: conversationId };
+      await stores.jobs.enqueue(turn, tx);
     });
     await looking;
     expect(await desired()).toBe('running');
-    await stores.work.cancel(TURN_WORK, home.workspaceId, uswarm.database);
+    await stores.jobs.cancel(TURN_JOB, home.workspaceId, uswarm.database);
     await lookNow();
     expect(await desired()).toBe('suspended');
   });
@@ -206,7 +206,7 @@ describe('suspending and a message at once', () => {
     for (let round = 0; round < 25; round += 1) {
       await Promise.all([lookNow(), user.post(home.messages, draft(`round ${round}`), 201)]);
       expect(await desired()).toBe('running');
-      await stores.work.cancel(TURN_WORK, home.workspaceId, uswarm.database);
+      await stores.jobs.cancel(TURN_JOB, home.workspaceId, uswarm.database);
       await uswarm.database.updateTable('turns').set({ status: 'done' }).execute();
       await stores.runtimes.update(home.workspaceId, { phase: 'Ready', wanted_at: new Date(0) });
     }

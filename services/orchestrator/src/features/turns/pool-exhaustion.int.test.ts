@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { eventually } from '../../../test/eventually.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { TURN_WORK } from './turn-queue.js';
+import { TURN_JOB } from './turn-queue.js';
 
 const LEASE_MS = 1_500;
 const SLOW_REQUESTS = 40;
@@ -70,7 +70,7 @@ describe('a reply while requests hold every connection of their pool', () => {
         const row = await uswarm.database
           .selectFrom('work')
           .selectAll()
-          .where('kind', '=', TURN_WORK)
+          .where('kind', '=', TURN_JOB)
           .executeTakeFirst();
         if (row !== undefined) {
           leases.add(row.lease_id);
@@ -88,7 +88,7 @@ describe('a reply while requests hold every connection of their pool', () => {
     expect(chunks()).toBeGreaterThan(before);
     expect(leases.size).toBe(1);
     expect(Math.max(...expiries) - Math.min(...expiries)).toBeGreaterThan(2 * LEASE_MS);
-    expect(await metric(`uswarm_lease_takeovers_total{kind="${TURN_WORK}",`)).toBe(0);
+    expect(await metric(`uswarm_lease_takeovers_total{kind="${TURN_JOB}",`)).toBe(0);
     const turns = await uswarm.database.selectFrom('turns').select(['status', 'generation']).execute();
     expect(turns).toEqual([{ status: 'done', generation: 1 }]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AgentSummary, LIMITS, type ListedMessage, type MessageData, type MessagePage } from '@uswarm/contract';
 import { useTurnWorld } from '../../../test/turns.js';
-import { TURN_WORK } from './turn-queue.js';
+import { TURN_JOB } from './turn-queue.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
@@ -34,7 +34,7 @@ describe('a message that mentions several agents', () => {
     await ask();
     const [first, second] = agents();
     const one = await claimed();
-    expect(await world.taker.stores.work.claim(TURN_WORK, 5, 60_000)).toEqual([]);
+    expect(await world.taker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
     await one.writer.markRead();
     await one.writer.finish({ ...DONE, text: 'One.' });
     const two = await claimed();
@@ -44,7 +44,7 @@ describe('a message that mentions several agents', () => {
       [first.id, 'delivered', 'One.'],
       [second.id, 'delivered', 'Two.'],
     ]);
-    expect(await world.taker.stores.work.claim(TURN_WORK, 5, 60_000)).toEqual([]);
+    expect(await world.taker.stores.jobs.claim(TURN_JOB, 5, 60_000)).toEqual([]);
   });
 
   it('shows later agents what the earlier ones answered', async () => {

@@ -1,19 +1,19 @@
 import { ApiError } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { LiveEvents, LiveEventsPlace } from './live-events.js';
 import { STOPPED_SENTENCE } from './reply.js';
 import type { StopInRuntime } from './stop-in-runtime.js';
-import { TURN_WORK } from './turn-queue.js';
+import { TURN_JOB } from './turn-queue.js';
 import { createTurnWriter, LeaseLost, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 
-export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'work'> {
+export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
   messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'ofMessage' | 'status' | 'requestStop'>;
-  work: TurnWriterDeps['work'] & Pick<WorkStore, 'lock' | 'takeOver' | 'makeDueNow'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
   stopInRuntime: StopInRuntime;
   live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
@@ -33,7 +33,7 @@ export interface StopService {
 const LEASE_MS = 10_000;
 
 export function createStopService(deps: StopServiceDeps): StopService {
-  const { withTransaction, messages, turns, work, access } = deps;
+  const { withTransaction, messages, turns, jobs, access } = deps;
 
   /** @returns what is to be stopped, the last one first: none of them begins because the one before it ended */
   async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
@@ -46,17 +46,17 @@ export function createStopService(deps: StopServiceDeps): StopService {
   }
 
   /** @returns the lease of one that waits, which is ours now; undefined where it runs and was told to end */
-  async function decide({ id }: TurnRow, tx: Transaction): Promise<LeasedWork | undefined> {
+  async function decide({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
     // What begins or ends a turn holds this lock, so that the status below is the last word.
-    const waits = await work.lock(TURN_WORK, id, tx);
+    const waits = await jobs.lock(TURN_JOB, id, tx);
     const status = await turns.status(id, tx);
     if (!waits || (status !== 'queued' && status !== 'running')) throw new ApiError('turn_not_running');
-    if (status === 'queued') return work.takeOver(TURN_WORK, id, LEASE_MS, tx);
+    if (status === 'queued') return jobs.takeOver(TURN_JOB, id, LEASE_MS, tx);
     await turns.requestStop(id, tx);
     return undefined;
   }
 
-  async function endWaiting(turn: TurnRow, lease: LeasedWork): Promise<void> {
+  async function endWaiting(turn: TurnRow, lease: LeasedJob): Promise<void> {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId } = turn;
     const ended = await createTurnWriter(deps, turn, lease).abandon('stopped', STOPPED_SENTENCE, 'stopped');
     if (ended.activity === undefined) return;
@@ -74,7 +74,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
       return;
     }
     deps.stopInRuntime(turn.workspace_id, turn);
-    await work.makeDueNow(TURN_WORK, turn.workspace_id);
+    await jobs.makeDueNow(TURN_JOB, turn.workspace_id);
   }
 
   return {

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
 import type { NewTurn, TurnStore } from './turns.store.js';
 
-export const TURN_WORK = 'turn';
+export const TURN_JOB = 'turn';
 
 /** About as long as a reply takes, after which one less waits. */
 const QUEUE_RETRY_MS = 5_000;
@@ -26,7 +26,7 @@ export interface TurnQueue {
 
 export function createTurnQueue(
   store: Pick<TurnStore, 'insert'>,
-  work: Pick<WorkStore, 'enqueue'>,
+  jobs: Pick<JobStore, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireRoom'>,
 ): TurnQueue {
   let last = '';
@@ -47,9 +47,9 @@ export function createTurnQueue(
       if (inserted === undefined) {
         throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
       }
-      await work.enqueue(
+      await jobs.enqueue(
         {
-          kind: TURN_WORK,
+          kind: TURN_JOB,
           subjectId: id,
           workspaceId: turn.workspaceId,
           serialKey: turn.conversationId,

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-kit';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
-import type { WorkResult } from '../../work/work-queue.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { Equipment } from '../agents/equipment.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
-import { RUNTIME_WORK } from '../runtimes/runtime-requests.js';
+import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import { RENEW_TOOL_TOKEN_MS, type ToolTokens } from '../runtimes/tool-tokens.js';
 import type { Reader, UserStore } from '../users/users.store.js';
@@ -22,7 +22,7 @@ import type { TurnRow, TurnStore } from './turns.store.js';
 
 export interface TurnRunnerDeps extends TurnWriterDeps {
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'history' | 'nextStep' | 'stopRequested'>;
-  work: TurnWriterDeps['work'] & Pick<WorkStore, 'makeDueNow'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
   /** What the agent answers with, as it is now. */
   equip: (agentId: string) => Promise<Equipment>;
@@ -101,7 +101,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /** What is to become of the turn where it cannot begin yet; undefined where it can. */
-  async function notYet(turn: TurnRow, writer: TurnWriter): Promise<WorkResult | undefined> {
+  async function notYet(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
     // What is to end needs no runtime for it.
     if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
     const to = await target(turn.workspace_id);
@@ -275,7 +275,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         return fail(run, 'runtime_unreachable');
       }
       // Once: a runtime that keeps dying is started again at the lifecycle's own pace.
-      if (interruptions === 0) await deps.work.makeDueNow(RUNTIME_WORK, turn.workspace_id);
+      if (interruptions === 0) await deps.jobs.makeDueNow(RUNTIME_JOB, turn.workspace_id);
       await sleep(backoffDelay(RETRY, interruptions), undefined, { signal });
     }
   }
@@ -293,7 +293,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<WorkResult> {
+  async function waitForRuntime(turn: TurnRow, writer: TurnWriter): Promise<JobResult> {
     const runtime = await runtimes.get(turn.workspace_id);
     const wellAt = Math.max(
       turn.created_at.getTime(),
@@ -311,7 +311,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     writer: TurnWriter,
     errorCode: MessageErrorCode,
     status: 'failed' | 'stopped' = 'failed',
-  ): Promise<WorkResult> {
+  ): Promise<JobResult> {
     const { seq, activity } = await writer.abandon(errorCode, MESSAGE_ERRORS[errorCode].message, status);
     if (activity !== undefined) liveEvents(turn).status(activity, seq);
     return { done: true };
@@ -324,11 +324,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       agentId: turn.agent_id,
     });
 
-  return async (work: LeasedWork, signal: AbortSignal): Promise<WorkResult> => {
-    const turn = await turns.get(work.subjectId);
+  return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    const turn = await turns.get(job.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
-    const writer = createTurnWriter(deps, turn, work);
-    if (work.failures >= FAILURES) {
+    const writer = createTurnWriter(deps, turn, job);
+    if (job.failures >= FAILURES) {
       return giveUp(turn, writer, 'internal_error');
     }
     try {

@@ -10,7 +10,7 @@ import {
 } from '../../../test/test-orchestrator.js';
 import { createTurnTaker, LEASE_MS, type TurnTaker } from '../../../test/turns.js';
 import type { OfferedContent } from './offered-content.js';
-import { TURN_WORK } from './turn-queue.js';
+import { TURN_JOB } from './turn-queue.js';
 import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
 
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
@@ -157,7 +157,7 @@ describe('what a turn writes', () => {
       extended_status: 'delivered',
     });
     expect(await types()).toEqual(['message.new', 'message.updated', 'message.new', 'message.updated', 'message.done']);
-    expect(await stores.work.claim(TURN_WORK, 1, LEASE_MS)).toEqual([]);
+    expect(await stores.jobs.claim(TURN_JOB, 1, LEASE_MS)).toEqual([]);
   });
 
   it('counts usage once for each step', async () => {
@@ -232,7 +232,7 @@ describe('what a turn writes', () => {
   it('given up, leaves no work, and the turn keeps the code', async () => {
     const { writer, work } = await asked();
     await writer.abandon('runtime_not_ready', 'Nobody is there.');
-    const rows = await uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', TURN_WORK).execute();
+    const rows = await uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', TURN_JOB).execute();
     const turn = await uswarm.database
       .selectFrom('turns')
       .select(['status', 'error_code'])

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type DurableEventName, type MessageContent, messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../database/database.js';
 import type { AgentActivity, TurnStatus } from '../../database/schema.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
@@ -23,7 +23,7 @@ export class TokensReserved extends Error {
 
 export interface TurnWriterDeps {
   withTransaction: WithTransaction;
-  work: Pick<WorkStore, 'holds' | 'complete'>;
+  jobs: Pick<JobStore, 'holds' | 'complete'>;
   turns: Pick<
     TurnStore,
     | 'start'
@@ -95,14 +95,14 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', ReadonlySet<MessageStatu
   failed: new Set(['sent', 'delivered', 'read']),
 };
 
-export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: LeasedWork): TurnWriter {
+export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const { withTransaction, turns, messages, events, agents, metrics } = deps;
   const workspaceId = turn.workspace_id;
   let replySeq: number | undefined;
 
   async function fenced<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await withTransaction(async (tx) => {
-      if (!(await deps.work.holds(work, tx))) throw new LeaseLost();
+      if (!(await deps.jobs.holds(job, tx))) throw new LeaseLost();
       return run(tx);
     });
     return result;
@@ -171,7 +171,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, work: Leas
     if (replyId === null) throw new Error('the turn has no reply yet');
     await failRunningTools(tx);
     await turns.finish(turn.id, turnStatus, errorCode, tx);
-    await deps.work.complete(work, tx);
+    await deps.jobs.complete(job, tx);
     const shownSeq = await append('message.updated', replyId, tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const why = errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');

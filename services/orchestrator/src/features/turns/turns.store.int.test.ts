@@ -6,7 +6,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { createTurnTaker, type TurnTaker } from '../../../test/turns.js';
-import type { LeasedWork } from '../../work/work.store.js';
+import type { LeasedJob } from '../../jobs/job-store.js';
 import type { FinishedReply } from './turn-writer.js';
 
 describe('the history of a turn', () => {
@@ -31,8 +31,8 @@ describe('the history of a turn', () => {
     await writer.begin();
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: '', errorCode: null, ...reply });
   };
-  const historyOf = async (work: LeasedWork, limit = 200) => {
-    const rows = await taker.stores.turns.history(await taker.turnOf(work), limit);
+  const historyOf = async (job: LeasedJob, limit = 200) => {
+    const rows = await taker.stores.turns.history(await taker.turnOf(job), limit);
     return rows.toReversed().map(({ role, text }) => `${role}: ${text}`);
   };
 
@@ -44,12 +44,12 @@ describe('the history of a turn', () => {
 
   it('ends with the question, whatever its own turn wrote already', async () => {
     await ask('M1');
-    const work = await taker.claim();
-    const writer = await taker.writerOf(work);
+    const job = await taker.claim();
+    const writer = await taker.writerOf(job);
     await writer.begin();
     const content = { type: 'tool_status', tool: 't', description: 'd', state: 'running' } as const;
     await writer.tool(1, { callId: 'c', content });
-    expect(await historyOf(work)).toEqual(['user: M1']);
+    expect(await historyOf(job)).toEqual(['user: M1']);
   });
 
   it('leaves out replies that say nothing, and keeps what is incomplete', async () => {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import {
   type CreatingRequest,
   DuplicateRequest,
@@ -14,7 +14,7 @@ import {
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
 import type { ObjectStore } from './object-store.js';
-import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_WORK } from './upload-keeping.js';
+import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-keeping.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
 /** A file while it comes in. */
@@ -29,7 +29,7 @@ export interface IncomingFile {
 export interface ReceptionDeps {
   withTransaction: WithTransaction;
   store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
-  work: Pick<WorkStore, 'enqueue' | 'cancel'>;
+  jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
   /** Bytes that all files of a user may have. */
@@ -92,8 +92,8 @@ const requestOf = (owner: KeyOwner, { name }: IncomingFile, digest: string): Cre
   content: { name: name ?? null, digest },
 });
 
-function lookAgain({ work }: ReceptionDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
-  return work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs }, tx);
+function lookAgain({ jobs }: ReceptionDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
+  return jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
 /** Holds the lock of the user, so that two uploads that end concurrently cannot both use the last free bytes. */
@@ -153,12 +153,12 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
 }
 
 /** The object first: were the row gone before, nothing would lead to the object any more. */
-async function forget({ objects, store, work, withTransaction, logger }: ReceptionDeps, id: string): Promise<void> {
+async function forget({ objects, store, jobs, withTransaction, logger }: ReceptionDeps, id: string): Promise<void> {
   try {
     await objects.remove(id);
     await withTransaction(async (tx) => {
       await store.delete(id, tx);
-      await work.cancel(UPLOAD_WORK, id, tx);
+      await jobs.cancel(UPLOAD_JOB, id, tx);
     });
   } catch (error) {
     logger.warn(

@@ -19,12 +19,12 @@ import { download, linkRefusal, upload } from '../../../test/uploads.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import { createStores, type Stores } from '../../stores.js';
-import { createUpkeep } from '../../upkeep.js';
-import { createLeaseKeeper } from '../../work/lease-keeper.js';
+import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
+import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
-import { createUploadKeeping, UPLOAD_WORK } from './upload-keeping.js';
+import { createUploadKeeping, UPLOAD_JOB } from './upload-keeping.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -71,16 +71,16 @@ describe('what becomes of uploads', () => {
     return (await user.post<{ data: MessageData }>(home.messages, draft, 201)).body.data.id;
   };
   const keeping = (store: ObjectStore = objects) =>
-    createUploadKeeping({ withTransaction, store: stores.uploads, work: stores.work, objects: store });
+    createUploadKeeping({ withTransaction, store: stores.uploads, jobs: stores.jobs, objects: store });
   /** Lets the upkeep of uploads run, as the orchestrator does, until the test ends. */
   const keep = (store?: ObjectStore): void => {
-    const upkeep = createUpkeep({
-      store: stores.work,
-      leases: createLeaseKeeper({ store: stores.work, logger: silentLogger }),
+    const upkeep = createMaintenanceWorkers({
+      store: stores.jobs,
+      leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       workers: 4,
       pollMs: 50,
-      handlers: { [UPLOAD_WORK]: keeping(store) },
+      handlers: { [UPLOAD_JOB]: keeping(store) },
     });
     closers.push(upkeep.close);
   };
@@ -179,7 +179,7 @@ describe('what becomes of uploads', () => {
     content.push('half');
     await withTransaction(async (tx) => {
       await stores.uploads.insert(id, userId, tx);
-      await stores.work.enqueue({ kind: UPLOAD_WORK, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
+      await stores.jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
     });
     expect(
       await eventually(
@@ -197,7 +197,7 @@ describe('what becomes of uploads', () => {
   it('a removal that fails or crashes behind the file is done again', async () => {
     const { id } = await upload(user, { content: 'x' });
     await age(id, 24 * HOUR_MS);
-    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
     const failing = {
       ...objects,
       remove: async (key: string) => {
@@ -208,7 +208,7 @@ describe('what becomes of uploads', () => {
     await expect(keeping(failing)(work)).rejects.toThrow('crash');
     expect(await traces(id)).toEqual(['row', 'work']);
     await expect(attach(await send(), [id])).rejects.toThrow(ApiError);
-    await stores.work.release(work, 0, true);
+    await stores.jobs.release(work, 0, true);
     keep();
     expect(await gone(id)).toEqual([]);
   });
@@ -216,17 +216,17 @@ describe('what becomes of uploads', () => {
   it('who lost the lease removes nothing', async () => {
     const { id } = await upload(user, { content: 'x' });
     await age(id, 24 * HOUR_MS);
-    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
     await keeping()({ ...work, leaseId: crypto.randomUUID() });
     expect(await traces(id)).toEqual(['row', 'work', 'file']);
-    await stores.work.release(work, HOUR_MS);
+    await stores.jobs.release(work, HOUR_MS);
   });
 
   it('a message that comes at the same moment as the removal has its file, or is refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
       await age(id, 24 * HOUR_MS);
-      const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+      const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
       const attaching = attach(message, [id]).then(
         () => true,
         () => false,
@@ -239,7 +239,7 @@ describe('what becomes of uploads', () => {
   it('a removal waits for a message that is being stored, and then leaves it its file', async () => {
     const [{ id }, message] = [await upload(user, { content: 'x' }), await send()];
     await age(id, 24 * HOUR_MS);
-    const work = first(await stores.work.claim(UPLOAD_WORK, 1, HOUR_MS));
+    const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
     const { removing } = await withTransaction(async (tx) => {
       const attachments = createAttachments({ store: stores.uploads, links });
       await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);

@@ -1,11 +1,11 @@
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkResult } from '../../work/work-queue.js';
-import type { LeasedWork, WorkStore } from '../../work/work.store.js';
+import type { JobResult } from '../../jobs/job-worker.js';
+import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { ObjectStore } from './object-store.js';
 import type { UploadFacts, UploadStore } from './uploads.store.js';
 
 /** Job type that deletes an upload if nothing refers to it. */
-export const UPLOAD_WORK = 'upload';
+export const UPLOAD_JOB = 'upload';
 
 const HOUR_MS = 3_600_000;
 /** Longer than a request can take: what is still being received then was broken off by a crash. */
@@ -29,34 +29,34 @@ export function fateOf({ state, owned, attached, ageMs }: UploadFacts, hasMessag
 export interface UploadKeepingDeps {
   withTransaction: WithTransaction;
   store: Pick<UploadStore, 'lock' | 'hasMessage' | 'markRemoving' | 'delete'>;
-  work: Pick<WorkStore, 'holds' | 'complete'>;
+  jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
 /** Handles one row of work: the object goes first, then row and work together, so that a crash repeats it. */
-export function createUploadKeeping({ withTransaction, store, work, objects }: UploadKeepingDeps) {
-  function decide(leased: LeasedWork): Promise<Fate> {
+export function createUploadKeeping({ withTransaction, store, jobs, objects }: UploadKeepingDeps) {
+  function decide(leased: LeasedJob): Promise<Fate> {
     return withTransaction(async (tx) => {
       // The upload before the work, as a deletion locks them: the other way round is a deadlock.
       const facts = await store.lock(leased.subjectId, tx);
-      if (!(await work.holds(leased, tx))) return 'keep';
+      if (!(await jobs.holds(leased, tx))) return 'keep';
       const fate = facts === undefined ? 'keep' : fateOf(facts, await store.hasMessage(leased.subjectId, tx));
       // From here on it cannot be attached.
       if (fate === 'remove') await store.markRemoving(leased.subjectId, tx);
       // Within the transaction: a message that goes right after it makes the upload due again.
-      if (fate === 'keep') await work.complete(leased, tx);
+      if (fate === 'keep') await jobs.complete(leased, tx);
       return fate;
     });
   }
 
-  return async (leased: LeasedWork): Promise<WorkResult> => {
+  return async (leased: LeasedJob): Promise<JobResult> => {
     const fate = await decide(leased);
     if (typeof fate === 'object') return fate;
     if (fate === 'keep') return { done: true };
     await objects.remove(leased.subjectId);
     await withTransaction(async (tx) => {
       await store.delete(leased.subjectId, tx);
-      await work.complete(leased, tx);
+      await jobs.complete(leased, tx);
     });
     return { done: true };
   };

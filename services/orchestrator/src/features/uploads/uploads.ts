@@ -1,8 +1,8 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import { objectSettings, type OrchestratorConfig } from '../../config.js';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkQueueDeps } from '../../work/work-queue.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobWorkerDeps } from '../../jobs/job-worker.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import { type Attachments, createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
@@ -17,7 +17,7 @@ import type { UploadStore } from './uploads.store.js';
 
 export interface UploadsDeps {
   config: OrchestratorConfig;
-  stores: { uploads: UploadStore; work: WorkStore };
+  stores: { uploads: UploadStore; jobs: JobStore };
   withTransaction: WithTransaction;
   idempotency: Idempotency;
   metrics: Registry;
@@ -31,7 +31,7 @@ export interface Uploads {
   attachments: Attachments;
   objects: ObjectStore;
   /** Handles work of kind `upload`. */
-  keep: WorkQueueDeps['handle'];
+  keep: JobWorkerDeps['handle'];
   close(): void;
 }
 
@@ -51,7 +51,7 @@ export function createUploads({
     baseUrl: config.PUBLIC_URL ?? '',
     clock,
   });
-  const shared = { withTransaction, store: stores.uploads, work: stores.work, objects };
+  const shared = { withTransaction, store: stores.uploads, jobs: stores.jobs, objects };
   const service = createUploadService({
     ...shared,
     idempotency,

@@ -2,11 +2,11 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
-import type { WorkStore } from '../../work/work.store.js';
+import type { JobStore } from '../../jobs/job-store.js';
 import type { EventStore } from '../events/events.store.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import { TURN_WORK } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from './provision.js';
 import { workspaceView } from './workspace-view.js';
@@ -16,7 +16,7 @@ export interface WorkspaceChangesDeps {
   withTransaction: WithTransaction;
   store: Pick<WorkspaceStore, 'findOwned' | 'isOwnedBy' | 'rename' | 'removeOldestMessages' | 'remove'>;
   users: Pick<UserStore, 'lockOwned'>;
-  work: Pick<WorkStore, 'cancel'>;
+  jobs: Pick<JobStore, 'cancel'>;
   events: Pick<EventStore, 'append'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
@@ -39,7 +39,7 @@ export interface WorkspaceChanges {
 const AT_ONCE = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
-  const { withTransaction, store, users, work, events, runtimes, clock } = deps;
+  const { withTransaction, store, users, jobs, events, runtimes, clock } = deps;
 
   async function read(userId: string, workspaceId: string): Promise<Workspace> {
     const row = await store.findOwned(workspaceId, userId);
@@ -84,7 +84,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
         const owned = await users.lockOwned(userId, tx);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
         // Leases before rows, as replies and the lifecycle lock them: the other way round is a deadlock.
-        await work.cancel(TURN_WORK, workspaceId, tx);
+        await jobs.cancel(TURN_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
         await store.remove(workspaceId, tx);
       });

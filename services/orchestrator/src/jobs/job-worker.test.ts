@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '../../test/eventually.js';
 import { createLeaseKeeper } from './lease-keeper.js';
-import type { HeldLease, LeasedWork } from './work.store.js';
-import { createWorkQueue, type WorkQueue, type WorkQueueDeps, type WorkResult } from './work-queue.js';
+import type { HeldLease, LeasedJob } from './job-store.js';
+import { createJobWorker, type JobWorker, type JobWorkerDeps, type JobResult } from './job-worker.js';
 
-const work = (subjectId: string, failures = 0): LeasedWork => ({
+const job = (subjectId: string, failures = 0): LeasedJob => ({
   kind: 'k',
   subjectId,
   workspaceId: 'w',
@@ -26,13 +26,13 @@ function listStore(due: string[]) {
     lose: () => {
       holds = false;
     },
-    claim: async (_kind: string, limit: number) => due.splice(0, limit).map((id) => work(id)),
+    claim: async (_kind: string, limit: number) => due.splice(0, limit).map((id) => job(id)),
     extend: async (leases: readonly HeldLease[]) => {
-      for (const { work: leased } of leases) log.push(`extend ${leased.subjectId}`);
-      return new Set(holds ? leases.map(({ work: leased }) => leased.leaseId) : []);
+      for (const { job: leased } of leases) log.push(`extend ${leased.subjectId}`);
+      return new Set(holds ? leases.map(({ job: leased }) => leased.leaseId) : []);
     },
-    complete: async ({ subjectId }: LeasedWork) => void log.push(`complete ${subjectId}`),
-    release: async ({ subjectId }: LeasedWork, ms: number) => void log.push(`release ${subjectId} ${ms}`),
+    complete: async ({ subjectId }: LeasedJob) => void log.push(`complete ${subjectId}`),
+    release: async ({ subjectId }: LeasedJob, ms: number) => void log.push(`release ${subjectId} ${ms}`),
   };
 }
 
@@ -46,15 +46,15 @@ function gate() {
 }
 
 describe('the work queue', () => {
-  let queue: WorkQueue | undefined;
+  let queue: JobWorker | undefined;
   afterEach(() => queue?.close());
 
   const start = (
     store: ReturnType<typeof listStore>,
-    handle: WorkQueueDeps['handle'],
-    more: Partial<WorkQueueDeps> = {},
-  ): WorkQueue => {
-    queue = createWorkQueue({
+    handle: JobWorkerDeps['handle'],
+    more: Partial<JobWorkerDeps> = {},
+  ): JobWorker => {
+    queue = createJobWorker({
       kind: 'k',
       store,
       leases: createLeaseKeeper({ store, logger: silentLogger }),
@@ -72,7 +72,7 @@ describe('the work queue', () => {
       (log) => log.length >= count,
     );
 
-  it.each<[WorkResult, string]>([
+  it.each<[JobResult, string]>([
     [{ done: true }, 'complete a'],
     [{ againInMs: 70 }, 'release a 70'],
   ])('gives a row back as its handler says: %j', async (result, entry) => {
@@ -90,8 +90,8 @@ describe('the work queue', () => {
     const given: [number, boolean | undefined][] = [];
     const failing = {
       ...store,
-      claim: async (_kind: string, limit: number) => store.due.splice(0, limit).map((id) => work(id, failures)),
-      release: async (_work: LeasedWork, ms: number, failed?: boolean) => void given.push([ms, failed]),
+      claim: async (_kind: string, limit: number) => store.due.splice(0, limit).map((id) => job(id, failures)),
+      release: async (_work: LeasedJob, ms: number, failed?: boolean) => void given.push([ms, failed]),
     };
     const handle = async () => {
       throw new Error('on purpose');
@@ -114,8 +114,8 @@ describe('the work queue', () => {
       takenOver: (kind: string) => void counted.push(`${kind} taken over`),
     };
     const claim = async (_kind: string, limit: number) =>
-      store.due.splice(0, limit).map((id) => ({ ...work(id), takenOver: id === 'again' }));
-    const handle = async ({ subjectId }: LeasedWork): Promise<WorkResult> => {
+      store.due.splice(0, limit).map((id) => ({ ...job(id), takenOver: id === 'again' }));
+    const handle = async ({ subjectId }: LeasedJob): Promise<JobResult> => {
       if (subjectId === 'broken') throw new Error('on purpose');
       return subjectId === 'done' ? { done: true } : { againInMs: 1 };
     };
@@ -171,8 +171,8 @@ describe('the work queue', () => {
     const store = listStore(['a']);
     store.lose();
     let told = false;
-    const handle = (_work: LeasedWork, signal: AbortSignal) =>
-      new Promise<WorkResult>((resolve) => {
+    const handle = (_work: LeasedJob, signal: AbortSignal) =>
+      new Promise<JobResult>((resolve) => {
         signal.addEventListener('abort', () => {
           told = true;
           resolve({ againInMs: 0 });
@@ -184,8 +184,8 @@ describe('the work queue', () => {
 
   it('stops by telling its handlers and waiting for them, and takes nothing more', async () => {
     const store = listStore(['a']);
-    const handle = (_work: LeasedWork, signal: AbortSignal) =>
-      new Promise<WorkResult>((resolve) => {
+    const handle = (_work: LeasedJob, signal: AbortSignal) =>
+      new Promise<JobResult>((resolve) => {
         signal.addEventListener('abort', () => resolve({ againInMs: 5 }));
       });
     const stopping = start(store, handle, { concurrency: 1 });

@@ -1,16 +1,16 @@
 import type { BusEnvelope } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../database/database.js';
-import { createWakeableLoop, type WakeableLoop } from '../../work/wakeable-loop.js';
-import type { RenderEvents } from './event-payloads.js';
-import type { EventStore, StoredEvent, UnpublishedEvent } from './events.store.js';
+import type { WithTransaction } from '../database/database.js';
+import { createPollLoop, type PollLoop } from '../jobs/poll-loop.js';
+import type { RenderEvents } from '../features/events/event-payloads.js';
+import type { EventStore, StoredEvent, UnpublishedEvent } from '../features/events/events.store.js';
 import type { RelayMetrics } from './relay-metrics.js';
 
 export interface RelayDeps {
   withTransaction: WithTransaction;
   store: Pick<EventStore, 'takeUnpublished' | 'markPublished'>;
   render: RenderEvents;
-  /** @returns false where the bus is away; what was not published stays to be. */
+  /** @returns false if the bus is unavailable; the event then stays unpublished. */
   publish: (envelope: BusEnvelope) => Promise<boolean>;
   metrics?: RelayMetrics;
   logger: Logger;
@@ -24,7 +24,7 @@ const POLL_MS = 250;
 const isEvent = ({ workspaceId, seq }: StoredEvent, envelope: BusEnvelope): boolean =>
   envelope.kind === 'durable' && envelope.workspace_id === workspaceId && envelope.seq === seq;
 
-/** Publishes what transactions wrote, in seq order a workspace, at least once. Any replica may run one. */
+/** Publishes the events of the outbox at least once, in seq order per workspace. Each replica may run one. */
 export function createRelay({
   withTransaction,
   store,
@@ -33,14 +33,14 @@ export function createRelay({
   metrics,
   logger,
   pollMs = POLL_MS,
-}: RelayDeps): WakeableLoop {
-  /** @returns the first envelope that the bus did not take. */
+}: RelayDeps): PollLoop {
+  /** @returns the first envelope that the bus rejected. */
   async function publishAll(envelopes: readonly BusEnvelope[]): Promise<BusEnvelope | undefined> {
     for (const envelope of envelopes) if (!(await publish(envelope))) return envelope;
     return undefined;
   }
 
-  /** @returns whether anything was there: more may have come meanwhile. @throws Error where the bus is away */
+  /** @returns whether there were events: more may exist. @throws Error if the bus is unavailable */
   async function publishBatch(): Promise<boolean> {
     const { taken, published } = await withTransaction(async (tx) => {
       const events: UnpublishedEvent[] = await store.takeUnpublished(WORKSPACES, EVENTS, tx);
@@ -50,17 +50,17 @@ export function createRelay({
       return { taken: events.length, published: events.slice(0, end) };
     });
     for (const { ageS } of published) metrics?.published(ageS);
-    // Only now: what went out is marked.
-    if (published.length < taken) throw new Error('the event bus is away');
+    // Throw only now: the published events are marked.
+    if (published.length < taken) throw new Error('the event bus is unavailable');
     return taken > 0;
   }
 
-  return createWakeableLoop({
+  return createPollLoop({
     round: publishBatch,
     pollMs,
     onError(error) {
       metrics?.failed();
-      logger.warn({ err: error }, 'events could not be published; they are tried again');
+      logger.warn({ err: error }, 'publishing events failed; will retry');
     },
   });
 }

@@ -1,89 +1,89 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.js';
 import { claimFairly } from './fair-claim.js';
-import type { LeasedWork } from './leased-work.js';
+import type { LeasedJob } from './leased-job.js';
 import { createWakeUps, type WakeUps } from './wake-ups.js';
 
-export type { LeasedWork };
+export type { LeasedJob };
 
-/** A lease, and for how many milliseconds from now it is to hold. */
+/** A lease and its new duration in milliseconds from now. */
 export interface HeldLease {
-  work: LeasedWork;
+  job: LeasedJob;
   leaseMs: number;
 }
 
-export interface NewWork {
+export interface NewJob {
   kind: string;
   subjectId: string;
   workspaceId: string;
-  /** Rows with the same key run one at a time, lowest ordinal and then lowest id first. Default: the subject alone. */
+  /** Jobs with the same key run one at a time, lowest ordinal first, then lowest id. Default: the subject. */
   serialKey?: string;
   ordinal?: number;
-  /** Whose share of the workers it uses up, for kinds that are claimed fairly. Default: the workspace. */
+  /** Key of the share of workers that it counts against, for types that are claimed fairly. Default: the workspace. */
   fairKey?: string;
   /** Milliseconds until it is due. Default: now. */
   dueInMs?: number;
 }
 
-export interface WorkStore {
-  /** Adds the work, or sets when it is due if it exists already. Wakes its workers after the commit if it is due now. */
-  enqueue(work: NewWork, tx: Transaction): Promise<void>;
-  claim(kind: string, limit: number, leaseMs: number): Promise<LeasedWork[]>;
-  /** As `claim`, but shared fairly between fair keys, with at most `perKey` leases of one key at a time. */
-  claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedWork[]>;
+export interface JobStore {
+  /** Adds the job, or reschedules an existing one. Wakes its workers after the commit if it is due now. */
+  enqueue(job: NewJob, tx: Transaction): Promise<void>;
+  claim(kind: string, limit: number, leaseMs: number): Promise<LeasedJob[]>;
+  /** As `claim`, but fair between fair keys, with at most `perKey` concurrent leases per key. */
+  claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedJob[]>;
   /**
-   * Extends leases, in one statement. A row that a transaction has locked is not waited for: it is not extended, and
-   * counts as held. @returns the lease ids that are still held
+   * Extends leases in one statement. Skips rows that a transaction has locked: they are not extended and count as
+   * held. @returns the lease ids that are still held
    */
   extend(leases: readonly HeldLease[]): Promise<Set<string>>;
-  /** Locks the row for the transaction. @returns false where the lease was lost: the transaction must not commit. */
-  holds(work: LeasedWork, db: Database): Promise<boolean>;
-  complete(work: LeasedWork, db?: Database): Promise<void>;
-  /** Gives the row back, to be taken again after `delayMs`; `failed` counts a failure. */
-  release(work: LeasedWork, delayMs: number, failed?: boolean): Promise<void>;
+  /** Locks the job for the transaction. @returns false if the lease is lost: the transaction must not commit. */
+  holds(job: LeasedJob, db: Database): Promise<boolean>;
+  complete(job: LeasedJob, db?: Database): Promise<void>;
+  /** Releases the job, due again after `delayMs`; `failed` counts a failure. */
+  release(job: LeasedJob, delayMs: number, failed?: boolean): Promise<void>;
   /**
-   * Makes rows with these subjects due now, and adds those that are missing; the workspace is the subject. Rows that are
-   * due within `withinMs` stay as they are; one whose handler runs is handled again if `withinMs` is 0.
+   * Makes the jobs of these workspaces due now, and adds missing ones; the workspace is the subject. Jobs that are due
+   * within `withinMs` stay unchanged; a job whose handler runs is handled again if `withinMs` is 0.
    *
-   * Wakes the workers if a row changed.
+   * Wakes the workers if a job changed.
    *
    * @returns how many were changed
    */
   rouse(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
-  /** As `rouse` for one row, but never waits: a row that another transaction has locked stays as it is. */
+  /** Makes one job due now unless another transaction has locked it. Never waits, and wakes no worker. */
   nudge(kind: string, subjectId: string, db: Database): Promise<void>;
-  /** Makes all work of a kind in a workspace due now, and wakes its workers. */
+  /** Makes all jobs of a type in a workspace due now, and wakes their workers. */
   makeDueNow(kind: string, workspaceId: string): Promise<void>;
-  /** Whether there is any of a kind in a workspace, due or not. */
+  /** Whether the workspace has a job of the type, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
-  /** Drops everything of a kind in a workspace; who holds a lease on it has lost it. */
+  /** Deletes all jobs of a type in a workspace; their leases are lost. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
-  /** The same for everything with a serial key. */
+  /** The same for all jobs with a serial key. */
   cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
-  /** Locks the row for the transaction, whoever holds it. @returns whether there is one */
+  /** Locks the job for the transaction, even if it is leased. @returns whether it exists */
   lock(kind: string, subjectId: string, db: Database): Promise<boolean>;
-  /** As `lock`, for several rows. */
+  /** As `lock`, for several jobs. */
   lockAll(kind: string, subjectIds: readonly string[], db: Database): Promise<void>;
-  /** Removes rows; a process that holds a lease on one has lost it. */
+  /** Deletes jobs; their leases are lost. */
   remove(kind: string, subjectIds: readonly string[], db: Database): Promise<void>;
-  /** Takes the lease, from whoever holds it. Undefined where there is no such work. */
-  takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedWork | undefined>;
+  /** Takes the lease, even from another holder. Undefined if the job does not exist. */
+  takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
 
-/** Locks rows in one order everywhere: statements that lock several rows would otherwise deadlock. */
+/** Always locks rows in the same order: statements that lock several rows would otherwise deadlock. */
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;
 
 const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
 /** @param wakeUps those of the workers of this process */
-export function createWorkStore(database: Database, wakeUps: WakeUps = createWakeUps()): WorkStore {
-  const held = (work: LeasedWork, db: Database = database) =>
+export function createJobStore(database: Database, wakeUps: WakeUps = createWakeUps()): JobStore {
+  const held = (job: LeasedJob, db: Database = database) =>
     db
       .updateTable('work')
-      .where('kind', '=', work.kind)
-      .where('subject_id', '=', work.subjectId)
-      .where('lease_id', '=', work.leaseId);
+      .where('kind', '=', job.kind)
+      .where('subject_id', '=', job.subjectId)
+      .where('lease_id', '=', job.leaseId);
 
   const removeWhere = async (condition: RawBuilder<unknown>, db: Database): Promise<void> => {
     await sql`
@@ -106,8 +106,8 @@ export function createWorkStore(database: Database, wakeUps: WakeUps = createWak
     },
 
     async claim(kind, limit, leaseMs) {
-      // Materialized: were the planner to run the look-up once a row, each run would lock others.
-      const { rows } = await sql<LeasedWork>`
+      // Materialized: if the planner ran the subquery once per row, each run would lock other rows.
+      const { rows } = await sql<LeasedJob>`
         WITH due AS MATERIALIZED (
           SELECT w.kind, w.subject_id, w.lease_id FROM work w
           WHERE w.kind = ${kind}
@@ -137,9 +137,9 @@ export function createWorkStore(database: Database, wakeUps: WakeUps = createWak
       const { rows } = await sql<{ leaseId: string }>`
         WITH ours AS (
           SELECT * FROM unnest(
-            ${leases.map(({ work }) => work.kind)}::text[],
-            ${leases.map(({ work }) => work.subjectId)}::uuid[],
-            ${leases.map(({ work }) => work.leaseId)}::uuid[],
+            ${leases.map(({ job }) => job.kind)}::text[],
+            ${leases.map(({ job }) => job.subjectId)}::uuid[],
+            ${leases.map(({ job }) => job.leaseId)}::uuid[],
             ${leases.map(({ leaseMs }) => leaseMs)}::float8[]
           ) AS ours (kind, subject_id, lease_id, lease_ms)
         ), free AS MATERIALIZED (
@@ -157,33 +157,33 @@ export function createWorkStore(database: Database, wakeUps: WakeUps = createWak
       return new Set(rows.map(({ leaseId }) => leaseId));
     },
 
-    async holds(work, db) {
+    async holds(job, db) {
       const row = await db
         .selectFrom('work')
         .select('lease_id')
-        .where('kind', '=', work.kind)
-        .where('subject_id', '=', work.subjectId)
+        .where('kind', '=', job.kind)
+        .where('subject_id', '=', job.subjectId)
         .forUpdate()
         .executeTakeFirst();
-      return row?.lease_id === work.leaseId;
+      return row?.lease_id === job.leaseId;
     },
 
-    async complete(work, db = database) {
+    async complete(job, db = database) {
       await db
         .deleteFrom('work')
-        .where('kind', '=', work.kind)
-        .where('subject_id', '=', work.subjectId)
-        .where('lease_id', '=', work.leaseId)
+        .where('kind', '=', job.kind)
+        .where('subject_id', '=', job.subjectId)
+        .where('lease_id', '=', job.leaseId)
         .execute();
     },
 
-    async release(work, delayMs, failed = false) {
-      await held(work)
+    async release(job, delayMs, failed = false) {
+      await held(job)
         .set({
           lease_id: null,
           lease_expires_at: null,
           failures: sql`failures + ${failed ? 1 : 0}`,
-          // What was made due while it ran stays due.
+          // A job that was made due while it ran stays due.
           run_at: sql`CASE WHEN attempts = 0 THEN run_at ELSE ${inMs(delayMs)} END`,
         })
         .execute();
@@ -243,7 +243,7 @@ export function createWorkStore(database: Database, wakeUps: WakeUps = createWak
     },
 
     async takeOver(kind, subjectId, leaseMs, db) {
-      const { rows } = await sql<LeasedWork>`
+      const { rows } = await sql<LeasedJob>`
         UPDATE work SET lease_id = gen_random_uuid(), lease_expires_at = ${inMs(leaseMs)}, attempts = attempts + 1
         WHERE kind = ${kind} AND subject_id = ${subjectId}
         RETURNING kind, subject_id AS "subjectId", workspace_id AS "workspaceId", lease_id AS "leaseId",

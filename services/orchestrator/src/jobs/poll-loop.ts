@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface WakeableLoopOptions {
-  /** One round. @returns whether there may be more to do right away. */
+export interface PollLoopOptions {
+  /** One round. @returns whether to run the next round immediately. */
   round: () => Promise<boolean>;
-  /** Milliseconds between two rounds that nobody asked for. */
+  /** Milliseconds between two rounds if nothing wakes the loop. */
   pollMs: number;
   /** After a round that failed, the loop waits for `RETRY_MS`. */
   onError: (error: unknown) => void;
 }
 
-export interface WakeableLoop {
-  /** Has a round begin now; one that runs is followed by another. */
+export interface PollLoop {
+  /** Starts a round immediately; a running round is followed by another one. */
   wake(): void;
-  /** No further round begins; resolves once the running one has ended. */
+  /** Starts no further round; resolves when the running one has ended. */
   close(): Promise<void>;
 }
 
 const RETRY_MS = 1_000;
 
-/** Rounds of work: at once where somebody says that there is some, else now and then. */
-export function createWakeableLoop({ round, pollMs, onError }: WakeableLoopOptions): WakeableLoop {
+/** Runs a function periodically, and immediately when it is woken. */
+export function createPollLoop({ round, pollMs, onError }: PollLoopOptions): PollLoop {
   const stopping = new AbortController();
   let woken = false;
   let wakeUp = (): void => undefined;

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.js';
-import type { HeldLease, LeasedWork } from './work.store.js';
+import type { HeldLease, LeasedJob } from './job-store.js';
 
 const LEASE_MS = 900;
 const BEAT_MS = LEASE_MS / 3;
 
-const work = (subjectId: string): LeasedWork => ({
+const work = (subjectId: string): LeasedJob => ({
   kind: 'k',
   subjectId,
   workspaceId: 'w',
@@ -25,10 +25,10 @@ describe('the lease keeper', () => {
     jest.useFakeTimers();
     lost.mockClear();
     calls = [];
-    extend = async (leases) => new Set(leases.map(({ work: { leaseId } }) => leaseId));
+    extend = async (leases) => new Set(leases.map(({ job: { leaseId } }) => leaseId));
     const store = {
       extend: (leases: readonly HeldLease[]) => {
-        calls.push(leases.map(({ work: { subjectId } }) => subjectId));
+        calls.push(leases.map(({ job: { subjectId } }) => subjectId));
         return extend(leases);
       },
     };

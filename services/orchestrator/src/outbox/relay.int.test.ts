@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { silentLogger } from '@uswarm/service-kit';
-import { createStores } from '../../stores.js';
-import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { eventually } from '../../../test/eventually.js';
-import { fillMessages, fillWorkspaces } from '../../../test/fill.js';
-import { showNow } from '../../../test/show.js';
-import { createEventRenderer } from './event-payloads.js';
-import type { WakeableLoop } from '../../work/wakeable-loop.js';
+import { createStores } from '../stores.js';
+import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
+import { eventually } from '../../test/eventually.js';
+import { fillMessages, fillWorkspaces } from '../../test/fill.js';
+import { showNow } from '../../test/show.js';
+import { createEventRenderer } from '../features/events/event-payloads.js';
+import type { PollLoop } from '../jobs/poll-loop.js';
 import { createRelay, type RelayDeps } from './relay.js';
 
 const PER_WORKSPACE = 40;
@@ -16,7 +16,7 @@ const PER_WORKSPACE = 40;
 describe('the relay', () => {
   let db: MigratedDatabase;
   let bus: EventBus;
-  let relays: WakeableLoop[] = [];
+  let relays: PollLoop[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
     bus = createMemoryBus();
@@ -31,7 +31,7 @@ describe('the relay', () => {
     await db.close();
   });
 
-  const start = (more: Partial<RelayDeps> = {}): WakeableLoop => {
+  const start = (more: Partial<RelayDeps> = {}): PollLoop => {
     const stores = createStores(db.database);
     const render = createEventRenderer({ ...stores, show: showNow });
     const relay = createRelay({

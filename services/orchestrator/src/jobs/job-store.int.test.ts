@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
+import { createJobStore, type LeasedJob, type JobStore } from './job-store.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
 
 const KIND = 'test';
@@ -11,10 +11,10 @@ const RUNS = 60;
 const SERIALS = Array.from({ length: 3 }, () => crypto.randomUUID());
 
 let db: MigratedDatabase;
-let store: WorkStore;
+let store: JobStore;
 beforeAll(async () => {
   db = await createMigratedDatabase();
-  store = createWorkStore(db.database);
+  store = createJobStore(db.database);
 });
 afterEach(() => db.database.deleteFrom('work').execute());
 afterAll(() => db.close());
@@ -23,8 +23,8 @@ const workspaceId = crypto.randomUUID();
 const enqueue = (subjectId: string, serial?: { serialKey: string; ordinal: number }) =>
   store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, withoutAfterCommit(db.database));
 /** Extends the lease. @returns whether it is still held */
-const stillHeld = async (work: LeasedWork): Promise<boolean> =>
-  (await store.extend([{ work, leaseMs: LEASE_MS }])).has(work.leaseId);
+const stillHeld = async (job: LeasedJob): Promise<boolean> =>
+  (await store.extend([{ job, leaseMs: LEASE_MS }])).has(job.leaseId);
 const expire = (subjectId: string) =>
   sql`UPDATE work SET lease_expires_at = '-infinity' WHERE subject_id = ${subjectId} AND lease_id IS NOT NULL`.execute(
     db.database,
@@ -44,14 +44,14 @@ interface Row {
   /** Made due since it was taken: giving it back does not put it off. */
   hurried: boolean;
   /** The lease that is written in the row, expired or not. */
-  lease: LeasedWork | undefined;
+  lease: LeasedJob | undefined;
   expired: boolean;
 }
 
 /** What the table should hold, and every lease that anybody was ever given. */
 interface Model {
   rows: Map<string, Row>;
-  leases: LeasedWork[];
+  leases: LeasedJob[];
   ordinal: number;
 }
 
@@ -75,9 +75,9 @@ const command = (
   toString: () => name,
 });
 /** One of the leases given out so far, chosen by a number. */
-const pick = (model: Model, n: number): LeasedWork => model.leases[n % model.leases.length] as LeasedWork;
+const pick = (model: Model, n: number): LeasedJob => model.leases[n % model.leases.length] as LeasedJob;
 const anyLease = (model: Model): boolean => model.leases.length > 0;
-const held = (model: Model, lease: LeasedWork): Row | undefined => {
+const held = (model: Model, lease: LeasedJob): Row | undefined => {
   const row = model.rows.get(lease.subjectId);
   return row?.lease?.leaseId === lease.leaseId ? row : undefined;
 };
@@ -339,10 +339,10 @@ describe('leases', () => {
     const expiries = async () =>
       new Map((await rows()).map((row) => [row.subject_id, row.lease_expires_at?.getTime()]));
     const before = await expiries();
-    const gone: LeasedWork = { ...locked, leaseId: crypto.randomUUID() };
+    const gone: LeasedJob = { ...locked, leaseId: crypto.randomUUID() };
     const stillOurs = await db.withTransaction(async (tx) => {
       expect(await store.holds(locked, tx)).toBe(true);
-      return store.extend([...leases, gone].map((work) => ({ work, leaseMs: 2 * LEASE_MS })));
+      return store.extend([...leases, gone].map((job) => ({ job, leaseMs: 2 * LEASE_MS })));
     });
     expect(stillOurs).toEqual(new Set(leases.map(({ leaseId }) => leaseId)));
     const after = await expiries();

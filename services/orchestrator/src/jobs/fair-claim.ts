@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
-import type { LeasedWork } from './leased-work.js';
+import type { LeasedJob } from './leased-job.js';
 
 const KEY = sql`coalesce(w.fair_key, w.workspace_id)`;
 
@@ -14,10 +14,10 @@ const LOCK_SEED = 3;
 export async function claimFairly(
   database: Database,
   { kind, limit, leaseMs, perKey }: { kind: string; limit: number; leaseMs: number; perKey: number },
-): Promise<LeasedWork[]> {
+): Promise<LeasedJob[]> {
   return database.transaction().execute(async (tx) => {
     await sql`SELECT pg_advisory_xact_lock(hashtextextended(${kind}, ${LOCK_SEED}))`.execute(tx);
-    const { rows } = await sql<LeasedWork>`
+    const { rows } = await sql<LeasedJob>`
       WITH RECURSIVE keys (key) AS (
         (SELECT ${KEY} FROM work w WHERE w.kind = ${kind} ORDER BY ${KEY} LIMIT 1)
         UNION ALL

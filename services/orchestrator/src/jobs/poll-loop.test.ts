@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createWakeableLoop } from './wakeable-loop.js';
+import { createPollLoop } from './poll-loop.js';
 
 const NEVER_MS = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -8,7 +8,7 @@ describe('a wakeable loop', () => {
   it('goes on at once while there is more, then waits to be woken', async () => {
     let left = 3;
     let rounds = 0;
-    const loop = createWakeableLoop({
+    const loop = createPollLoop({
       round: async () => {
         rounds += 1;
         left -= 1;
@@ -29,7 +29,7 @@ describe('a wakeable loop', () => {
   it('follows a round with another where it was woken meanwhile', async () => {
     const first = Promise.withResolvers<boolean>();
     let rounds = 0;
-    const loop = createWakeableLoop({
+    const loop = createPollLoop({
       round: () => {
         rounds += 1;
         return rounds === 1 ? first.promise : Promise.resolve(false);
@@ -46,7 +46,7 @@ describe('a wakeable loop', () => {
 
   it('tells of a round that failed, and ends while it waits to try again', async () => {
     const errors: unknown[] = [];
-    const loop = createWakeableLoop({
+    const loop = createPollLoop({
       round: () => Promise.reject(new Error('away')),
       pollMs: NEVER_MS,
       onError: (error) => errors.push(error),
@@ -59,7 +59,7 @@ describe('a wakeable loop', () => {
   it('waits for the round that runs when it is closed', async () => {
     const round = Promise.withResolvers<boolean>();
     let ended = false;
-    const loop = createWakeableLoop({ round: () => round.promise, pollMs: NEVER_MS, onError: () => undefined });
+    const loop = createPollLoop({ round: () => round.promise, pollMs: NEVER_MS, onError: () => undefined });
     const closed = loop.close().then(() => (ended = true));
     await turn();
     expect(ended).toBe(false);

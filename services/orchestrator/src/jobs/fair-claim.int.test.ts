@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
-import { createWorkStore, type LeasedWork, type WorkStore } from './work.store.js';
+import { createJobStore, type LeasedJob, type JobStore } from './job-store.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
 
 const KIND = 'turn';
@@ -10,10 +10,10 @@ const PER_KEY = 4;
 
 describe('work that is claimed fairly', () => {
   let db: MigratedDatabase;
-  let store: WorkStore;
+  let store: JobStore;
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    store = createWorkStore(db.database);
+    store = createJobStore(db.database);
   });
   afterEach(() => db.database.deleteFrom('work').execute());
   afterAll(() => db.close());
@@ -27,7 +27,7 @@ describe('work that is claimed fairly', () => {
     }
   };
   const claim = (limit: number) => store.claimFairly(KIND, limit, LEASE_MS, PER_KEY);
-  const keysOf = async (claimed: LeasedWork[]) => {
+  const keysOf = async (claimed: LeasedJob[]) => {
     const rows = await db.database.selectFrom('work').select(['subject_id', 'fair_key']).execute();
     return claimed.map(({ subjectId }) => rows.find(({ subject_id }) => subject_id === subjectId)?.fair_key);
   };

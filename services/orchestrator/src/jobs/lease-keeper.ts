@@ -1,5 +1,5 @@
 import type { Logger } from '@uswarm/service-kit';
-import type { LeasedWork, WorkStore } from './work.store.js';
+import type { LeasedJob, JobStore } from './job-store.js';
 
 /** Extends the leases that this process holds, all of them in one statement. */
 export interface LeaseKeeper {
@@ -7,17 +7,17 @@ export interface LeaseKeeper {
    * Keeps a lease of `leaseMs` until the returned function is called. `onLost` is called once, when somebody else
    * has the row or may have it by now.
    */
-  hold(work: LeasedWork, leaseMs: number, onLost: () => void): () => void;
+  hold(job: LeasedJob, leaseMs: number, onLost: () => void): () => void;
 }
 
 export interface LeaseKeeperDeps {
   /** On connections of its own: slow requests must not cost a lease. */
-  store: Pick<WorkStore, 'extend'>;
+  store: Pick<JobStore, 'extend'>;
   logger: Pick<Logger, 'warn'>;
 }
 
 interface Held {
-  work: LeasedWork;
+  job: LeasedJob;
   leaseMs: number;
   /** When the lease was known to be held, by the monotonic clock. */
   heldAt: number;
@@ -33,15 +33,15 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
   let beatMs = Infinity;
 
   const lose = (lease: Held): void => {
-    if (held.get(lease.work.leaseId) !== lease) return;
-    held.delete(lease.work.leaseId);
+    if (held.get(lease.job.leaseId) !== lease) return;
+    held.delete(lease.job.leaseId);
     lease.onLost();
   };
 
   async function extend(leases: readonly Held[], askedAt: number): Promise<void> {
-    const ours = await store.extend(leases.map(({ work, leaseMs }) => ({ work, leaseMs })));
+    const ours = await store.extend(leases.map(({ job, leaseMs }) => ({ job, leaseMs })));
     for (const lease of leases) {
-      if (ours.has(lease.work.leaseId)) lease.heldAt = Math.max(lease.heldAt, askedAt);
+      if (ours.has(lease.job.leaseId)) lease.heldAt = Math.max(lease.heldAt, askedAt);
       else lose(lease);
     }
   }
@@ -66,12 +66,12 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
   }
 
   return {
-    hold(work, leaseMs, onLost) {
-      const lease: Held = { work, leaseMs, heldAt: performance.now(), onLost };
-      held.set(work.leaseId, lease);
+    hold(job, leaseMs, onLost) {
+      const lease: Held = { job, leaseMs, heldAt: performance.now(), onLost };
+      held.set(job.leaseId, lease);
       schedule();
       return () => {
-        if (held.get(work.leaseId) === lease) held.delete(work.leaseId);
+        if (held.get(job.leaseId) === lease) held.delete(job.leaseId);
         schedule();
       };
     },

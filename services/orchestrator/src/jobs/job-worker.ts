@@ -1,0 +1,97 @@
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { createPollLoop } from './poll-loop.js';
+import type { JobMetrics } from './job-metrics.js';
+import type { LeasedJob, JobStore } from './job-store.js';
+
+/** What to do with a job after its handler returned. */
+export type JobResult = { done: true } | { againInMs: number };
+
+export interface JobWorkerDeps {
+  kind: string;
+  store: Pick<JobStore, 'claim' | 'complete' | 'release'>;
+  /** Extends the leases of all workers of this process. */
+  leases: LeaseKeeper;
+  logger: Logger;
+  /** Jobs that this process handles concurrently. */
+  concurrency: number;
+  /** The signal aborts when the lease is lost or the worker stops. */
+  handle: (job: LeasedJob, signal: AbortSignal) => Promise<JobResult>;
+  metrics?: JobMetrics | undefined;
+  leaseMs?: number;
+  pollMs?: number;
+}
+
+export interface JobWorker {
+  /** Polls immediately instead of at the next interval. */
+  wake(): void;
+  /** Stops claiming jobs, aborts the running handlers and waits for them. Leases are released or expire. */
+  close(): Promise<void>;
+}
+
+/** After a crash the job stays leased for this long; then another replica claims it. */
+const LEASE_MS = 10_000;
+const POLL_MS = 500;
+const RETRY = { initialMs: 1_000, maxMs: 30_000 };
+
+/** Claims due jobs of one type, extends their leases while they are handled, and completes or releases them. */
+export function createJobWorker(deps: JobWorkerDeps): JobWorker {
+  const { kind, store, leases, concurrency, handle, metrics, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
+  const logger = deps.logger.child({ job: kind });
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  async function run(job: LeasedJob): Promise<void> {
+    const lost = new AbortController();
+    const letGo = leases.hold(job, leaseMs, () => lost.abort());
+    try {
+      const result = await handle(job, AbortSignal.any([lost.signal, stopping.signal]));
+      if ('done' in result) await store.complete(job);
+      else await store.release(job, result.againInMs);
+      metrics?.handled(kind, 'done' in result ? 'done' : 'again');
+    } catch (error) {
+      if (!stopping.signal.aborted) {
+        metrics?.handled(kind, 'failed');
+        logger.warn({ err: error, subject: job.subjectId }, 'job failed; will retry');
+      }
+      await store.release(job, backoffDelay(RETRY, job.failures), true).catch(() => undefined);
+    } finally {
+      letGo();
+    }
+  }
+
+  async function takeDue(): Promise<boolean> {
+    const free = concurrency - running.size;
+    if (free <= 0) return false;
+    const claimed = await store.claim(kind, free, leaseMs);
+    for (const job of claimed) {
+      if (job.takenOver) {
+        metrics?.takenOver(kind);
+        logger.info({ subject: job.subjectId }, 'expired lease taken over');
+      }
+      const task = run(job).finally(() => {
+        running.delete(task);
+        loop?.wake();
+      });
+      running.add(task);
+    }
+    return claimed.length === free;
+  }
+
+  const loop =
+    concurrency === 0
+      ? undefined
+      : createPollLoop({
+          round: takeDue,
+          pollMs,
+          onError: (error) => logger.warn({ err: error }, 'claiming due jobs failed'),
+        });
+  return {
+    wake: () => loop?.wake(),
+    async close() {
+      stopping.abort();
+      await loop?.close();
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { JobMetrics } from './job-metrics.js';
+import { createJobWorker, type JobWorkerDeps } from './job-worker.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import type { JobStore } from './job-store.js';
+
+export interface MaintenanceWorkersDeps {
+  store: JobStore;
+  leases: LeaseKeeper;
+  logger: Logger;
+  /** Jobs of each type that this process handles concurrently. */
+  workers: number;
+  /** By job type. */
+  handlers: Record<string, JobWorkerDeps['handle']>;
+  metrics?: JobMetrics | undefined;
+  /** Milliseconds between two polls. */
+  pollMs?: number;
+}
+
+/** No user waits for these jobs, so they are polled less often than turns. */
+const POLL_MS = 2_000;
+/** A job can take a few requests to another server. */
+const LEASE_MS = 60_000;
+
+/** Workers for jobs that no request waits for: file deletion, token refresh, pruning. */
+export function createMaintenanceWorkers({
+  store,
+  leases,
+  logger,
+  workers,
+  handlers,
+  metrics,
+  pollMs = POLL_MS,
+}: MaintenanceWorkersDeps): {
+  close: () => Promise<void>;
+} {
+  const queues = Object.entries(handlers).map(([kind, handle]) =>
+    createJobWorker({ kind, store, leases, logger, concurrency: workers, handle, metrics, pollMs, leaseMs: LEASE_MS }),
+  );
+  return {
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close()));
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { JobResult } from './job-worker.js';
+import type { LeasedJob } from './job-store.js';
+
+const NO_SUBJECT = '00000000-0000-0000-0000-000000000000';
+const HOUR_MS = 3_600_000;
+const BATCH = 5_000;
+
+export interface PruningDeps {
+  /** Deletes up to `limit` rows older than a time. @returns how many it deleted */
+  prune: (before: Date, limit: number) => Promise<number>;
+  /** Retention in milliseconds. */
+  keepMs: number;
+  /** Log message when rows were deleted. */
+  removed: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The only job of such a type: it has no workspace, and is due at every start. */
+export const pruningRow = (kind: string) => ({ kind, subjectId: NO_SUBJECT, workspaceId: NO_SUBJECT });
+
+/** Handles the job: deletes expired rows in small transactions, once per hour. */
+export function createPruning({ prune, keepMs, removed: message, clock, logger }: PruningDeps) {
+  return async (_work: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    const before = new Date(clock.now().getTime() - keepMs);
+    let removed = 0;
+    for (let last = BATCH; last === BATCH && !signal.aborted; removed += last) {
+      last = await prune(before, BATCH);
+    }
+    if (removed > 0) logger.info({ removed, before }, message);
+    return { againInMs: signal.aborted ? 0 : HOUR_MS };
+  };
+}
