@@ -17,7 +17,7 @@ describe('what an address is counted by', () => {
     expect(addressKey(address)).toBe(key);
   });
 
-  it('is the same for every address of a network, and another one for the next', () => {
+  it('returns the same key for all addresses of a /64 network and another key for the next network', () => {
     expect(addressKey('2001:db8:0:7::1')).toBe(addressKey('2001:db8:0:7:ffff:ffff:ffff:ffff'));
     expect(addressKey('2001:db8:0:7::1')).not.toBe(addressKey('2001:db8:0:8::1'));
   });

@@ -8,20 +8,20 @@ function request(remoteAddress: string, forwardedFor?: string): IncomingMessage 
 }
 
 describe('the client address', () => {
-  it('is the peer when no proxy is trusted, whatever the header says', () => {
+  it('returns the peer address if no proxy is trusted', () => {
     expect(createClientAddress([])(request('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9');
   });
 
-  it('is the last address that no trusted proxy vouches for', () => {
+  it('returns the last address that is not a trusted proxy', () => {
     const address = createClientAddress(['10.0.0.0/8', 'loopback']);
     expect(address(request('127.0.0.1', '192.0.2.1, 198.51.100.1, 10.1.2.3'))).toBe('198.51.100.1');
   });
 
-  it('is the peer when the header holds no address', () => {
+  it('returns the peer address if the header contains no address', () => {
     expect(createClientAddress(['loopback'])(request('127.0.0.1', 'unknown'))).toBe('127.0.0.1');
   });
 
-  it('refuses a list that is not one of addresses', () => {
+  it('rejects a list with an entry that is not an address', () => {
     expect(() => createClientAddress(['everyone'])).toThrow('invalid IP address');
   });
 });

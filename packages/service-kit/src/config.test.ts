@@ -19,14 +19,14 @@ function problem(env: Record<string, string | undefined>, wanted: z.ZodType = sc
 }
 
 describe('loadConfig', () => {
-  it('fills in defaults and leaves out what nobody asked for', () => {
+  it('fills in defaults and drops unknown variables', () => {
     expect(loadConfig(schema, { DATABASE_URL: 'postgres://x', HOME: '/root' })).toEqual({
       DATABASE_URL: 'postgres://x',
       HTTP_PORT: 8080,
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig(schema, { DATABASE_URL: 'x', HTTP_PORT: '', SECRET: '' })).toEqual({
       DATABASE_URL: 'x',
       HTTP_PORT: 8080,
@@ -34,7 +34,7 @@ describe('loadConfig', () => {
     expect(problem({ DATABASE_URL: '' })).toBe('DATABASE_URL is not set');
   });
 
-  it('names every variable that is wrong, a line each', () => {
+  it('reports every invalid variable on a separate line', () => {
     expect(problem({ HTTP_PORT: 'abc', SECRET: 'short' })).toBe(
       'DATABASE_URL is not set\n' +
         'HTTP_PORT is not valid: must be a port number up to 65535\n' +
@@ -42,7 +42,7 @@ describe('loadConfig', () => {
     );
   });
 
-  it('never shows a value', () => {
+  it('never prints a value', () => {
     expect(problem({ DATABASE_URL: 'x', SECRET: 'hunter2' })).not.toContain('hunter2');
     const many = z.object({ ISSUERS: json(z.array(z.url())), ON: flag, PORT: port });
     const shown = problem({ ISSUERS: '["hunter2"]', ON: 'hunter2', PORT: 'hunter2' }, many);
@@ -50,18 +50,18 @@ describe('loadConfig', () => {
     expect(shown).not.toContain('hunter2');
   });
 
-  it('shows what only two variables together get wrong', () => {
+  it('reports an error that concerns two variables', () => {
     const together = schema.refine(({ SECRET }) => SECRET !== undefined, 'SECRET is needed here');
     expect(problem({ DATABASE_URL: 'x' }, together)).toBe('SECRET is needed here');
   });
 });
 
 describe('kinds of settings', () => {
-  it.each(['0', '1', '65535'])('%s is a port', (text) => {
+  it.each(['0', '1', '65535'])('accepts %s as a port', (text) => {
     expect(port.parse(text)).toBe(Number(text));
   });
 
-  it.each(['-1', '65536', '80.5', 'abc'])('%s is no port', (text) => {
+  it.each(['-1', '65536', '80.5', 'abc'])('rejects %s as a port', (text) => {
     expect(port.safeParse(text).error?.issues.map(({ message }) => message)).toEqual([
       'must be a port number up to 65535',
     ]);
@@ -78,7 +78,7 @@ describe('kinds of settings', () => {
     expect(flag.parse(text)).toBe(meaning);
   });
 
-  it('reads JSON and checks what is in it', () => {
+  it('parses JSON and validates its content', () => {
     const numbers = json(z.array(z.number()));
     expect(numbers.parse('[1, 2]')).toEqual([1, 2]);
     expect(numbers.safeParse('["1"]').success).toBe(false);

@@ -9,7 +9,7 @@ const PHONE = {
 };
 
 describe('readDevice', () => {
-  it('reads the four headers', () => {
+  it('reads the four device headers', () => {
     expect(readDevice(PHONE)).toEqual({
       id: PHONE['x-device-id'],
       info: PHONE['x-device-info'],
@@ -31,7 +31,7 @@ describe('readDevice', () => {
     expect(isDescribed(device)).toBe(false);
   });
 
-  it('keeps a text to one line that can be stored', () => {
+  it('reduces a text to one line that can be stored', () => {
     const { info } = readDevice({ 'x-device-info': `a\r\nb\u0000c\ud800${'😀'.repeat(300)}` });
     expect(info.startsWith('abc\ufffd😀')).toBe(true);
     expect(info).toHaveLength(300);
@@ -44,7 +44,7 @@ describe('readDevice', () => {
 });
 
 describe('deviceLogFields', () => {
-  it('shows version, time zone, platform and a hash of the id, and neither the id nor what people wrote', () => {
+  it('logs version, time zone, platform and a hash of the id, but neither the id nor user text', () => {
     const fields = deviceLogFields(readDevice(PHONE));
     expect(fields).toEqual({
       device: expect.stringMatching(/^[\da-f]{12}$/),
@@ -55,7 +55,7 @@ describe('deviceLogFields', () => {
     expect(JSON.stringify(fields)).not.toMatch(/Ada|E621/);
   });
 
-  it('tells devices apart, and is the same for one', () => {
+  it('logs the same hash for one device and different hashes for two devices', () => {
     const fields = (id: string) => deviceLogFields(readDevice({ 'x-device-id': id }))['device'];
     expect(fields('a')).toBe(fields('a'));
     expect(fields('a')).not.toBe(fields('b'));
@@ -69,7 +69,7 @@ describe('deviceLogFields', () => {
     expect(deviceLogFields(readDevice({ 'x-device-info': info }))).toEqual({ platform });
   });
 
-  it('leaves out a version that is none, and what was not sent', () => {
+  it('omits an invalid version and headers that were not sent', () => {
     expect(deviceLogFields(readDevice({ 'x-version': 'ada@example.com' }))).toEqual({});
   });
 });

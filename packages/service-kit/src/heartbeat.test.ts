@@ -33,13 +33,13 @@ describe('a heartbeat', () => {
   });
   const silent = (): Promise<unknown> => new Promise(() => undefined);
 
-  it('leaves a connection alone whose server answers', async () => {
+  it('keeps a connection whose server responds', async () => {
     await jest.advanceTimersByTimeAsync(20 * INTERVAL_MS);
     expect(replace).not.toHaveBeenCalled();
     expect(pings).toBe(20);
   });
 
-  it('replaces a connection whose server does not answer within the deadline', async () => {
+  it('replaces a connection whose server does not respond within the deadline', async () => {
     answer = silent;
     await jest.advanceTimersByTimeAsync(INTERVAL_MS + DEADLINE_MS - 1);
     expect(replace).not.toHaveBeenCalled();
@@ -47,13 +47,13 @@ describe('a heartbeat', () => {
     expect(replace).toHaveBeenCalledTimes(1);
   });
 
-  it('asks one question at a time', async () => {
+  it('sends one ping at a time', async () => {
     answer = silent;
     await jest.advanceTimersByTimeAsync(DEADLINE_MS);
     expect(pings).toBe(1);
   });
 
-  it('starts over with the new connection', async () => {
+  it('restarts the deadline with the new connection', async () => {
     answer = silent;
     await jest.advanceTimersByTimeAsync(INTERVAL_MS + DEADLINE_MS);
     answer = async () => 'PONG';
@@ -61,14 +61,14 @@ describe('a heartbeat', () => {
     expect(replace).toHaveBeenCalledTimes(1);
   });
 
-  it('does not ask or replace while the client reconnects by itself', async () => {
+  it('neither pings nor replaces the connection while the client reconnects', async () => {
     connected = false;
     await jest.advanceTimersByTimeAsync(20 * INTERVAL_MS);
     expect(pings).toBe(0);
     expect(replace).not.toHaveBeenCalled();
   });
 
-  it('does not take a ping that failed with its connection for silence', async () => {
+  it('does not count a failed ping as an unresponsive server', async () => {
     answer = () => Promise.reject(new Error('the connection was closed'));
     await jest.advanceTimersByTimeAsync(20 * INTERVAL_MS);
     expect(replace).not.toHaveBeenCalled();

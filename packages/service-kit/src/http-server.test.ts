@@ -18,33 +18,33 @@ async function started(...[handler, options]: Parameters<typeof listen>): Promis
 const anywhere = { host: '127.0.0.1', port: 0 };
 
 describe('listen', () => {
-  it('serves once it resolves, and says where', async () => {
+  it('serves requests at the returned URL once it resolves', async () => {
     const { url, port } = await started((_request, response) => response.end('here'), anywhere);
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(await (await fetch(url)).text()).toBe('here');
   });
 
-  it('shows an address that can be called where it listens on all', async () => {
+  it('returns a reachable address if it listens on all interfaces', async () => {
     const { url } = await started((_request, response) => response.end('here'), { port: 0 });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it('takes a server that exists', async () => {
+  it('accepts an existing server', async () => {
     const server = createServer((_request, response) => response.end('mine'));
     const running = await started(server, anywhere);
     expect(running.server).toBe(server);
     expect(await (await fetch(running.url)).text()).toBe('mine');
   });
 
-  it('throws when the port is in use', async () => {
+  it('throws if the port is in use', async () => {
     const { port } = await started(() => undefined, anywhere);
     await expect(listen(() => undefined, { ...anywhere, port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 
 describe('close', () => {
-  it('lets a request in flight finish, and takes no other', async () => {
+  it('completes a request in flight and accepts no further request', async () => {
     const entered = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     const server = await started((_request, response) => {
@@ -60,7 +60,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('ends connections with the answer that is under way, and tells the client so where it still can', async () => {
+  it('closes connections after the current response and sends Connection: close if the headers are not sent yet', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const begun: ServerResponse[] = [];
     const server = await started((incoming, response) => {
@@ -87,7 +87,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('cuts a request off that outlasts the grace', async () => {
+  it('aborts a request that exceeds the grace period', async () => {
     const entered = Promise.withResolvers<void>();
     const server = await started(() => entered.resolve(), anywhere);
     const [answer] = await Promise.all([
@@ -97,7 +97,7 @@ describe('close', () => {
     expect(answer).toBe('fetch failed');
   });
 
-  it('does not wait for a WebSocket whose client is silent', async () => {
+  it('does not wait for an idle WebSocket', async () => {
     const http = createServer();
     http.on('upgrade', (_request, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
@@ -111,7 +111,7 @@ describe('close', () => {
     await expect(cut).resolves.toBeDefined();
   });
 
-  it('answers 408 to a client that does not finish its headers or its body, and closes the connection', async () => {
+  it('returns 408 and closes the connection if a client does not complete its headers or body', async () => {
     const limits = { ...anywhere, headersTimeoutMs: 50, requestTimeoutMs: 100 };
     const server = await started(
       (message, response) => void message.resume().once('end', () => response.end()),
@@ -130,7 +130,7 @@ describe('close', () => {
     await server.close();
   });
 
-  it('does not wait for a connection on which nothing was asked', async () => {
+  it('does not wait for a connection without a request', async () => {
     const server = await started(() => undefined, anywhere);
     const idle = connect(server.port, '127.0.0.1').resume();
     await once(idle, 'connect');

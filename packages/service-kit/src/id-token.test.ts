@@ -14,11 +14,11 @@ function respelled(text: string): string {
 }
 
 describe('isCanonicalToken', () => {
-  it('accepts a token as issuers write it', () => {
+  it('accepts a canonical token', () => {
     expect(isCanonicalToken(token)).toBe(true);
   });
 
-  it('has a respelled example that decodes to the same bytes', () => {
+  it('tests with a non-canonical token that decodes to the same bytes', () => {
     expect(Buffer.from(respelled(signature), 'base64url')).toEqual(Buffer.from(signature, 'base64url'));
   });
 

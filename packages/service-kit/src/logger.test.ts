@@ -25,7 +25,7 @@ describe('the logger', () => {
     ]);
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits entries below its level', () => {
     const { logger, entries } = logging('warn');
     logger.info('not shown');
     logger.warn('shown');
@@ -59,7 +59,7 @@ describe('the logger', () => {
     ]);
   });
 
-  it('names the request that it writes in', () => {
+  it('adds the request id of the current request', () => {
     const { logger, entries } = logging();
     runInContext({ requestId: 'r-1', traceId: 't-1' }, () => logger.info({ port: 1 }, 'within'));
     logger.info('outside');
@@ -67,7 +67,7 @@ describe('the logger', () => {
     expect(entries()[1]).not.toHaveProperty('requestId');
   });
 
-  it('does not repeat what an error quotes', () => {
+  it('does not log data that an error message quotes', () => {
     const { logger, lines, entries } = logging();
     const quoting = [
       () => JSON.parse('my diary\n    at night') as unknown,
@@ -89,7 +89,7 @@ describe('the logger', () => {
     });
   });
 
-  it('shows message and stack of an error', () => {
+  it('logs message and stack of an error', () => {
     const { logger, entries } = logging();
     logger.error({ err: new Error('broken') }, 'failed');
     expect(entries()).toMatchObject([

@@ -6,7 +6,7 @@ import { createMetrics, initializedCounter, boundedLabel, Registry } from './met
 const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).split('\n');
 
 describe('the figures of every process', () => {
-  it('say which version runs, and how much memory it may use', async () => {
+  it('include the running version and the memory limit', async () => {
     const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
     const { version } = JSON.parse(manifest) as { version: string };
     const found = await lines(createMetrics('tested'));
@@ -16,7 +16,7 @@ describe('the figures of every process', () => {
     expect(limit).toBeLessThanOrEqual(totalmem());
   });
 
-  it('have those of Node among them', async () => {
+  it('include the default metrics of Node', async () => {
     const names = createMetrics('tested')
       .getMetricsAsArray()
       .map(({ name }) => name);
@@ -31,7 +31,7 @@ describe('the figures of every process', () => {
 });
 
 describe('a counter of what can be known before', () => {
-  it('has every series from the start', async () => {
+  it('initializes every series to 0', async () => {
     const registry = new Registry();
     initializedCounter(registry, 'done_total', 'Done', { kind: ['a', 'b'], outcome: ['ok', 'failed'] }).inc({
       kind: 'b',
@@ -45,13 +45,13 @@ describe('a counter of what can be known before', () => {
     ]);
   });
 
-  it('begins at nothing without labels too', async () => {
+  it('starts at 0 without labels', async () => {
     const registry = new Registry();
     initializedCounter(registry, 'done_total', 'Done', {});
     expect(await lines(registry)).toContain('done_total 0');
   });
 
-  it('makes no series of what it does not know', () => {
+  it('maps unknown values to other', () => {
     const known = new Set(['a']);
     expect(['a', 'b', ''].map((value) => boundedLabel(known, value))).toEqual(['a', 'other', 'other']);
   });

@@ -15,7 +15,7 @@ async function get(path: string, options: Partial<OpsOptions> = {}) {
 }
 
 describe('the operations port', () => {
-  it('is alive while the process answers, ready or not', async () => {
+  it('reports live while the process responds, ready or not', async () => {
     expect(await get('/livez', { ready: () => false })).toMatchObject({ status: 200, body: 'ok\n' });
   });
 
@@ -34,7 +34,7 @@ describe('the operations port', () => {
     expect((await get('/readyz?verbose', { ready })).status).toBe(Number(status));
   });
 
-  it('serves metrics, each with the name of the component', async () => {
+  it('serves metrics with the component label', async () => {
     const metrics = createMetrics('tested');
     new Counter({ name: 'turns_total', help: 'Turns', registers: [metrics] }).inc(3);
     const { status, type, body } = await get('/metrics', { metrics });
@@ -44,7 +44,7 @@ describe('the operations port', () => {
     expect(body).toContain('process_resident_memory_bytes{component="tested"}');
   });
 
-  it('says so when a metric cannot be read', async () => {
+  it('returns 500 if a metric cannot be read', async () => {
     const metrics = createMetrics('tested');
     const collect = (): never => {
       throw new Error('broken');
@@ -53,7 +53,7 @@ describe('the operations port', () => {
     expect(await get('/metrics', { metrics })).toMatchObject({ status: 500, body: 'metrics failed\n' });
   });
 
-  it('has nothing else', async () => {
+  it('returns 404 for other paths', async () => {
     expect((await get('/')).status).toBe(404);
   });
 });

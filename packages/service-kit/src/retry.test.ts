@@ -16,7 +16,7 @@ function failing(times: number) {
 }
 
 describe('backoffDelay', () => {
-  it('lies between half of the step and the step, which doubles up to the limit', () => {
+  it('returns a delay between half of the step and the step, which doubles up to the limit', () => {
     const waits = fc.record({
       initialMs: fc.integer({ min: 1, max: 1_000 }),
       maxMs: fc.integer({ min: 1, max: 100_000 }),
@@ -32,33 +32,33 @@ describe('backoffDelay', () => {
     );
   });
 
-  it('spreads those that failed together over half of the step', () => {
+  it('spreads concurrent retries over half of the step', () => {
     const backoff = { initialMs: 100, maxMs: 10_000 };
     expect([0, 0.5, 0.999].map((random) => backoffDelay(backoff, 3, () => random))).toEqual([400, 600, 799.6]);
   });
 });
 
 describe('retry', () => {
-  it('tries until it works', async () => {
+  it('retries until the attempt succeeds', async () => {
     const { attempt, calls } = failing(3);
     await expect(retry(attempt, quick)).resolves.toBe('done');
     expect(calls.count).toBe(4);
   });
 
-  it('throws at once what is not worth another try', async () => {
+  it('immediately throws an error that is not retryable', async () => {
     const { attempt, calls } = failing(3);
     const retryable = (error: unknown): boolean => (error as Error).message !== 'failure 2';
     await expect(retry(attempt, { ...quick, retryable })).rejects.toThrow('failure 2');
     expect(calls.count).toBe(2);
   });
 
-  it('throws the last error when the next wait would pass the deadline', async () => {
+  it('throws the last error if the next delay exceeds the deadline', async () => {
     const { attempt, calls } = failing(3);
     await expect(retry(attempt, { initialMs: 1_000, maxMs: 1_000, deadlineMs: 100 })).rejects.toThrow('failure 1');
     expect(calls.count).toBe(1);
   });
 
-  it('does not try again after an abort, and does not wait for it either', async () => {
+  it('stops waiting and retrying after an abort', async () => {
     const before = failing(3);
     await expect(retry(before.attempt, { ...quick, signal: AbortSignal.abort() })).rejects.toThrow('failure 1');
     expect(before.calls.count).toBe(1);
@@ -77,7 +77,7 @@ describe('retry', () => {
     expect(during.calls.count).toBe(1);
   });
 
-  it('waits as long as a failure asks, and gives up if the deadline comes first', async () => {
+  it('waits for the delay that an error requests, and gives up if the deadline comes first', async () => {
     const { calls, attempt } = failing(1);
     const started = performance.now();
     await retry(attempt, { ...quick, waitAtLeastMs: () => 50 });

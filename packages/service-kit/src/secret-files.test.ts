@@ -41,7 +41,7 @@ function problem(env: Record<string, string>): string {
 const KEY = 'signing-key-of-the-tests-0123';
 
 describe('a secret given as a file', () => {
-  it.each([KEY, `${KEY}\n`, `${KEY}\r\n`])('is read without the newline at its end: %j', (content) => {
+  it.each([KEY, `${KEY}\n`, `${KEY}\r\n`])('is read without its trailing newline: %j', (content) => {
     expect(loadConfig(schema, { SIGNING_KEY_FILE: fileWith(content) })).toEqual({ SIGNING_KEY: KEY });
   });
 
@@ -50,18 +50,18 @@ describe('a secret given as a file', () => {
     expect(loadConfig(schema, { SIGNING_KEY_FILE: fileWith(content) })).toEqual({ SIGNING_KEY: ` ${KEY} \n` });
   });
 
-  it('is checked as it would be in the environment, and its value is not printed', () => {
+  it('is validated like an environment variable, and its value is not printed', () => {
     expect(problem({ SIGNING_KEY_FILE: fileWith('hunter2') })).toMatch(/^SIGNING_KEY is not valid: /);
     expect(problem({ SIGNING_KEY_FILE: fileWith('hunter2') })).not.toContain('hunter2');
   });
 
-  it('is refused if the environment has the value as well, because one of them would be ignored', () => {
+  it('is rejected if the environment also has the value, because one of them would be ignored', () => {
     expect(problem({ SIGNING_KEY: KEY, SIGNING_KEY_FILE: fileWith('another-key-of-the-tests') })).toBe(
       'SIGNING_KEY and SIGNING_KEY_FILE are both set; set one of them',
     );
   });
 
-  it('is refused with the reason if it cannot be read or is empty', () => {
+  it('is rejected with the reason if it cannot be read or is empty', () => {
     expect(problem({ SIGNING_KEY_FILE: join(folder, 'absent') })).toBe('SIGNING_KEY_FILE cannot be read: ENOENT');
     expect(problem({ SIGNING_KEY_FILE: folder })).toBe('SIGNING_KEY_FILE cannot be read: EISDIR');
     expect(problem({ SIGNING_KEY_FILE: fileWith('\n') })).toBe('SIGNING_KEY_FILE names an empty file');
@@ -72,7 +72,7 @@ describe('a secret given as a file', () => {
     expect(problem({ SIGNING_KEY_FILE: '' })).toBe('SIGNING_KEY is not set');
   });
 
-  it('is possible for settings that are marked only', () => {
+  it('is only possible for settings that are marked as secret', () => {
     expect(loadConfig(schema, { SIGNING_KEY: KEY, PATH_OF_SOMETHING_FILE: fileWith('x') })).toEqual({
       SIGNING_KEY: KEY,
     });

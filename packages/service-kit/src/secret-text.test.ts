@@ -19,7 +19,7 @@ describe('a secret', () => {
     expect(() => parseSigningKey(text)).toThrow('placeholder');
   });
 
-  it('that is random is taken', () => {
+  it('is accepted if it is random', () => {
     for (const encoding of ['hex', 'base64', 'base64url'] as const) {
       const secrets = Array.from({ length: 200 }, () => randomBytes(32).toString(encoding));
       expect(secrets.filter(isPlaceholder)).toEqual([]);
@@ -27,7 +27,7 @@ describe('a secret', () => {
     }
   });
 
-  it('that is too short is refused', () => {
+  it('is rejected if it is too short', () => {
     expect(secretText(32).safeParse('a'.repeat(31)).success).toBe(false);
   });
 });
@@ -39,7 +39,7 @@ describe('a list of previous secrets', () => {
     expect(previousSecrets(32).parse(text)).toEqual([one, two]);
   });
 
-  it('refuses a short secret and a placeholder', () => {
+  it('rejects a short secret and a placeholder', () => {
     expect(previousSecrets(32).safeParse(`${one},short`).success).toBe(false);
     expect(previousSecrets(32).safeParse(`${one},change-me-${two}`).success).toBe(false);
   });

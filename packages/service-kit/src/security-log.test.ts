@@ -26,7 +26,7 @@ describe('the security log', () => {
     expect(lines.slice(1)).toEqual([{ ...refusal('a'), repeated: 999, msg: 'refused repeatedly' }]);
   });
 
-  it('begins again with the next window', () => {
+  it('logs the refusal again in the next window', () => {
     const { log, lines, pass } = setUp();
     log.refused(refusal('a'));
     pass();
@@ -34,7 +34,7 @@ describe('the security log', () => {
     expect(lines.map(({ msg }) => msg)).toEqual(['refused', 'refused']);
   });
 
-  it('writes a bounded number of lines however many different refusals there are', () => {
+  it('limits the number of lines per window', () => {
     const { log, lines, pass } = setUp();
     for (let n = 0; n < 1_000; n += 1) log.refused(refusal(String(n)));
     pass();
@@ -42,7 +42,7 @@ describe('the security log', () => {
     expect(lines.at(-1)).toMatchObject({ repeated: 997 });
   });
 
-  it('logs what is counted when it is closed', () => {
+  it('logs pending counts on close', () => {
     const { log, lines } = setUp();
     log.refused(refusal('a'));
     log.refused(refusal('a'));
@@ -52,14 +52,14 @@ describe('the security log', () => {
 });
 
 describe('the name of a source address', () => {
-  it('is the same for the same address and key, and does not show the address', () => {
+  it('returns the same hash for the same address and key, without revealing the address', () => {
     const [one, same, other] = ['k', 'k', 'l'].map((key) => createSourceName(key, 'hash')('192.0.2.7'));
     expect(one).toBe(same);
     expect(one).not.toBe(other);
     expect(one).toMatch(/^[\da-f]{16}$/);
   });
 
-  it('stays the same after more addresses than are kept', () => {
+  it('returns the same hash after the cache was cleared', () => {
     const nameOf = createSourceName('k', 'hash');
     const first = nameOf('192.0.2.7');
     const others = new Set(Array.from({ length: 2_500 }, (_, n) => nameOf(`2001:db8::${n.toString(16)}`)));
@@ -67,7 +67,7 @@ describe('the name of a source address', () => {
     expect(nameOf('192.0.2.7')).toBe(first);
   });
 
-  it('is the address itself with `plain`', () => {
+  it('returns the unchanged address with `plain`', () => {
     expect(createSourceName('k', 'plain')('192.0.2.7')).toBe('192.0.2.7');
   });
 });

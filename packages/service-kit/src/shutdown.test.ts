@@ -13,7 +13,7 @@ describe('CloseStack', () => {
     return { closed, errors, stack };
   }
 
-  it('closes in the reverse of the order of starting, one after the other', async () => {
+  it('closes components sequentially in reverse order', async () => {
     const { closed, stack } = recording();
     stack.defer('database', () => void closed.push('database'));
     stack.defer('server', async () => {
@@ -25,7 +25,7 @@ describe('CloseStack', () => {
     expect(closed).toEqual(['server begins', 'server ends', 'database']);
   });
 
-  it('closes each part once, however often it is asked', async () => {
+  it('closes each component once if close is called repeatedly', async () => {
     const { closed, stack } = recording();
     stack.defer('server', () => void closed.push('server'));
     await Promise.all([stack.close(), stack.close()]);
@@ -33,7 +33,7 @@ describe('CloseStack', () => {
     expect(closed).toEqual(['server']);
   });
 
-  it('goes on after a part that fails, and says which it was', async () => {
+  it('continues after a component that fails to close, and logs its name', async () => {
     const { closed, errors, stack } = recording();
     const failure = new Error('stuck');
     stack.defer('database', () => void closed.push('database'));
@@ -70,7 +70,7 @@ describe('runService', () => {
   const said = (printed: string): string[] =>
     printed.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('stops in reverse order on %s, and exits with 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops in reverse order on %s and exits with 0', async (signal) => {
     const { child, printed, ended } = service(`
       stack.defer('database', say('database'));
       stack.defer('server', say('server'));
@@ -83,7 +83,7 @@ describe('runService', () => {
     expect(logged(await printed)).toMatchObject([{ level: 30, signal, msg: 'stopping' }]);
   });
 
-  it('stops what was started, says why in one line and exits with 1 when the start fails', async () => {
+  it('stops the started components, logs one line and exits with 1 if the start fails', async () => {
     const { printed, ended } = service(`
       stack.defer('database', say('database'));
       throw new Error('DATABASE_URL is not set');
@@ -93,7 +93,7 @@ describe('runService', () => {
     expect(logged(await printed)).toMatchObject([{ level: 60, msg: 'DATABASE_URL is not set' }]);
   });
 
-  it('exits with 1 when stopping takes longer than it may', async () => {
+  it('exits with 1 if the shutdown exceeds its deadline', async () => {
     const { printed, ended } = service(
       `
       stack.defer('stuck', () => new Promise(() => {}));

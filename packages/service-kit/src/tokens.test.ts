@@ -40,20 +40,20 @@ function tampered(token: string): string {
 }
 
 describe('a signing key', () => {
-  it('is an id and a secret, or a secret alone', () => {
+  it('is an id and a secret, or only a secret', () => {
     expect(parseSigningKey(`k1:${SECRET}`)).toEqual({ id: 'k1', secret: new TextEncoder().encode(SECRET) });
     expect(parseSigningKey(SECRET)).toEqual({ id: 'default', secret: new TextEncoder().encode(SECRET) });
     expect(parseSigningKey(`k1:${SECRET}:more`).secret).toEqual(new TextEncoder().encode(`${SECRET}:more`));
   });
 
-  it('has at least 32 bytes', () => {
+  it('is rejected if it has fewer than 32 bytes', () => {
     expect(() => parseSigningKey(`id-of-some-length:${'x'.repeat(31)}`)).toThrow(TokenError);
     expect(parseSigningKey(`id:${'é'.repeat(16)}`).secret).toHaveLength(32);
   });
 });
 
 describe('the token that runtimes show to MCP servers', () => {
-  it('names its workspace, agent and turn, and is refused after four minutes', async () => {
+  it('contains workspace, agent and turn, and is rejected after four minutes', async () => {
     const token = await signMcpToken(key, TURN);
     expect(decodeJwt(token)).toMatchObject({ sub: WORKSPACE, agent: TURN.agentId, turn: TURN.turnId, aud: 'mcp' });
     jest.advanceTimersByTime(239 * SECOND);
@@ -62,13 +62,13 @@ describe('the token that runtimes show to MCP servers', () => {
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
-  it('is good under any of the keys while they are exchanged', async () => {
+  it('is accepted with each key during a key rotation', async () => {
     const token = await signMcpToken(older, TURN);
     expect(await verifyMcpToken([key, older], token)).toBe(WORKSPACE);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
-  it('needs an expiry unless tokens of release 0.2 are allowed, and an expiry that has passed is refused then as well', async () => {
+  it('requires an expiry unless tokens of release 0.2 are allowed, and is always rejected after its expiry', async () => {
     const unlimited = new SignJWT().setProtectedHeader({ alg: 'HS256', kid: key.id }).setSubject(WORKSPACE);
     const token = await unlimited.setAudience('mcp').sign(key.secret);
     const ofTurn = await signMcpToken(key, TURN);
@@ -106,7 +106,7 @@ describe('the token that runtimes show to MCP servers', () => {
 });
 
 describe('the token of the internal API', () => {
-  it('speaks for its subject, for 60 seconds', async () => {
+  it('authenticates its subject for 60 seconds', async () => {
     const token = await signInternalToken(key, 'user-1');
     jest.advanceTimersByTime(59 * SECOND);
     expect(await verifyInternalToken([key], token)).toBe('user-1');
@@ -114,7 +114,7 @@ describe('the token of the internal API', () => {
     expect(await refusal(verifyInternalToken([key], token))).toBeInstanceOf(TokenError);
   });
 
-  it('is not one for MCP servers, and not one that never expires', async () => {
+  it('is rejected if it is for MCP servers or never expires', async () => {
     expect(await refusal(verifyInternalToken([key], await signMcpToken(key, TURN)))).toBeInstanceOf(TokenError);
     const { aud } = decodeJwt(await signInternalToken(key, 'user-1'));
     const forever = new SignJWT()
@@ -131,7 +131,7 @@ describe('the token of a call to a runtime', () => {
   const publicKey = createPublicKey(pair.publicKey);
   const sign = () => signCallToken(privateKey, { subject: 'orchestrator', audience: WORKSPACE });
 
-  it('names the caller, for 60 seconds', async () => {
+  it('authenticates the caller for 60 seconds', async () => {
     const token = await sign();
     jest.advanceTimersByTime(59 * SECOND);
     expect(await verifyCallToken(publicKey, token, WORKSPACE)).toBe('orchestrator');
@@ -139,7 +139,7 @@ describe('the token of a call to a runtime', () => {
     expect(await refusal(verifyCallToken(publicKey, token, WORKSPACE))).toBeInstanceOf(TokenError);
   });
 
-  it('is for one workspace and from the holder of the key', async () => {
+  it('is rejected for another workspace or with another key', async () => {
     expect(await refusal(verifyCallToken(publicKey, await sign(), WORKSPACE.replace(/1$/, '2')))).toBeInstanceOf(
       TokenError,
     );
@@ -149,7 +149,7 @@ describe('the token of a call to a runtime', () => {
     ).toBeInstanceOf(TokenError);
   });
 
-  it('is checked with the public half, which the private one gives', () => {
+  it('is verified with the public key that is derived from the private key', () => {
     expect(callPublicKey(pair.privateKey)).toBe(pair.publicKey);
     expect(pair.publicKey).not.toContain('PRIVATE');
   });

@@ -84,7 +84,7 @@ describe('with an SDK', () => {
     propagation.disable();
   });
 
-  it('goes on with the trace of a request, and hands it on to whoever is called within', async () => {
+  it('continues the trace of a request and propagates it to nested calls', async () => {
     const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
     const handedOn = await inSpan(
       'getProfile',
@@ -110,7 +110,7 @@ describe('with an SDK', () => {
     expect(handedOn).toEqual({ traceparent: `00-${TRACE}-${idOf(2)}-01` });
   });
 
-  it('starts a trace of its own for a request of a client, and links to the trace that the client names', async () => {
+  it('starts a new trace for a client request and links to the trace of the client', async () => {
     const client = { traceparent: `00-${'a'.repeat(32)}-${PARENT}-01` };
     const [handedOn, traceId] = await inSpan('getProfile', { client }, async () => [traceHeaders(), currentTraceId()]);
     expect(spans).toMatchObject([{ name: 'getProfile', options: { kind: SpanKind.SERVER }, parent: undefined }]);
@@ -120,19 +120,19 @@ describe('with an SDK', () => {
     expect({ handedOn, traceId }).toEqual({ handedOn: { traceparent: `00-${TRACE}-${idOf(1)}-01` }, traceId: TRACE });
   });
 
-  it('does not pass on the decision of a client to sample: a forced flag samples nothing', async () => {
+  it('ignores the sampling flag of a client', async () => {
     await inSpan('getProfile', { client: { traceparent: `00-${TRACE}-${PARENT}-01` } }, async () => undefined);
     const flags = spans.flatMap(({ options }) => options.links ?? []).map((link) => link.context.traceFlags);
     // A sampler that follows its parent finds none, and the link says that nothing was sampled.
     expect({ parent: spans[0]?.parent, flags }).toEqual({ parent: undefined, flags: [TraceFlags.NONE] });
   });
 
-  it('links to nothing if a client names no trace', async () => {
+  it('adds no link if the client sends no trace', async () => {
     await inSpan('getProfile', { client: {} }, async () => undefined);
     expect(spans).toMatchObject([{ options: { links: [] }, parent: undefined }]);
   });
 
-  it('marks a span that fails, ends it, and passes the failure on', async () => {
+  it('marks and ends a failed span, and rethrows the error', async () => {
     const failing = inSpan('turn', {}, async () => {
       throw new Error('broken');
     });
@@ -142,7 +142,7 @@ describe('with an SDK', () => {
 });
 
 describe('without an SDK', () => {
-  it('runs all the same, and hands nothing on', async () => {
+  it('runs the function without propagating a trace', async () => {
     expect(await inSpan('turn', {}, async () => traceHeaders())).toEqual({});
   });
 });

@@ -8,15 +8,15 @@ const health = { data: { online: true, version: '1.2.3' } };
 
 describe('checkResponse', () => {
   it.each([
-    ['a documented answer', { method: 'GET', path: '/v1/health', status: 200, body: health }],
+    ['a documented response', { method: 'GET', path: '/v1/health', status: 200, body: health }],
     ['a URL with a query', { method: 'get', path: 'http://localhost:1/v1/health?x=1', status: 200, body: health }],
-    ['an answer without a body', { method: 'POST', path: '/v1/auth/sign-up', status: 204, body: '' }],
+    ['a response without a body', { method: 'POST', path: '/v1/auth/sign-up', status: 204, body: '' }],
     ['a file', { method: 'GET', path: `/v1/uploads/${id}?sig=s`, status: 200, body: new Uint8Array(2) }],
     [
       'a documented error',
       { method: 'GET', path: `/v1/workspaces/${id}`, status: 404, body: failure('workspace_not_found') },
     ],
-    ['a path that is no route', { method: 'GET', path: '/v1/nothing', status: 404, body: failure('route_not_found') }],
+    ['an unknown path', { method: 'GET', path: '/v1/nothing', status: 404, body: failure('route_not_found') }],
   ])('accepts %s', (_what, seen) => {
     expect(() => checkResponse(seen)).not.toThrow();
   });
@@ -27,7 +27,11 @@ describe('checkResponse', () => {
       { path: '/v1/health', status: 200, body: { data: { ...health.data, extra: 1 } } },
       /extra/,
     ],
-    ['an answer that is not wrapped', { path: '/v1/health', status: 200, body: health.data }, /not the documented one/],
+    [
+      'a response that is not wrapped',
+      { path: '/v1/health', status: 200, body: health.data },
+      /not the documented one/,
+    ],
     [
       'a status that is not documented',
       { path: '/v1/health', status: 202, body: health },
@@ -36,7 +40,7 @@ describe('checkResponse', () => {
     ['a body where there is none', { method: 'POST', path: '/v1/auth/sign-up', status: 204, body: {} }, /has no body/],
     ['JSON in place of a file', { path: `/v1/uploads/${id}`, status: 200, body: {} }, /not a file/],
     [
-      'an error that is no error object',
+      'an error without an error object',
       { path: '/v1/health', status: 500, body: '<html>' },
       /not the documented error/,
     ],
@@ -50,17 +54,17 @@ describe('checkResponse', () => {
       { path: '/v1/users/profile', status: 403, body: failure('token_missing') },
       /belongs to 401/,
     ],
-    ['success of a path that is no route', { path: '/v1/nothing', status: 200, body: {} }, /no such route/],
+    ['success of an unknown path', { path: '/v1/nothing', status: 200, body: {} }, /no such route/],
     [
-      'another code of a path that is no route',
+      'another code of an unknown path',
       { path: '/v1/nothing', status: 401, body: failure('token_missing') },
       /not documented/,
     ],
-  ])('refuses %s', (_what, seen, complaint) => {
+  ])('rejects %s', (_what, seen, complaint) => {
     expect(() => checkResponse({ method: 'GET', ...seen })).toThrow(complaint);
   });
 
-  it('says which request it was, and shows the body', () => {
+  it('reports the request and the body in the error', () => {
     expect(() => checkResponse({ method: 'get', path: '/v1/health?x=1', status: 200, body: { up: true } })).toThrow(
       /^GET \/v1\/health answered 200, [\s\S]*\{"up":true\}$/,
     );
@@ -74,13 +78,13 @@ describe('checkServerEvent', () => {
     expect(() => checkServerEvent('message.send.ack', ack)).not.toThrow();
   });
 
-  it('refuses a payload that is not the documented one', () => {
+  it('rejects a payload that does not match the contract', () => {
     expect(() => checkServerEvent('message.send.ack', { ...ack, status: 'sent' })).toThrow(
       /message\.send\.ack[\s\S]*status/,
     );
   });
 
-  it.each(['message.gone', 'toString'])('refuses the event %s', (name) => {
+  it.each(['message.gone', 'toString'])('rejects the unknown event %s', (name) => {
     expect(() => checkServerEvent(name, {})).toThrow(/is not documented/);
   });
 });

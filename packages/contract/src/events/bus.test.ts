@@ -80,7 +80,7 @@ describe('parseEnvelope', () => {
     [...DURABLE_EVENTS.map(durable), ...EPHEMERAL_EVENTS.map(ephemeral)].map(
       (arbitrary, index) => [[...DURABLE_EVENTS, ...EPHEMERAL_EVENTS][index]!, arbitrary] as const,
     ),
-  )('gives back every envelope of %s unchanged', (_event, arbitrary) => {
+  )('returns every envelope of %s unchanged', (_event, arbitrary) => {
     fc.assert(
       fc.property(arbitrary, (envelope) => {
         expect(parseEnvelope(overTheWire(envelope))).toEqual(overTheWire(envelope));
@@ -89,11 +89,11 @@ describe('parseEnvelope', () => {
     );
   });
 
-  it('refuses junk', () => {
+  it('rejects arbitrary values', () => {
     fc.assert(fc.property(fc.anything(), (junk) => expect(() => parseEnvelope(junk)).toThrow()));
   });
 
-  it('refuses an envelope that lacks a field', () => {
+  it('rejects an envelope without a required field', () => {
     const lacking = fc.tuple(envelopes, fc.nat()).map(([envelope, which]) => {
       const names = Object.keys(envelope);
       return without(envelope, names[which % names.length]!);
@@ -101,7 +101,7 @@ describe('parseEnvelope', () => {
     fc.assert(fc.property(lacking, (envelope) => expect(() => parseEnvelope(envelope)).toThrow()));
   });
 
-  it('refuses an envelope of another version, kind or event', () => {
+  it('rejects an envelope of another version, kind or event', () => {
     const other = fc.constantFrom(
       { v: 2 },
       { kind: 'other' },
@@ -116,7 +116,7 @@ describe('parseEnvelope', () => {
     );
   });
 
-  it('refuses an ephemeral event that claims a place in the order', () => {
+  it('rejects an ephemeral event with a sequence', () => {
     fc.assert(
       fc.property(ephemeral('message.chunk'), (envelope) => {
         const { after_seq: seq, ...rest } = envelope;

@@ -5,7 +5,7 @@ const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) =>
   schema.safeParse(value).success;
 
 describe('codes of other standards', () => {
-  it('lists every country that ISO 3166-1 has, and each once', () => {
+  it('lists every ISO 3166-1 country once', () => {
     expect(new Set(CountryCode.options).size).toBe(249);
     expect(CountryCode.options).toHaveLength(249);
   });
@@ -14,12 +14,15 @@ describe('codes of other standards', () => {
     expect(new Set(CurrencyCode.options).size).toBe(CurrencyCode.options.length);
   });
 
-  it.each(['DE', 'GB', 'US', 'BR', 'JP', 'XK', 'UK', 'EU', 'ZZ', 'AA', 'de', 'DEU', ''])('country %j', (code) => {
-    expect(accepts(CountryCode)(code)).toBe(['DE', 'GB', 'US', 'BR', 'JP'].includes(code));
-  });
+  it.each(['DE', 'GB', 'US', 'BR', 'JP', 'XK', 'UK', 'EU', 'ZZ', 'AA', 'de', 'DEU', ''])(
+    'accepts the country %j only if it is an ISO 3166-1 code',
+    (code) => {
+      expect(accepts(CountryCode)(code)).toBe(['DE', 'GB', 'US', 'BR', 'JP'].includes(code));
+    },
+  );
 
   it.each(['EUR', 'USD', 'JPY', 'XOF', 'ZWG', 'XCG', 'DEM', 'XXX', 'XAU', 'BTC', 'eur', 'EU', ''])(
-    'currency %j',
+    'accepts the currency %j only if it is an ISO 4217 code',
     (code) => {
       expect(accepts(CurrencyCode)(code)).toBe(['EUR', 'USD', 'JPY', 'XOF', 'ZWG', 'XCG'].includes(code));
     },
@@ -33,7 +36,7 @@ describe('codes of other standards', () => {
     ['de-CH-1996', 'de-CH-1996'],
     ['en-u-nu-latn', 'en-u-nu-latn'],
     ['sr-Latn-x-private', 'sr-Latn-x-private'],
-  ])('language %j is kept as %j', (tag, canonical) => {
+  ])('returns the language %j as %j', (tag, canonical) => {
     expect(accepts(LanguageTag)(tag)).toBe(true);
     expect(canonicalLanguage(tag)).toBe(canonical);
   });
@@ -50,7 +53,7 @@ describe('codes of other standards', () => {
     'en-a-bb-a-cc',
     'x'.repeat(36),
     'en GB',
-  ])('language %j is refused', (tag) => {
+  ])('rejects the language %j', (tag) => {
     expect(accepts(LanguageTag)(tag)).toBe(false);
   });
 });

@@ -48,7 +48,7 @@ const routes: readonly RouteDefinition[] = ROUTES;
 const keyOf = (method: string, path: string) => `${method.toUpperCase()} ${path}`;
 
 describe('routes', () => {
-  it.each(DOCUMENTED)('%s %s is there for %s and answers %i', (method, path, auth, status) => {
+  it.each(DOCUMENTED)('has %s %s for %s with status %i', (method, path, auth, status) => {
     const route = routes.find((candidate) => keyOf(candidate.method, candidate.path) === keyOf(method, path));
     expect(route?.auth).toBe(auth);
     expect(Object.keys(route?.responses ?? {})).toContain(String(status));
@@ -63,7 +63,7 @@ describe('routes', () => {
     );
   });
 
-  it('gives each operation a name of its own', () => {
+  it('gives each operation a unique id', () => {
     expect(new Set(routes.map((route) => route.operationId)).size).toBe(routes.length);
   });
 
@@ -75,15 +75,12 @@ describe('routes', () => {
     },
   );
 
-  it.each(routes.map((route) => [route.operationId, route] as const))(
-    '%s is found by a concrete path',
-    (_name, route) => {
-      const path = route.path.replace(/\{\w+\}/g, '0192d3a4-0000-7000-8000-000000000000');
-      expect(findRoute(route.method.toUpperCase(), path)).toBe(route);
-    },
-  );
+  it.each(routes.map((route) => [route.operationId, route] as const))('finds %s by a concrete path', (_name, route) => {
+    const path = route.path.replace(/\{\w+\}/g, '0192d3a4-0000-7000-8000-000000000000');
+    expect(findRoute(route.method.toUpperCase(), path)).toBe(route);
+  });
 
-  it.each(['/v1/nothing', '/v1/workspaces/', '/v2/health', '/v1/health/x'])('finds none for %s', (path) => {
+  it.each(['/v1/nothing', '/v1/workspaces/', '/v2/health', '/v1/health/x'])('finds no route for %s', (path) => {
     expect(findRoute('get', path)).toBeUndefined();
   });
 });

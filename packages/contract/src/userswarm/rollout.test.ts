@@ -18,31 +18,29 @@ const given = (time: string | undefined, forced = false) => ({
 });
 const waits = { conditions: [upToDate('False')] };
 
-describe('a go-ahead', () => {
+describe('a rollout grant', () => {
   it.each([
-    ['after it began to wait', '2030-01-01T00:00:11.500Z'],
-    ['in the very second', '2030-01-01T00:00:10Z'],
-  ])('counts that was given %s', (_when, time) => {
+    ['after the wait started', '2030-01-01T00:00:11.500Z'],
+    ['in the same second', '2030-01-01T00:00:10Z'],
+  ])('is valid if it was given %s', (_when, time) => {
     expect(rolloutGrantOf(given(time), waits)).toEqual({ revision: 'r2', forced: false });
     expect(rolloutGrantOf(given(time, true), waits)).toEqual({ revision: 'r2', forced: true });
   });
 
   it.each([
-    ['before that', '2030-01-01T00:00:09.999Z'],
-    ['at no time', undefined],
-    ['at a time that is none', 'now'],
-  ])('does not count that was given %s, also if forced', (_when, time) => {
+    ['before the wait started', '2030-01-01T00:00:09.999Z'],
+    ['without a time', undefined],
+    ['with an invalid time', 'now'],
+  ])('is invalid if it was given %s, even if forced', (_when, time) => {
     expect(rolloutGrantOf(given(time, true), waits)).toBeUndefined();
   });
 
-  it.each(['True', 'Unknown'] as const)('is none of one that does not wait: UpToDate %s', (status) => {
+  it.each(['True', 'Unknown'] as const)('is ignored if the runtime does not wait: UpToDate is %s', (status) => {
     expect(rolloutGrantOf(given('2030-01-01T00:00:11Z', true), { conditions: [upToDate(status)] })).toBeUndefined();
   });
 
-  it('is none of one of which nothing is known, or to which nothing was given', () => {
-    expect([rolloutGrantOf(given('2030-01-01T00:00:11Z'), undefined), rolloutGrantOf({}, waits)]).toEqual([
-      undefined,
-      undefined,
-    ]);
+  it('is ignored without status or without annotations', () => {
+    expect(rolloutGrantOf(given('2030-01-01T00:00:11Z'), undefined)).toBeUndefined();
+    expect(rolloutGrantOf({}, waits)).toBeUndefined();
   });
 });

@@ -45,11 +45,11 @@ describe('the schema of the CRD', () => {
     expect([...faults(node, name)]).toEqual([]);
   });
 
-  it('covers spec and status', () => {
+  it('has only spec and status', () => {
     expect(ours.map(([name]) => name)).toEqual(['spec', 'status']);
   });
 
-  it('has integers of 32 bits, but for generations, which Kubernetes counts in 64', () => {
+  it('has 32-bit integers except for generations, which have 64 bits in Kubernetes', () => {
     const formats = [...integers(schema, '')].map(([path, { format }]) => `${path} ${format}`);
     expect(formats).toEqual([
       '.spec.runtime.port int32',
@@ -70,12 +70,12 @@ describe('the walk', () => {
     ['open', { type: 'object' }],
     ['has anyOf', { type: 'string', maxLength: 1, anyOf: [] }],
     ['has type number', { type: 'number' }],
-  ])('finds: %s', (fault, node) => {
+  ])('reports: %s', (fault, node) => {
     const inside = { type: 'object', properties: { list: { ...described, type: 'array', maxItems: 1, items: node } } };
     expect([...faults(inside, 'x')]).toContain(`x.list[]: ${fault}`);
   });
 
-  it('finds a field without a description', () => {
+  it('reports a field without a description', () => {
     const inside = { type: 'object', properties: { flag: { type: 'boolean' } } };
     expect([...faults(inside, 'x')]).toEqual(['x.flag: no description']);
   });
