@@ -98,7 +98,7 @@ describe('npm run ctl beside local mode', () => {
     const id = crypto.randomUUID();
     expect(await ctl(['turns', 'requeue', id])).toEqual({
       code: 1,
-      stdout: `${id}: not, there is no such turn\n`,
+      stdout: `${id}: not requeued: turn not found\n`,
       stderr: '',
     });
   });

@@ -1,7 +1,7 @@
 import type { Clock } from '@uswarm/service-kit';
 import { callKeys, idleSuspendAfterMs } from './config.js';
 import type { WithTransaction } from './database/database.js';
-import { createEquipment } from './features/agents/equipment.js';
+import { createAgentContextLoader } from './features/agents/agent-context.js';
 import { loadTools } from './features/core/catalog.js';
 import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './outbox/relay.js';
@@ -14,7 +14,7 @@ import type { RuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { createRuntimeWatch } from './features/runtimes/runtime-watch.js';
 import { RUNTIME_JOB } from './features/runtimes/runtime-requests.js';
 import { createToolTokens } from './features/runtimes/tool-tokens.js';
-import { createStopInRuntime, type StopInRuntime } from './features/turns/stop-in-runtime.js';
+import { createRuntimeTurnCancellation, type CancelRuntimeTurn } from './features/turns/cancel-runtime-turn.js';
 import { TURN_JOB } from './features/turns/turn-queue.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
@@ -44,7 +44,7 @@ export interface BackgroundDeps extends Pick<
 }
 
 export interface Background {
-  stopInRuntime: StopInRuntime;
+  stopInRuntime: CancelRuntimeTurn;
   close: () => Promise<void>;
 }
 
@@ -108,7 +108,11 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
       ...stores,
       withTransaction,
       limits: deps.limits,
-      equip: createEquipment({ settings: stores.agentSettings, memories: stores.memories, tools: loadTools() }),
+      loadAgentContext: createAgentContextLoader({
+        settings: stores.agentSettings,
+        memories: stores.memories,
+        tools: loadTools(),
+      }),
       client,
       toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
       publish,
@@ -136,7 +140,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
         });
 
   return {
-    stopInRuntime: createStopInRuntime(stores.runtimes, client, logger),
+    stopInRuntime: createRuntimeTurnCancellation(stores.runtimes, client, logger),
     async close() {
       await watch?.close();
       await Promise.all([turns.close(), runtimes.close()]);

@@ -21,11 +21,11 @@ import { messageHandlers } from './features/messages/messages.routes.js';
 import { createMessageService, type MessageService } from './features/messages/messages.service.js';
 import { createMessageSearch } from './features/messages/search.service.js';
 import { createSearchSlots, searchesAtOnce } from './features/messages/search-slots.js';
-import { createQuestions } from './features/messages/questions.js';
+import { createMessageIntake } from './features/messages/message-intake.js';
 import { createWithdraw } from './features/messages/withdrawal.js';
 import type { RateLimits } from './features/rate-limits/rate-limits.js';
 import type { RuntimeRequests } from './features/runtimes/runtime-requests.js';
-import { createLiveEvents, type LiveEventsPlace } from './features/turns/live-events.js';
+import { createLiveEvents, type LiveEventsContext } from './features/turns/live-events.js';
 import { createStopService } from './features/turns/stop.service.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnQueue } from './features/turns/turn-queue.js';
@@ -72,11 +72,11 @@ export interface Conversing {
 
 export function createConversing({ stores, background, ...deps }: ConversingDeps): Conversing {
   const { stopInRuntime } = background;
-  const live = (place: LiveEventsPlace) => createLiveEvents(deps.bus.publish, place);
+  const live = (place: LiveEventsContext) => createLiveEvents(deps.bus.publish, place);
   const shared = { ...stores, ...deps, stopInRuntime, live };
   const workspaces = createWorkspaceService({ store: stores.workspaces, clock: deps.clock });
   const queue = createTurnQueue(stores.turns, stores.jobs, deps.limits);
-  const questions = createQuestions({
+  const questions = createMessageIntake({
     ...shared,
     store: stores.messages,
     turns: queue,

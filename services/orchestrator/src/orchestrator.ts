@@ -42,7 +42,7 @@ import { createPlans } from './features/plans/plans.js';
 import { createRateLimits } from './features/rate-limits/rate-limits.js';
 import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { createRuntimeRequests } from './features/runtimes/runtime-requests.js';
-import { UPLOAD_JOB } from './features/uploads/upload-keeping.js';
+import { UPLOAD_JOB } from './features/uploads/upload-retention.js';
 import { createUploads } from './features/uploads/uploads.js';
 import { createUsageLimits } from './features/usage/usage-limits.js';
 import { createProvision } from './features/workspaces/provision.js';

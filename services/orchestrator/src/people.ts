@@ -12,7 +12,7 @@ import { createAuthMetrics } from './features/auth/auth-metrics.js';
 import { type Authenticator, createAuthenticator } from './features/auth/authenticator.js';
 import { createIdentityHash, type IdentityHash } from './features/auth/identity-hash.js';
 import { createOidcVerifier } from './features/auth/oidc-verifier.js';
-import { createSessionEnds } from './features/auth/session-ends.js';
+import { createSessionRevocationPublisher } from './features/auth/session-revocation-publisher.js';
 import { createSignatureCheck, noSignatureCheck } from './features/auth/signature.js';
 import { deviceHandlers } from './features/devices/devices.routes.js';
 import { createDeviceService } from './features/devices/devices.service.js';
@@ -57,7 +57,7 @@ export interface People {
 /** Everything about those who call: accounts, sessions, devices, legal documents, usage, operators. */
 export function createPeople(deps: PeopleDeps): People {
   const { config, stores, withTransaction, runtimes, plans, clock, logger } = deps;
-  const sessionEnds = createSessionEnds(deps.bus);
+  const sessionEnds = createSessionRevocationPublisher(deps.bus);
   const accounts = createAccountService({
     ...stores,
     withTransaction,

@@ -1,5 +1,5 @@
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import type { OfferedContent } from '../src/features/turns/offered-content.js';
+import type { OfferedContent } from '../src/features/turns/agent-content-schema.js';
 import type { FinishedReply } from '../src/features/turns/turn-writer.js';
 import type { TurnWorld } from './turns.js';
 

@@ -1,7 +1,7 @@
-import type { Showing } from '../src/features/messages/message-view.js';
+import type { ViewContext } from '../src/features/messages/message-view.js';
 
 /** Shows things as they are now; links lead nowhere. */
-export const showNow = (): Showing => ({
+export const showNow = (): ViewContext => ({
   now: new Date(),
   avatar: (slug) => `avatar/${slug}`,
   attachment: (stored) => ({ ...stored, url: `link/${stored.id}` }),

@@ -160,7 +160,13 @@ export function createScene(
       setActivity: async () => undefined,
     },
     users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
-    equip: async () => ({ model: null, responseLength: 'auto', prompts: [], tools: more.tools ?? [], memories: [] }),
+    loadAgentContext: async () => ({
+      model: null,
+      responseLength: 'auto',
+      prompts: [],
+      tools: more.tools ?? [],
+      memories: [],
+    }),
     messages: {
       insert: async ({ id, content }) => {
         if (content.type === 'system') seen.notes.push(content.text);

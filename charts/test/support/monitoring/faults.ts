@@ -22,8 +22,8 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
     'an identity provider is unreachable and its keys are cached',
     ['UswarmIdentityProviderUnreachable'],
     {
-      [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1, 0),
-      [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: rises(0, 2),
+      [`uswarm_jwks_fetches_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1, 0),
+      [`uswarm_jwks_fetches_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: rises(0, 2),
     },
   ],
   [
@@ -261,7 +261,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'the connection pool is exhausted',
     ['UswarmDatabasePoolExhausted'],
-    { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40) },
+    { [`uswarm_database_pool_pending{${ORCHESTRATOR}}`]: becomes(0, 40) },
   ],
   ['memory leaks', ['UswarmMemoryNearLimit'], { [`process_resident_memory_bytes{${GATEWAY}}`]: becomes(100, 500) }],
   [
@@ -297,7 +297,7 @@ export const harmless: [what: string, figures: Figures][] = [
   ['two requests fail', { ...failed(0), [`${HTTP}_count{${ORCHESTRATOR},status="5xx"}`]: becomes(0, 2) }],
   ['Redis restarts', { [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
   ['Postgres restarts', { [`uswarm_database_up{${ORCHESTRATOR}}`]: becomes(1, 0, 1) }],
-  ['a burst fills the connection pool', { [`uswarm_database_waiting{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
+  ['a burst fills the connection pool', { [`uswarm_database_pool_pending{${ORCHESTRATOR}}`]: becomes(0, 40, 3) }],
   [
     'the lease changes its holder',
     {

@@ -30,8 +30,8 @@ const api: Figures = {
   ...histogram(HTTP, `${ORCHESTRATOR},route="none",method="any",status="4xx"`, '0.5', 60, [10, 10]),
   // Uploads may take long.
   ...histogram(HTTP, `${ORCHESTRATOR},route="createUpload",method="POST",status="2xx"`, '0.5', 300, [1, 1]),
-  [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1),
-  [`uswarm_issuer_lookups_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: none,
+  [`uswarm_jwks_fetches_total{${ORCHESTRATOR},issuer="main",outcome="ok"}`]: rises(0.1),
+  [`uswarm_jwks_fetches_total{${ORCHESTRATOR},issuer="main",outcome="failed"}`]: none,
   [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="accepted"}`]: rises(600),
   [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="refused"}`]: rises(20),
   [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="failed"}`]: none,
@@ -43,7 +43,7 @@ const api: Figures = {
   [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="refused"}`]: none,
   [`uswarm_rate_limits_shared{${ORCHESTRATOR}}`]: always(1),
   [`uswarm_database_up{${ORCHESTRATOR}}`]: always(1),
-  [`uswarm_database_waiting{${ORCHESTRATOR}}`]: none,
+  [`uswarm_database_pool_pending{${ORCHESTRATOR}}`]: none,
   [`uswarm_event_bus_up{${ORCHESTRATOR}}`]: always(1),
 };
 

@@ -107,7 +107,10 @@ export function turns(list: readonly AdminTurn[]): string {
 }
 
 export function requeued({ requeued: done, refused }: AdminAnswer<'turns.requeue'>): string {
-  return [...done.map((id) => `${id}: queued again`), ...refused.map(({ id, why }) => `${id}: not, ${why}`)].join('\n');
+  return [
+    ...done.map((id) => `${id}: queued again`),
+    ...refused.map(({ id, why }) => `${id}: not requeued: ${why}`),
+  ].join('\n');
 }
 
 export function audit(entries: readonly AuditEntry[]): string {

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { startCuttableProxy } from '../../test/cuttable-proxy.js';
 import { eventually } from '../../test/eventually.js';
 import { type Database, openDatabase } from './database.js';
-import { PLANNED_EACH_TIME } from './prepared.js';
+import { FORCE_CUSTOM_PLAN } from './prepared.js';
 
 describe('connections', () => {
   let testDatabase: TestDatabase;
@@ -51,19 +51,19 @@ describe('connections', () => {
     const release = Promise.withResolvers<void>();
     const held = [1, 2].map(() => measured.transaction().execute(() => release.promise));
     const waiting = pidOf(measured);
-    const full = await eventually(used, (lines) => lines.includes('uswarm_database_waiting{pool="requests"} 1'));
+    const full = await eventually(used, (lines) => lines.includes('uswarm_database_pool_pending{pool="requests"} 1'));
     expect(full).toEqual([
       'uswarm_database_connections{pool="requests",state="idle"} 0',
       'uswarm_database_connections{pool="requests",state="in_use"} 2',
       'uswarm_database_connections_limit{pool="requests"} 2',
-      'uswarm_database_waiting{pool="requests"} 1',
+      'uswarm_database_pool_pending{pool="requests"} 1',
     ]);
     release.resolve();
     await Promise.all([...held, waiting]);
     expect(await used()).toEqual(
       expect.arrayContaining([
         'uswarm_database_connections{pool="requests",state="in_use"} 0',
-        'uswarm_database_waiting{pool="requests"} 0',
+        'uswarm_database_pool_pending{pool="requests"} 0',
       ]),
     );
     await measured.destroy();
@@ -136,7 +136,7 @@ describe('connections', () => {
     });
 
     it('are planned each time where the best plan depends on the values', async () => {
-      await sql`${PLANNED_EACH_TIME} SELECT ${1}::int AS n`.execute(database);
+      await sql`${FORCE_CUSTOM_PLAN} SELECT ${1}::int AS n`.execute(database);
       expect(await preparedBy(database)).toEqual([]);
     });
 

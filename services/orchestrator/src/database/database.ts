@@ -50,7 +50,7 @@ const CONNECT_DEADLINE_MS = 3_000;
 const NO_ANSWER = 'Query read timeout';
 
 /** Gives a connection up with the statement that was not answered: else the next one would wait behind it. */
-class ImpatientClient extends pg.Client {
+class ClientWithQueryTimeout extends pg.Client {
   // Of the many forms of `query` the pool's users take the one that gives a promise.
   override query(...parameters: unknown[]): never {
     const answer: unknown = Reflect.apply(super.query, this, parameters);
@@ -63,7 +63,7 @@ class ImpatientClient extends pg.Client {
   }
 }
 
-class PreparingClient extends ImpatientClient {
+class PreparingClient extends ClientWithQueryTimeout {
   override query(...parameters: unknown[]): never {
     const [text, values] = parameters;
     const name =
@@ -87,7 +87,7 @@ export function openDatabase({
   pool: poolName = 'requests',
 }: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    Client: prepare ? PreparingClient : ImpatientClient,
+    Client: prepare ? PreparingClient : ClientWithQueryTimeout,
     connectionString: url,
     max: maxConnections,
     connectionTimeoutMillis: connectDeadlineMs,

@@ -125,7 +125,7 @@ describe('in a conversation of 50,000 messages', () => {
 
   it('a part of it is removed without reading the rest', async () => {
     const removal = (database: typeof db.database) =>
-      createStores(database).messages.removeBehind(place.conversationId, 2_000, 500);
+      createStores(database).messages.trimOldest(place.conversationId, 2_000, 500);
     expect(await sequentialScans(db.database, removal)).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ function register(registry: Registry, measured: ReadonlyMap<string, pg.Pool>): v
     },
   });
   const waiting: Gauge<'pool'> = new Gauge({
-    name: 'uswarm_database_waiting',
+    name: 'uswarm_database_pool_pending',
     help: 'Statements and transactions that wait for a connection of a pool.',
     labelNames: ['pool'],
     registers,

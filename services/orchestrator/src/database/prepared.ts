@@ -7,7 +7,7 @@ const MARK = '/* planned each time */';
  * Goes into a statement whose best plan depends on its values, as on how common a word or how long a
  * conversation is. Of any other statement Postgres keeps the plan.
  */
-export const PLANNED_EACH_TIME = sql.raw(MARK);
+export const FORCE_CUSTOM_PLAN = sql.raw(MARK);
 
 /** What it selects changes with a migration, while the statement stays prepared: Postgres refuses it from then on. */
 const ALL_COLUMNS = /\b(select|returning)\s+\*|,\s*\*|\.\*/i;

@@ -150,7 +150,7 @@ describe('hot statements read no large table from end to end', () => {
     ['messages by id', (database) => createMessageStore(database).find([place.messageId])],
     [
       'where a message goes, and one by its local_id',
-      (database) => createMessageStore(database).findPlace({ ...place, localId: 'l7' }),
+      (database) => createMessageStore(database).findSendContext({ ...place, localId: 'l7' }),
     ],
     [
       'a turn where too many wait',

@@ -6,7 +6,7 @@ import type { JobStore } from '../../jobs/job-store.js';
 import type { AuditStore } from '../admin/audit.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
 import type { IdentityHash } from '../auth/identity-hash.js';
-import type { SessionEnds } from '../auth/session-ends.js';
+import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import type { SessionStore } from '../auth/sessions.store.js';
 import type { DeviceStore } from '../devices/devices.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
@@ -28,7 +28,7 @@ export interface AccountServiceDeps {
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   /** Closes sockets. */
-  sessionEnds: SessionEnds;
+  sessionEnds: SessionRevocationPublisher;
   audit: Pick<AuditStore, 'append'>;
   /** What stays of a deleted account. */
   identityHash: IdentityHash;

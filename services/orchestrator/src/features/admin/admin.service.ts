@@ -8,7 +8,7 @@ import {
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
-import type { SessionEnds } from '../auth/session-ends.js';
+import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import type { DeviceStore } from '../devices/devices.store.js';
 import type { LegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
@@ -27,7 +27,7 @@ export interface AdminServiceDeps {
   legal: Pick<LegalStore, 'history' | 'publish'>;
   usage: UsageStore;
   plans: Plans;
-  sessionEnds: SessionEnds;
+  sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
   clock: Clock;
 }

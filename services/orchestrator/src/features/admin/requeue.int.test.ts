@@ -174,7 +174,7 @@ describe('turns, for operators', () => {
     expect(answer).toEqual({
       requeued: [waiting.turnId],
       refused: [
-        { id: turnId, why: 'it is done' },
+        { id: turnId, why: 'the turn is done' },
         { id: NOBODY, why: 'turn not found' },
       ],
     });

@@ -27,9 +27,9 @@ export function createRequeue({ withTransaction, store, audit, runtimes }: Reque
     if (turn === undefined) return { why: 'turn not found' };
     const { status, userId, workspaceId } = turn;
     if (waiting) return { userId };
-    if (status !== 'failed') return { why: `it is ${status}` };
+    if (status !== 'failed') return { why: `the turn is ${status}` };
     await runtimes.ensureResumed(workspaceId, tx);
-    if (!(await store.reopen(turnId, tx))) return { why: 'it was taken up meanwhile' };
+    if (!(await store.reopen(turnId, tx))) return { why: 'the turn was restarted meanwhile' };
     return { userId };
   }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { PLANNED_EACH_TIME } from '../../database/prepared.js';
+import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import { MESSAGE_COLUMNS, MESSAGE_JOINS, type MessageStore } from '../messages/messages.store.js';
 import type { PageRow } from '../messages/message-view.js';
 import { beyond, listed } from '../messages/place.js';
@@ -30,7 +30,7 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
         ) listed
         JOIN messages m ON m.id = listed.id`;
       const { rows } = await sql<PageRow>`
-        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}, page.found
+        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(database);
       return rows;
@@ -38,7 +38,7 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
 
     async hasAny(agentId, walk, place) {
       const { rows } = await sql<{ found: boolean }>`
-        ${PLANNED_EACH_TIME} SELECT EXISTS (
+        ${FORCE_CUSTOM_PLAN} SELECT EXISTS (
           SELECT 1 FROM conversations c
           WHERE c.agent_id = ${agentId}
             AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ${beyond(walk, place)})

@@ -17,7 +17,7 @@ import { createAgentSettingsService } from './agent-settings.service.js';
 import { createAgentSettingsStore } from './agent-settings.store.js';
 import { createAgentService } from './agents.service.js';
 import { createAgentStore } from './agents.store.js';
-import { createEquipment } from './equipment.js';
+import { createAgentContextLoader } from './agent-context.js';
 import { createMemoryCursors } from './memory-cursor.js';
 import { createMemoryService } from './memories.service.js';
 import { createMemoryStore } from './memories.store.js';
@@ -46,7 +46,7 @@ function services(database: Database) {
       cursors: createMemoryCursors('k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),
-    equip: createEquipment({ settings, memories, tools }),
+    loadAgentContext: createAgentContextLoader({ settings, memories, tools }),
   };
 }
 
@@ -98,7 +98,7 @@ describe('the statements that a request makes are as many, however much there is
       ({ memories }, { userId, id }) => memories.remember(userId, id, { key: 'k', content: '', category: 'core' }),
     ],
     ['a memory forgotten', 1, ({ memories }, { userId, id }) => memories.forget(userId, id, 'k')],
-    ['what goes with a question', 2, ({ equip }, { id }) => equip(id)],
+    ['what goes with a question', 2, ({ loadAgentContext }, { id }) => loadAgentContext(id)],
   ])('%s: %i', async (_what, count, use) => {
     for (const agent of agents) {
       const statements = await statementsOf(db.database, (database) => use(services(database), agent));

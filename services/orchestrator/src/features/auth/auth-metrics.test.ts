@@ -45,7 +45,7 @@ describe('what is counted of identity providers', () => {
     const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: issuer, aud: 'app', sub: 's', exp: 9e9 })}.AAAA`;
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'service_unavailable' });
     const text = await registry.metrics();
-    expect(text).toContain('uswarm_issuer_lookups_total{issuer="main",outcome="failed"} 1\n');
-    expect(text).toContain('uswarm_issuer_lookups_total{issuer="other",outcome="failed"} 0\n');
+    expect(text).toContain('uswarm_jwks_fetches_total{issuer="main",outcome="failed"} 1\n');
+    expect(text).toContain('uswarm_jwks_fetches_total{issuer="other",outcome="failed"} 0\n');
   });
 });

@@ -13,7 +13,7 @@ export interface AuthMetrics {
 export function createAuthMetrics(registry: Registry, issuers: readonly string[]): AuthMetrics {
   const lookUps = initializedCounter(
     registry,
-    'uswarm_issuer_lookups_total',
+    'uswarm_jwks_fetches_total',
     'Look-ups of the keys of an identity provider, its discovery document included.',
     { issuer: issuers, outcome: ['ok', 'failed'] },
   );

@@ -40,7 +40,7 @@ export interface SessionStore {
 
 /** More than the clocks of issuers may differ from ours. */
 const FORGET_AFTER = sql`interval '10 minutes'`;
-const FORGOTTEN_AT_ONCE = 100;
+const REVOKED_TOKENS_BATCH = 100;
 
 export function createSessionStore(database: Database): SessionStore {
   return {
@@ -71,7 +71,7 @@ export function createSessionStore(database: Database): SessionStore {
       await sql`
         DELETE FROM revoked_tokens WHERE token_hash IN (
           SELECT token_hash FROM revoked_tokens WHERE expires_at < now() - ${FORGET_AFTER}
-          ORDER BY expires_at LIMIT ${FORGOTTEN_AT_ONCE} FOR UPDATE SKIP LOCKED
+          ORDER BY expires_at LIMIT ${REVOKED_TOKENS_BATCH} FOR UPDATE SKIP LOCKED
         )`.execute(db);
     },
 

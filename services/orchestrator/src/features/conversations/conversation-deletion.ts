@@ -4,8 +4,8 @@ import type { JobStore } from '../../jobs/job-store.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
-import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
-import type { StopInRuntime } from '../turns/stop-in-runtime.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { RunningTurn, TurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -14,15 +14,15 @@ import type { ConversationStore } from './conversations.store.js';
 export interface ConversationDeletionDeps {
   withTransaction: WithTransaction;
   store: Pick<ConversationStore, 'findTarget' | 'remove'>;
-  messages: Pick<MessageStore, 'removeBehind'>;
+  messages: Pick<MessageStore, 'trimOldest'>;
   turns: Pick<TurnStore, 'running' | 'isBusyElsewhere' | 'waitingAgents'>;
   jobs: Pick<JobStore, 'cancelSerial'>;
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
   /** Has the runtime give up a reply that nobody will read. */
-  stopInRuntime: StopInRuntime;
-  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+  stopInRuntime: CancelRuntimeTurn;
+  live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 export interface ConversationDeletion {
@@ -31,7 +31,7 @@ export interface ConversationDeletion {
 }
 
 /** So many messages go in one transaction, so that none of them takes long. */
-const AT_ONCE = 2_000;
+const DELETION_BATCH = 2_000;
 
 /** What the conversation kept busy. */
 interface Freed {
@@ -59,7 +59,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
     await jobs.cancelSerial(TURN_JOB, conversationId, tx);
     const freed = await freeAgents(conversationId, tx);
     const seq = await events.append({ workspaceId, type: 'conversation.deleted', subjectId: conversationId }, tx);
-    while ((await messages.removeBehind(conversationId, 0, AT_ONCE, tx)) === AT_ONCE);
+    while ((await messages.trimOldest(conversationId, 0, DELETION_BATCH, tx)) === DELETION_BATCH);
     if (!(await store.remove(conversationId, tx))) throw new ApiError('conversation_not_found');
     return { seq, freed };
   }
@@ -70,7 +70,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
       const found = await store.findTarget(workspaceId, conversationId);
       if (found === undefined) throw new ApiError('conversation_not_found');
       // Most of a long one before: the last transaction holds the whole workspace. It has what is at work in it.
-      while ((await messages.removeBehind(conversationId, AT_ONCE, AT_ONCE)) === AT_ONCE);
+      while ((await messages.trimOldest(conversationId, DELETION_BATCH, DELETION_BATCH)) === DELETION_BATCH);
       const { seq, freed } = await withTransaction((tx) => remove(workspaceId, conversationId, tx));
       for (const turn of freed.turns) deps.stopInRuntime(workspaceId, turn);
       for (const agentId of freed.agents) deps.live({ workspaceId, conversationId, agentId }).status('online', seq);

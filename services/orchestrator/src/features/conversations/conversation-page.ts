@@ -1,6 +1,6 @@
 import type { Conversation, ConversationPage } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
-import type { Showing } from '../messages/message-view.js';
+import type { ViewContext } from '../messages/message-view.js';
 import { FIELD_BYTES } from '../messages/stored-bytes.js';
 import type { ConversationCursorCodec, ConversationWalk } from './conversation-cursor.js';
 import { conversationView } from './conversation-view.js';
@@ -22,7 +22,7 @@ export async function readConversations(
   { store, cursors }: ConversationPageDeps,
   { limit, scrollId }: ConversationQuery,
   where: { userId: string; workspaceId: string },
-  showing: Showing,
+  showing: ViewContext,
 ): Promise<ConversationPage> {
   const cursor = scrollId === undefined ? undefined : cursors.decode(scrollId, where);
   const walk = cursor?.walk ?? 'older';

@@ -1,10 +1,10 @@
 import type { Conversation } from '@uswarm/contract';
 import { agentSummary } from '../agents/agent-view.js';
-import { messageView, type Showing } from '../messages/message-view.js';
+import { messageView, type ViewContext } from '../messages/message-view.js';
 import type { ConversationRow } from './conversations.store.js';
 
 /** spec: orchestrator §2.9 */
-export function conversationView(row: ConversationRow, showing: Showing): Conversation {
+export function conversationView(row: ConversationRow, showing: ViewContext): Conversation {
   const agent =
     row.partner_id === null
       ? null

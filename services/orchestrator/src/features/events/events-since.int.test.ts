@@ -9,7 +9,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { REPLAYED_AT_ONCE } from './events.service.js';
+import { REPLAY_PAGE_SIZE } from './events.service.js';
 
 describe('GET /v1/workspaces/{id}/events?since=', () => {
   let uswarm: TestOrchestrator;
@@ -67,7 +67,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
   });
 
   it('is read in parts where there is much', async () => {
-    const many = REPLAYED_AT_ONCE + 20;
+    const many = REPLAY_PAGE_SIZE + 20;
     await sql`
       INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
       SELECT ${home.workspaceId}, n, 'workspace.updated', ${home.workspaceId}, now() FROM generate_series(1, ${many}) n`.execute(
@@ -78,8 +78,8 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
       .set({ last_seq: many })
       .where('id', '=', home.workspaceId)
       .execute();
-    const parts = [await since(), await since(REPLAYED_AT_ONCE), await since(many)];
-    expect(parts.map((part) => part.length)).toEqual([REPLAYED_AT_ONCE, 20, 0]);
+    const parts = [await since(), await since(REPLAY_PAGE_SIZE), await since(many)];
+    expect(parts.map((part) => part.length)).toEqual([REPLAY_PAGE_SIZE, 20, 0]);
     expect(parts.flat().map(({ seq }) => seq)).toEqual(Array.from({ length: many }, (_, index) => index + 1));
   });
 

@@ -21,7 +21,7 @@ export interface ReplayedEvents {
 
 export interface EventService {
   /**
-   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAYED_AT_ONCE`, and no more than fit
+   * The events after a seq, without a gap, with bodies as they are now. At most `REPLAY_PAGE_SIZE`, and no more than fit
    * into one response.
    *
    * @throws ApiError `workspace_not_found`; `resync_required` where not all of them are kept any more
@@ -29,7 +29,7 @@ export interface EventService {
   after(userId: string, workspaceId: string, since: number): Promise<ReplayedEvents>;
 }
 
-export const REPLAYED_AT_ONCE = 500;
+export const REPLAY_PAGE_SIZE = 500;
 
 export function createEventService({ withTransaction, store, workspaces, render }: EventServiceDeps): EventService {
   return {
@@ -37,7 +37,7 @@ export function createEventService({ withTransaction, store, workspaces, render 
       const [workspace] = await workspaces.subscribable(userId, [workspaceId]);
       if (workspace === undefined) throw new ApiError('workspace_not_found');
       const { events, envelopes } = await withTransaction(async (tx) => {
-        const found = await store.after(workspaceId, since, REPLAYED_AT_ONCE, tx);
+        const found = await store.after(workspaceId, since, REPLAY_PAGE_SIZE, tx);
         const stored = fitting(found, ({ bytes }) => bytes + FIELD_BYTES);
         return { events: stored, envelopes: await render(stored, tx) };
       });

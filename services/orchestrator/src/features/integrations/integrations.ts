@@ -14,7 +14,7 @@ import type { IntegrationStore } from './integrations.store.js';
 import { createOAuthClient } from './oauth-client.js';
 import { createOAuthStates } from './oauth-states.js';
 import { createProviderClients } from './provider-clients.js';
-import { createRekeying, REKEYING_ID, REKEYING_JOB } from './rekeying.js';
+import { createTokenReencryption, TOKEN_REENCRYPTION_ID, TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
@@ -55,7 +55,11 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
   });
   if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
     // This start may be the one after a new key was put in front.
-    const rekeying = { kind: REKEYING_JOB, subjectId: REKEYING_ID, workspaceId: REKEYING_ID };
+    const rekeying = {
+      kind: TOKEN_REENCRYPTION_JOB,
+      subjectId: TOKEN_REENCRYPTION_ID,
+      workspaceId: TOKEN_REENCRYPTION_ID,
+    };
     await withTransaction((tx) => jobs.enqueue(rekeying, tx));
   }
   return {
@@ -65,7 +69,7 @@ export async function createIntegrations(deps: IntegrationsDeps): Promise<Integr
     upkeep: {
       [REFRESH_JOB]: createTokenRefresh(shared),
       [REVOCATION_JOB]: createTokenRevocation(shared),
-      [REKEYING_JOB]: createRekeying(shared),
+      [TOKEN_REENCRYPTION_JOB]: createTokenReencryption(shared),
     },
     close: oauth.close,
   };

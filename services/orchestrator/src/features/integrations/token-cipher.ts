@@ -48,13 +48,13 @@ export interface TokenCipher {
   /** The key that encrypts. */
   keyId: string;
   seal(tokens: Tokens, owner: TokenOwner): SealedTokens;
-  /** @throws SealBroken */
+  /** @throws DecryptionError */
   open(sealed: SealedTokens, owner: TokenOwner): Tokens;
 }
 
 /** The key is not known here, or the bytes are not what was sealed for this owner. */
-export class SealBroken extends Error {
-  override name = 'SealBroken';
+export class DecryptionError extends Error {
+  override name = 'DecryptionError';
 }
 
 const StoredTokens = z.strictObject({ accessToken: z.string(), refreshToken: z.string().optional() });
@@ -77,7 +77,7 @@ export function createTokenCipher(keys: readonly [TokenKey, ...TokenKey[]]): Tok
 
     open({ keyId, sealed }, owner) {
       const key = keys.find(({ id }) => id === keyId);
-      if (key === undefined) throw new SealBroken(`there is no key ${keyId}`);
+      if (key === undefined) throw new DecryptionError(`there is no key ${keyId}`);
       try {
         const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(-TAG_BYTES)];
         const decipher = createDecipheriv(ALGORITHM, key.key, nonce, { authTagLength: TAG_BYTES });
@@ -88,7 +88,7 @@ export function createTokenCipher(keys: readonly [TokenKey, ...TokenKey[]]): Tok
         return { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }) };
       } catch {
         // Without its cause: that could quote what was decrypted.
-        throw new SealBroken('the tokens are not what was sealed for this user and provider');
+        throw new DecryptionError('the tokens are not what was sealed for this user and provider');
       }
     },
   };

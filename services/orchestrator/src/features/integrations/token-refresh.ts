@@ -7,7 +7,7 @@ import type { ConnectionRow, IntegrationStore } from './integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClients } from './provider-clients.js';
-import { SealBroken, type TokenCipher } from './token-cipher.js';
+import { DecryptionError, type TokenCipher } from './token-cipher.js';
 import { validityOf } from './token-validity.js';
 
 /** Work on a connection: to renew its tokens before they end. Its lease is what keeps two from doing it at once. */
@@ -37,7 +37,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
 
   /** Dropping the connection shows the user that it is to be made again. */
   async function drop(row: ConnectionRow, reason: string): Promise<JobResult> {
-    logger.info({ provider: row.provider, reason }, 'a connection is over');
+    logger.info({ provider: row.provider, reason }, 'integration revoked by provider');
     await withTransaction((tx) => store.dropIfSame(row, tx));
     return DONE;
   }
@@ -56,7 +56,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     if (kind === 'gone') return drop(row, reason);
     const ended = row.expiresAt === null ? 0 : clock.now().getTime() - row.expiresAt.getTime();
     if (ended > GIVEN_UP_AFTER_MS) return drop(row, reason);
-    logger.warn({ provider: row.provider, reason }, 'tokens could not be renewed; it is tried again');
+    logger.warn({ provider: row.provider, reason }, 'renewing tokens failed; will retry');
     return { againInMs: kind === 'refused' ? STUCK_MS : backoffDelay(RETRY, failures) };
   }
 
@@ -73,7 +73,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
       return await renewed(row, await oauth.refresh(client, refreshToken));
     } catch (error) {
       if (error instanceof OAuthFailure) return failed(row, error, job.attempts - 1);
-      if (!(error instanceof SealBroken)) throw error;
+      if (!(error instanceof DecryptionError)) throw error;
       metrics.refreshed(row.provider, 'sealed');
       logger.error({ err: error, provider: row.provider }, 'tokens cannot be decrypted; is a key missing?');
       return { againInMs: STUCK_MS };

@@ -6,7 +6,7 @@ import type { IntegrationStore, RevocationRow } from './integrations.store.js';
 import { OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
-import { SealBroken, type TokenCipher } from './token-cipher.js';
+import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
 /** Work on tokens that are not used any more: to tell their provider. */
 export const REVOCATION_JOB = 'integration-revocation';
@@ -42,7 +42,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     try {
       await oauth.revoke(client, cipher.open(row, row));
     } catch (error) {
-      if (error instanceof SealBroken)
+      if (error instanceof DecryptionError)
         logger.error({ err: error, provider: row.provider }, 'tokens to revoke are lost');
       else if (error instanceof OAuthFailure && row.ageMs > GIVEN_UP_AFTER_MS) {
         const { reason } = error;
@@ -62,7 +62,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     } catch (error) {
       if (!(error instanceof OAuthFailure)) throw error;
       const { reason } = error;
-      logger.warn({ provider: row.provider, reason }, 'tokens could not be revoked; it is tried again');
+      logger.warn({ provider: row.provider, reason }, 'revoking tokens failed; will retry');
       return { againInMs: backoffDelay(RETRY, leased.attempts - 1) };
     }
     await withTransaction(async (tx) => {

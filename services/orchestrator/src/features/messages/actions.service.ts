@@ -6,7 +6,7 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { Questions } from './questions.js';
+import type { Questions } from './message-intake.js';
 
 export interface ActionServiceDeps {
   withTransaction: WithTransaction;

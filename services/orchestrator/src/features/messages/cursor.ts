@@ -2,12 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
-import type { Place, Walk } from './place.js';
+import type { Place, PageDirection } from './place.js';
 
 /** A place in a conversation, and which way to go on from it. */
 export interface Cursor extends Place {
   /** The next page starts beyond the message at this place, the last one of the page before. */
-  walk: Walk;
+  walk: PageDirection;
 }
 
 /** What a cursor is bound to: it is worth nothing anywhere else. */

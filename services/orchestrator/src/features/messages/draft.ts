@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
-import type { SendPlace } from './messages.store.js';
+import type { SendContext } from './messages.store.js';
 
 /** The rules of what a client may send, and which agent answers it. Pure. */
 
@@ -29,7 +29,7 @@ export function invalid(path: string, message: string): ApiError {
  *
  * @throws ApiError `mention_invalid`
  */
-export function checkedMentions(draft: MessageDraft, text: string, members: SendPlace['members']): Mention[] {
+export function checkedMentions(draft: MessageDraft, text: string, members: SendContext['members']): Mention[] {
   return draft.mentions.map(({ agent_id, offset, length }) => {
     const agent = members.find(({ id }) => id === agent_id);
     const end = offset + length;
@@ -49,7 +49,7 @@ function cuts(text: string, place: number): boolean {
 export function answeringAgents(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
-  members: SendPlace['members'],
+  members: SendContext['members'],
 ): string[] {
   if (conversation.agentId !== null) return [conversation.agentId];
   if (mentions.length > 0) return [...new Set(mentions.map(({ agent_id }) => agent_id))];

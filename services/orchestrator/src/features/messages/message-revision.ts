@@ -9,11 +9,11 @@ import { answeringAgents, checkedMentions, checkedText } from './draft.js';
 import type { MessageChangeStore } from './message-changes.store.js';
 import { type MessageRow, messageView, type Show } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { Questions } from './questions.js';
+import type { Questions } from './message-intake.js';
 import { isUnfinished, type MessagePlace, type Withdraw, type Withdrawal } from './withdrawal.js';
 
 export interface MessageRevisionDeps {
-  store: Pick<MessageStore, 'find' | 'findPlace' | 'update'>;
+  store: Pick<MessageStore, 'find' | 'findSendContext' | 'update'>;
   changes: MessageChangeStore;
   withdraw: Withdraw;
   questions: Pick<Questions, 'prepare'>;
@@ -121,7 +121,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     const draft = { content: body.content, mentions: body.mentions, attachments: body.attachments ?? row.attachments };
     const text = checkedText(draft);
     const [workspaceId, conversationId] = [row.workspace_id, row.conversation_id];
-    const found = await store.findPlace({ userId, workspaceId, conversationId, localId: undefined });
+    const found = await store.findSendContext({ userId, workspaceId, conversationId, localId: undefined });
     if (found?.conversation === undefined) throw new ApiError('message_not_found');
     const mentions: Mention[] = checkedMentions(draft, text, found.members);
     return { text, mentions, agentIds: answeringAgents(found.conversation, mentions, found.members) };

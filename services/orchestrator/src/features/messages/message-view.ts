@@ -47,14 +47,14 @@ export interface PageRow extends MessageRow {
 }
 
 /** What a view needs besides the row: the time, avatars, and links that work from now on. */
-export interface Showing extends AgentShowing {
+export interface ViewContext extends AgentShowing {
   attachment: Attachments['render'];
 }
 
 /** Called once for each answer. */
-export type Show = () => Showing;
+export type Show = () => ViewContext;
 
-function agentOf(row: MessageRow, showing: Showing): MessageData['agent'] {
+function agentOf(row: MessageRow, showing: ViewContext): MessageData['agent'] {
   if (row.agent_id === null || row.agent_kind === null) return null;
   return agentData(
     {
@@ -78,7 +78,7 @@ export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'err
 }
 
 /** spec: orchestrator §2.10 */
-export function messageView(row: MessageRow, showing: Showing): MessageData {
+export function messageView(row: MessageRow, showing: ViewContext): MessageData {
   const { id, conversation_id, role, content, status, local_id, attachments, mentions } = row;
   return {
     id,
@@ -110,7 +110,7 @@ const LISTED: Record<MessageStatus, ListedMessageStatus> = {
 };
 
 /** The documented three statuses of a list, and the exact one beside it. */
-export function listedMessageView(row: MessageRow, showing: Showing): ListedMessage {
+export function listedMessageView(row: MessageRow, showing: ViewContext): ListedMessage {
   const message = messageView(row, showing);
   return { ...message, status: LISTED[message.status], extended_status: message.status };
 }

@@ -14,13 +14,13 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from './cursor.js';
 import { answeringAgents, bodyHash, checkedMentions, checkedText } from './draft.js';
 import { listedMessageView, type MessageRow, messageView, type Show } from './message-view.js';
-import type { MessageStore, SendPlace, SendTarget } from './messages.store.js';
+import type { MessageStore, SendContext, SendTarget } from './messages.store.js';
 import { type PageOptions, readPage } from './page.js';
-import type { Questions } from './questions.js';
+import type { Questions } from './message-intake.js';
 
 export interface MessageServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<MessageStore, 'find' | 'findPlace' | 'page' | 'hasAny'>;
+  store: Pick<MessageStore, 'find' | 'findSendContext' | 'page' | 'hasAny'>;
   conversations: Pick<ConversationStore, 'findTarget'>;
   questions: Questions;
   rates: Pick<RateLimits, 'send'>;
@@ -72,7 +72,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   }
 
   /** The same again has the first result, something else under its local id has none. */
-  async function sentBefore(sent: SendPlace['sent'], hash: Buffer): Promise<MessageData | undefined> {
+  async function findDuplicate(sent: SendContext['sent'], hash: Buffer): Promise<MessageData | undefined> {
     if (sent === undefined) return undefined;
     if (sent.bodyHash?.equals(hash) !== true) throw new ApiError('local_id_reused');
     return view(sent.id);
@@ -80,7 +80,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   async function storeNew(
     { userId, workspaceId, conversationId, localId }: SendTarget,
-    { conversation, members }: SendPlace,
+    { conversation, members }: SendContext,
     draft: MessageDraft,
     hash: Buffer,
   ): Promise<MessageRow> {
@@ -116,10 +116,10 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     },
 
     async send(target, draft) {
-      const place = await store.findPlace(target);
+      const place = await store.findSendContext(target);
       if (place === undefined) throw new ApiError('workspace_not_found');
       const hash = bodyHash(target.conversationId, draft);
-      const earlier = await sentBefore(place.sent, hash);
+      const earlier = await findDuplicate(place.sent, hash);
       if (earlier !== undefined) return earlier;
       try {
         // Only now: whoever asks again for a message that is stored has its answer for nothing.
@@ -128,7 +128,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       } catch (error) {
         // The same message came twice at once, and the other one was first: whatever stopped this
         // one (the unique index, a queue that is full by now), the first result is the answer.
-        const winner = await sentBefore((await store.findPlace(target))?.sent, hash);
+        const winner = await findDuplicate((await store.findSendContext(target))?.sent, hash);
         if (winner !== undefined) return winner;
         // The conversation was deleted meanwhile.
         if ((error as { code?: unknown }).code === FOREIGN_KEY_VIOLATION) throw new ApiError('conversation_not_found');

@@ -1,11 +1,11 @@
 import { ApiError, type Mention, type MessageContent, type MessageRole, type MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { PLANNED_EACH_TIME } from '../../database/prepared.js';
+import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import type { SwarmMember } from '../agents/agents.store.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow, PageRow } from './message-view.js';
-import { beyond, listed, type Place, type Walk } from './place.js';
+import { beyond, listed, type Place, type PageDirection } from './place.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface NewMessage {
@@ -53,7 +53,7 @@ export interface SendTarget {
 }
 
 /** What has to be known before a message is stored. */
-export interface SendPlace {
+export interface SendContext {
   /** The agent of an agent conversation; undefined where there is no such conversation. */
   conversation: { agentId: string | null } | undefined;
   members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
@@ -67,20 +67,20 @@ export interface MessageStore {
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   /** All in one statement; undefined where the workspace is not the sender's. */
-  findPlace(target: SendTarget): Promise<SendPlace | undefined>;
+  findSendContext(target: SendTarget): Promise<SendContext | undefined>;
   /**
    * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.
    * @returns how many it removed
    */
-  removeBehind(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
+  trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
   /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
   /**
    * Up to `limit` messages after `place` in the direction: `older` newest first, `newer` oldest first. Fewer are read
    * when not all of them fit into one response.
    */
-  page(conversationId: string, walk: Walk, place: Place | null, limit: number): Promise<PageRow[]>;
-  hasAny(conversationId: string, walk: Walk, place: Place): Promise<boolean>;
+  page(conversationId: string, walk: PageDirection, place: Place | null, limit: number): Promise<PageRow[]>;
+  hasAny(conversationId: string, walk: PageDirection, place: Place): Promise<boolean>;
 }
 
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
@@ -106,7 +106,7 @@ interface PlaceRow {
   agent_id: string | null;
   sent_id: string | null;
   body_hash: Buffer | null;
-  members: SendPlace['members'];
+  members: SendContext['members'];
 }
 
 export function createMessageStore(database: Database): MessageStore {
@@ -157,7 +157,7 @@ export function createMessageStore(database: Database): MessageStore {
     find: async (ids, db = database) =>
       ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
 
-    async findPlace({ userId, workspaceId, conversationId, localId = null }) {
+    async findSendContext({ userId, workspaceId, conversationId, localId = null }) {
       const { rows } = await sql<PlaceRow>`
         SELECT c.id AS conversation_id, c.agent_id, sent.id AS sent_id, sent.body_hash, members.list AS members
         FROM workspaces w
@@ -178,7 +178,7 @@ export function createMessageStore(database: Database): MessageStore {
       };
     },
 
-    async removeBehind(conversationId, keep, limit, db = database) {
+    async trimOldest(conversationId, keep, limit, db = database) {
       const { rows } = await sql<{ removed: number }>`
         WITH removed AS (
           DELETE FROM messages WHERE id IN (
@@ -211,7 +211,7 @@ export function createMessageStore(database: Database): MessageStore {
         WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
         ORDER BY ${listed(walk)} LIMIT ${limit}`;
       const { rows } = await sql<PageRow>`
-        ${PLANNED_EACH_TIME} SELECT ${MESSAGE_COLUMNS}, page.found
+        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(database);
       return rows;
@@ -219,7 +219,7 @@ export function createMessageStore(database: Database): MessageStore {
 
     async hasAny(conversationId, walk, place) {
       const { rows } = await sql<{ found: boolean }>`
-        ${PLANNED_EACH_TIME} SELECT (
+        ${FORCE_CUSTOM_PLAN} SELECT (
           SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
           ORDER BY ${listed(walk)} LIMIT 1
         ) IS NOT NULL AS found`.execute(database);

@@ -1,9 +1,9 @@
 import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
-import { listedMessageView, type MessageRow, type PageRow, type Showing } from './message-view.js';
+import { listedMessageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
-import type { Walk } from './place.js';
+import type { PageDirection } from './place.js';
 
 export interface PageDeps {
   store: Pick<MessageStore, 'page' | 'hasAny'>;
@@ -12,7 +12,7 @@ export interface PageDeps {
 
 export interface PageOptions {
   /** Where the page begins if the query has no cursor: beyond a message in a direction, or around it. */
-  start?: { row: MessageRow; walk: Walk | 'around' } | undefined;
+  start?: { row: MessageRow; walk: PageDirection | 'around' } | undefined;
   /** Gives a cursor also at the newest message, for those that come later. */
   resumable?: boolean;
 }
@@ -41,13 +41,13 @@ export async function readPage(
   { store, cursors }: PageDeps,
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
-  showing: Showing,
+  showing: ViewContext,
   { start, resumable = false }: PageOptions = {},
 ): Promise<MessagePage> {
   const { conversationId } = where;
   const scope: CursorScope = { ...where, direction: query.direction };
-  const along: Walk = query.direction === 'backward' ? 'older' : 'newer';
-  const against: Walk = along === 'older' ? 'newer' : 'older';
+  const along: PageDirection = query.direction === 'backward' ? 'older' : 'newer';
+  const against: PageDirection = along === 'older' ? 'newer' : 'older';
 
   const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, showing) });
   const bytesOf = ({ view }: Viewed): number => jsonBytes(view);
@@ -59,7 +59,7 @@ export async function readPage(
     const walked = fitting(found.slice(0, query.limit).map(viewed), bytesOf);
     const more = walked.length < foundIn(found);
     const rows = walk === along ? walked : walked.toReversed();
-    const beyond = async (one: Viewed | undefined, side: Walk): Promise<boolean> =>
+    const beyond = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
       one !== undefined && (await store.hasAny(conversationId, side, one.row));
     return {
       rows,
@@ -92,7 +92,7 @@ export async function readPage(
   }
 
   const cursor = query.scrollId === undefined ? undefined : cursors.decode(query.scrollId, scope);
-  const at = ({ seq, before_seq }: MessageRow, walk: Walk): Cursor => ({ seq, before_seq, walk });
+  const at = ({ seq, before_seq }: MessageRow, walk: PageDirection): Cursor => ({ seq, before_seq, walk });
   const { rows, hasNext, hasPrev } =
     start === undefined || cursor !== undefined
       ? await slice(cursor)

@@ -8,20 +8,20 @@ export interface Place {
   before_seq: number | null;
 }
 
-export type Walk = 'older' | 'newer';
+export type PageDirection = 'older' | 'newer';
 
 /** The key by which messages `m` are listed; the index messages_place has the same expressions. */
 const KEY = sql`coalesce(m.before_seq, m.seq), m.before_seq IS NULL, m.seq`;
 
 /** Messages `m` that come after the place in the direction; all of them if it is null. */
-export function beyond(walk: Walk, place: Place | null): RawBuilder<unknown> {
+export function beyond(walk: PageDirection, place: Place | null): RawBuilder<unknown> {
   if (place === null) return sql`true`;
   const key = sql`${place.before_seq ?? place.seq}::bigint, ${place.before_seq === null}::boolean, ${place.seq}::bigint`;
   return walk === 'older' ? sql`(${KEY}) < (${key})` : sql`(${KEY}) > (${key})`;
 }
 
 /** The sort of messages `m`: `older` newest first, `newer` oldest first. */
-export function listed(walk: Walk): RawBuilder<unknown> {
+export function listed(walk: PageDirection): RawBuilder<unknown> {
   return walk === 'older'
     ? sql`coalesce(m.before_seq, m.seq) DESC, m.before_seq IS NULL DESC, m.seq DESC`
     : sql`${KEY}`;

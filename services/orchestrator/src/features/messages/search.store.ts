@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { PLANNED_EACH_TIME } from '../../database/prepared.js';
+import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import { MESSAGE_COLUMNS, MESSAGE_JOINS } from './messages.store.js';
 import type { PageRow } from './message-view.js';
-import type { Walk } from './place.js';
+import type { PageDirection } from './place.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
 export interface MessageSearchStore {
@@ -15,7 +15,7 @@ export interface MessageSearchStore {
   page(
     conversationId: string,
     words: readonly string[],
-    walk: Walk,
+    walk: PageDirection,
     seq: number | null,
     limit: number,
     db?: Database,
@@ -23,7 +23,7 @@ export interface MessageSearchStore {
 }
 
 /** What can be found is listed by its own seq: tool lines have no text to be found by. */
-function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
+function beyond(walk: PageDirection, seq: number | null): RawBuilder<unknown> {
   if (seq === null) return sql`true`;
   return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
@@ -32,7 +32,7 @@ function beyond(walk: Walk, seq: number | null): RawBuilder<unknown> {
 const READ_FIRST = 2_000;
 
 export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
-  const sorted = (walk: Walk) => (walk === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
+  const sorted = (walk: PageDirection) => (walk === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
 
   async function seqs(query: RawBuilder<{ seq: number }>, db: Database): Promise<number[]> {
     const { rows } = await query.execute(db);
@@ -53,7 +53,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
     async page(conversationId, words, walk, seq, limit, db = database) {
       const inConversation = sql`m.conversation_id = ${conversationId}`;
       const nearest = await seqs(
-        sql`${PLANNED_EACH_TIME}
+        sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM (
           SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
           ORDER BY ${sorted(walk)} LIMIT ${readFirst}
@@ -66,7 +66,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         nearest.length === limit
           ? []
           : await seqs(
-              sql`${PLANNED_EACH_TIME}
+              sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM messages m WHERE ${inConversation} AND ${beyond(walk, seq)}
         ORDER BY ${sorted(walk)} OFFSET ${readFirst - 1} LIMIT 1`,
               db,
@@ -75,7 +75,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         edge === undefined
           ? []
           : await seqs(
-              sql`${PLANNED_EACH_TIME}
+              sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM (
           SELECT m.seq, ${UNPACKED} FROM messages m
           WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
@@ -89,7 +89,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
       const messages = sql`
         SELECT ${BOUNDED_COLUMNS} FROM messages m
         WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])`;
-      const { rows } = await sql<PageRow>`${PLANNED_EACH_TIME}
+      const { rows } = await sql<PageRow>`${FORCE_CUSTOM_PLAN}
         SELECT ${MESSAGE_COLUMNS}, page.found
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(db);

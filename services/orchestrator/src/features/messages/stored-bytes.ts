@@ -1,6 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
-import { listed, type Walk } from './place.js';
+import { listed, type PageDirection } from './place.js';
 
 /**
  * About how many bytes message `m` takes in a response. Of the text Postgres knows the length without reading it; the
@@ -16,7 +16,7 @@ export const FIELD_BYTES = 700;
 export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;
 
 /** Of the messages selected those that fit into one response, as `page`: at least the first. */
-export const bounded = (messages: RawBuilder<unknown>, walk: Walk): RawBuilder<unknown> => sql`(
+export const bounded = (messages: RawBuilder<unknown>, walk: PageDirection): RawBuilder<unknown> => sql`(
   SELECT m.id, row_number() OVER walked AS place, count(*) OVER () AS found, sum(m.bytes) OVER walked - m.bytes AS before
   FROM (${messages}) m
   WINDOW walked AS (ORDER BY ${listed(walk)} ROWS UNBOUNDED PRECEDING)

@@ -4,8 +4,8 @@ import type { AgentStore } from '../agents/agents.store.js';
 import type { ConversationStore } from '../conversations/conversations.store.js';
 import { titleOf } from '../conversations/title.js';
 import type { EventStore } from '../events/events.store.js';
-import type { LiveEvents, LiveEventsPlace } from '../turns/live-events.js';
-import type { StopInRuntime } from '../turns/stop-in-runtime.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import type { TurnStore } from '../turns/turns.store.js';
@@ -19,8 +19,8 @@ export interface WithdrawalDeps {
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append' | 'lock'>;
   conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
-  stopInRuntime: StopInRuntime;
-  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+  stopInRuntime: CancelRuntimeTurn;
+  live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
   metrics?: TurnMetrics;
 }
 

@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts } from 'rate-limiter-flexible';
 import type { RatePolicy } from './policies.js';
-import type { CountingRedis } from './counting-redis.js';
+import type { RateLimitRedis } from './rate-limit-redis.js';
 
 /** The remaining quota of a policy. */
 export interface Quota {
@@ -20,7 +20,11 @@ const REDIS_DEADLINE_MS = 100;
 /**
  * Counts in Redis, shared by all replicas; without Redis, or while it is unavailable, in this process only.
  */
-export function createLimiter(policy: RatePolicy, redis?: CountingRedis, redisDeadlineMs = REDIS_DEADLINE_MS): Limiter {
+export function createLimiter(
+  policy: RatePolicy,
+  redis?: RateLimitRedis,
+  redisDeadlineMs = REDIS_DEADLINE_MS,
+): Limiter {
   const options = { keyPrefix: `uswarm:rate:${policy.name}`, points: policy.burst, duration: policy.windowS };
   const own = new RateLimiterMemory(options);
   const shared = redis === undefined ? undefined : createShared(options, redis, redisDeadlineMs);
@@ -57,7 +61,7 @@ export function createLimiter(policy: RatePolicy, redis?: CountingRedis, redisDe
 
 function createShared(
   options: { keyPrefix: string; points: number; duration: number },
-  { client }: CountingRedis,
+  { client }: RateLimitRedis,
   timeoutMs: number,
 ): RLWrapperTimeouts {
   const limiter = new RateLimiterRedis({

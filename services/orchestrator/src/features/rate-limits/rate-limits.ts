@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import { addressKey, initializedCounter, type Logger, readGauge, type Registry } from '@uswarm/service-kit';
 import type { Identity } from '../auth/actor.js';
-import { connectCountingRedis } from './counting-redis.js';
+import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
 import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
 
@@ -43,7 +43,7 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   const healthPolicies = healthPolicy === undefined ? [] : [healthPolicy];
   const all = [...policies, ...healthPolicies];
   const redis =
-    redisUrl === undefined || policies.length === 0 ? undefined : connectCountingRedis({ url: redisUrl, logger });
+    redisUrl === undefined || policies.length === 0 ? undefined : connectRateLimitRedis({ url: redisUrl, logger });
   const limiters = new Map(all.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
   const refusals = initializedCounter(metrics, 'uswarm_rate_limited_total', 'Requests that a rate limit refused.', {
     limit: all.map(({ name }) => name),

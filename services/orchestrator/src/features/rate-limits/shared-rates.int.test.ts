@@ -6,7 +6,7 @@ import { createMetrics, type Logger, createLogger, silentLogger } from '@uswarm/
 import { describeWith, type RunningValkey, startValkey } from '@uswarm/testkit';
 import { createClient } from 'redis';
 import { eventually } from '../../../test/eventually.js';
-import { connectCountingRedis } from './counting-redis.js';
+import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createRateLimits, type RateLimits } from './rate-limits.js';
 
 const BURST = 50;
@@ -114,7 +114,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     expect(await letThrough([pair[0]], BURST + 20)).toBe(BURST);
     expect(await letThrough([pair[1]], BURST + 20)).toBe(BURST);
     expect(warnings()).toHaveLength(2);
-    expect(warnings().join()).toContain('rates are counted in this process alone');
+    expect(warnings().join()).toContain('rate limiter: Redis unavailable, falling back to local counters');
     await valkey.restart();
     const before = await counted();
     const probe = async () => {
@@ -124,7 +124,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       return counted();
     };
     expect(await eventually(probe, (count) => count >= before + 2)).toBeGreaterThanOrEqual(before + 2);
-    expect(lines.join('')).toContain('rates are counted together again');
+    expect(lines.join('')).toContain('rate limiter: Redis recovered');
   });
 
   it('go on when Redis hangs', async () => {
@@ -138,7 +138,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
   });
 
   it('replace a connection on which Redis does not answer, also under traffic', async () => {
-    const redis = connectCountingRedis({
+    const redis = connectRateLimitRedis({
       url: valkey.url,
       logger: silentLogger,
       heartbeatMs: 50,

@@ -1,7 +1,7 @@
 import { LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
-import { type Said, saidText } from './said-text.js';
+import { type Said, messageToText } from './message-to-text.js';
 
 export interface HistoryRow {
   id: string;
@@ -60,5 +60,5 @@ export async function readHistory(
       OR coalesce(replying.agent_id, writing.agent_id) <> ${question.agentId}::uuid
     ORDER BY coalesce(question.seq, said.seq) DESC, said.seq DESC
     LIMIT ${limit}`.execute(database);
-  return rows.map(({ id, role, agent_id, ...said }) => ({ id, role, agent_id, text: saidText(said) }));
+  return rows.map(({ id, role, agent_id, ...said }) => ({ id, role, agent_id, text: messageToText(said) }));
 }

@@ -7,7 +7,7 @@ export interface LiveEvents {
   chunk(event: { messageId: string; text: string; chunkSeq: number; generation: number }, afterSeq: number): void;
 }
 
-export interface LiveEventsPlace {
+export interface LiveEventsContext {
   workspaceId: string;
   conversationId: string;
   agentId: string;
@@ -16,7 +16,7 @@ export interface LiveEventsPlace {
 /** Publishing is never waited for: a slow bus must not slow an answer down. */
 export function createLiveEvents(
   publish: (envelope: BusEnvelope) => Promise<boolean>,
-  { workspaceId, conversationId, agentId }: LiveEventsPlace,
+  { workspaceId, conversationId, agentId }: LiveEventsContext,
 ): LiveEvents {
   const place = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
   const header = (afterSeq: number) =>

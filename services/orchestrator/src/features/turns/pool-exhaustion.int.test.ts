@@ -28,7 +28,7 @@ describe('a reply while requests hold every connection of their pool', () => {
     const line = (await uswarm.metrics.metrics()).split('\n').find((text) => text.startsWith(name));
     return Number(line?.split(' ').at(-1));
   };
-  const waiting = () => metric('uswarm_database_waiting{pool="requests",');
+  const waiting = () => metric('uswarm_database_pool_pending{pool="requests",');
 
   /** Requests that do not get past the check of their token, again and again, until the returned function is called. */
   async function holdAllConnections(token: string): Promise<() => Promise<void>> {

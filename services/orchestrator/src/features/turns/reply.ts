@@ -11,7 +11,7 @@ import {
 import type { AgentActivity as StoredActivity } from '../../database/schema.js';
 import type { LiveEvents } from './live-events.js';
 import type { LimitReached } from '../usage/usage-limits.js';
-import { offeredContent, storable } from './offered-content.js';
+import { offeredContent, storable } from './agent-content-schema.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { TurnRow } from './turns.store.js';
 import type { FinishedReply, TurnWriter } from './turn-writer.js';

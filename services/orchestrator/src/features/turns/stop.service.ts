@@ -3,9 +3,9 @@ import type { Transaction } from '../../database/database.js';
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { LiveEvents, LiveEventsPlace } from './live-events.js';
+import type { LiveEvents, LiveEventsContext } from './live-events.js';
 import { STOPPED_SENTENCE } from './reply.js';
-import type { StopInRuntime } from './stop-in-runtime.js';
+import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { TURN_JOB } from './turn-queue.js';
 import { createTurnWriter, LeaseLost, type TurnWriterDeps } from './turn-writer.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
@@ -15,8 +15,8 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'ofMessage' | 'status' | 'requestStop'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
   access: WorkspaceAccess;
-  stopInRuntime: StopInRuntime;
-  live: (place: LiveEventsPlace) => Pick<LiveEvents, 'status'>;
+  stopInRuntime: CancelRuntimeTurn;
+  live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 export interface StopService {

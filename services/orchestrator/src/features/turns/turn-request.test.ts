@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AgentRole, HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
 import type { SwarmMember } from '../agents/agents.store.js';
-import type { Equipment } from '../agents/equipment.js';
+import type { AgentContext } from '../agents/agent-context.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import type { HistoryRow } from './history.store.js';
 
@@ -55,7 +55,7 @@ describe('the request of a turn', () => {
     description: 'd',
     skills: ['news'],
   });
-  const equipment: Equipment = {
+  const agentContext: AgentContext = {
     model: 'opus',
     responseLength: 'short',
     prompts: ['Be kind.', 'Be brief.'],
@@ -67,7 +67,7 @@ describe('the request of a turn', () => {
     generation: 2,
     members: [member('a', 'manager'), member('b', 'sub-agent'), member('c', 'sub-agent')],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
-    equipment,
+    agentContext,
     firstStep: 3,
     fromEvent: 7,
     toolToken: 'token',
@@ -99,9 +99,9 @@ describe('the request of a turn', () => {
   it('carries the settings, tools and memories of who answers, and of nobody else', () => {
     const { agent, tools, memories, colleagues } = turnRequest(input);
     expect({ agent, tools, memories }).toMatchObject({
-      agent: { model: 'opus', responseLength: 'short', prompts: equipment.prompts },
-      tools: equipment.tools,
-      memories: equipment.memories,
+      agent: { model: 'opus', responseLength: 'short', prompts: agentContext.prompts },
+      tools: agentContext.tools,
+      memories: agentContext.memories,
     });
     expect(colleagues.map(({ model, responseLength, prompts }) => [model, responseLength, prompts])).toEqual([
       ['', '', []],
@@ -110,7 +110,7 @@ describe('the request of a turn', () => {
   });
 
   it('leaves the model to the runtime where the agent has none', () => {
-    expect(turnRequest({ ...input, equipment: { ...equipment, model: null } }).agent?.model).toBe('');
+    expect(turnRequest({ ...input, agentContext: { ...agentContext, model: null } }).agent?.model).toBe('');
   });
 
   it('carries the current time and what is known of the user', () => {

@@ -12,7 +12,7 @@ import {
   type RunTurnRequest,
 } from '@uswarm/runtime-proto';
 import type { SwarmMember } from '../agents/agents.store.js';
-import type { Equipment } from '../agents/equipment.js';
+import type { AgentContext } from '../agents/agent-context.js';
 import type { Reader } from '../users/users.store.js';
 import type { HistoryRow } from './history.store.js';
 import type { TurnRow } from './turns.store.js';
@@ -41,7 +41,7 @@ export interface TurnRequestInput {
   members: readonly SwarmMember[];
   history: readonly HistoryRow[];
   /** Of the agent that answers. */
-  equipment: Equipment;
+  agentContext: AgentContext;
   firstStep: number;
   now: Date;
   /** Whom the agent answers. */
@@ -53,18 +53,18 @@ export interface TurnRequestInput {
 }
 
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
-  const { turn, members, equipment } = input;
+  const { turn, members, agentContext } = input;
   const answering = members.find(({ id }) => id === turn.agent_id);
   if (answering === undefined) throw new Error('the agent of a turn is gone');
   return create(RunTurnRequestSchema, {
     turnId: turn.id,
     generation: input.generation,
     fromEvent: BigInt(input.fromEvent),
-    agent: equipped(toAgent(answering), equipment),
+    agent: equipped(toAgent(answering), agentContext),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
     history: input.history.map(toHistory),
-    tools: equipment.tools,
-    memories: equipment.memories.map((memory) => create(MemorySchema, memory)),
+    tools: agentContext.tools,
+    memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
     toolToken: input.toolToken,
     context: create(AnswerContextSchema, {
@@ -88,7 +88,7 @@ function toAgent(member: SwarmMember): Agent {
 }
 
 /** Only of who answers: nobody else needs to know. */
-function equipped(agent: Agent, { model, responseLength, prompts }: Equipment): Agent {
+function equipped(agent: Agent, { model, responseLength, prompts }: AgentContext): Agent {
   return { ...agent, model: model ?? '', responseLength, prompts };
 }
 

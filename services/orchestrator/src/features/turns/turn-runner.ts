@@ -5,7 +5,7 @@ import { backoffDelay, type Clock, inSpan, type Logger } from '@uswarm/service-k
 import type { LeasedJob, JobStore } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { AgentStore } from '../agents/agents.store.js';
-import type { Equipment } from '../agents/equipment.js';
+import type { AgentContext } from '../agents/agent-context.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import { RUNTIME_JOB } from '../runtimes/runtime-requests.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
@@ -14,7 +14,7 @@ import type { Reader, UserStore } from '../users/users.store.js';
 import { createLiveEvents } from './live-events.js';
 import { renewToolToken } from './renew-tool-token.js';
 import { createReply, type Reply, ReplyLimitExceeded, stoppedReply } from './reply.js';
-import { watchForStop } from './stop-watch.js';
+import { pollForCancellation } from './cancellation-poller.js';
 import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
 import { createTurnWriter, LeaseLost, TokensReserved, type TurnWriter, type TurnWriterDeps } from './turn-writer.js';
@@ -25,7 +25,7 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
   /** What the agent answers with, as it is now. */
-  equip: (agentId: string) => Promise<Equipment>;
+  loadAgentContext: (agentId: string) => Promise<AgentContext>;
   users: Pick<UserStore, 'reader'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
@@ -109,9 +109,9 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   async function request({ turn, reply }: Run) {
-    const [members, equipment, reader, newestFirst, firstStep] = await Promise.all([
+    const [members, agentContext, reader, newestFirst, firstStep] = await Promise.all([
       agents.members(turn.workspace_id),
-      deps.equip(turn.agent_id),
+      deps.loadAgentContext(turn.agent_id),
       deps.users.reader(turn.user_id),
       turns.history(turn, HISTORY_MESSAGES),
       turns.nextStep(turn.id),
@@ -120,8 +120,18 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const { generation, events: fromEvent } = reply;
     const context = { now: clock.now(), reader: reader ?? UNKNOWN_READER };
     // An agent without tools needs no token.
-    const toolToken = equipment.tools.length === 0 ? '' : await toolTokenOf(turn);
-    return turnRequest({ turn, generation, members, equipment, history, firstStep, fromEvent, toolToken, ...context });
+    const toolToken = agentContext.tools.length === 0 ? '' : await toolTokenOf(turn);
+    return turnRequest({
+      turn,
+      generation,
+      members,
+      agentContext,
+      history,
+      firstStep,
+      fromEvent,
+      toolToken,
+      ...context,
+    });
   }
 
   const toolTokenOf = ({ id, workspace_id, agent_id }: TurnRow): Promise<string> =>
@@ -189,11 +199,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const leave = new AbortController();
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
-    const endWatch = watchForStop({
+    const endWatch = pollForCancellation({
       requested: () => turns.stopRequested(turn.id),
       stop: () => client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal),
       everyMs: STOP_LOOK_MS,
-      onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a look whether to stop failed'),
+      onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
     });
     let endRenewals = (): void => undefined;
     try {

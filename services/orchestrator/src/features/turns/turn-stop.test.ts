@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from '@jest/globals';
 import { ANSWERED, chunk, createScene, failure, stopped } from '../../../test/turn-scene.js';
-import { watchForStop } from './stop-watch.js';
+import { pollForCancellation } from './cancellation-poller.js';
 
 const RUNNING = { status: 'running', reply_message_id: 'r', runtime_instance: 'i' } as const;
 const WANTED = { ...RUNNING, stop_requested: true };
@@ -66,7 +66,7 @@ describe('the look whether to stop', () => {
     const errors: unknown[] = [];
     let stops = 0;
     await new Promise<void>((resolve) => {
-      const end = watchForStop({
+      const end = pollForCancellation({
         requested: async () => {
           const answer = answers.shift() ?? false;
           if (answer instanceof Error) throw answer;

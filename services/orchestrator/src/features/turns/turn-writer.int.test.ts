@@ -9,7 +9,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { createTurnTaker, LEASE_MS, type TurnTaker } from '../../../test/turns.js';
-import type { OfferedContent } from './offered-content.js';
+import type { OfferedContent } from './agent-content-schema.js';
 import { TURN_JOB } from './turn-queue.js';
 import { LeaseLost, type FinishedReply, type TurnWriter } from './turn-writer.js';
 

@@ -7,7 +7,7 @@ import type { AgentStore } from '../agents/agents.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { LimitReached, UsageLimits } from '../usage/usage-limits.js';
-import type { OfferedContent } from './offered-content.js';
+import type { OfferedContent } from './agent-content-schema.js';
 import type { TurnMetrics } from './turn-metrics.js';
 import type { TurnRow, TurnStore, UsageEntry } from './turns.store.js';
 

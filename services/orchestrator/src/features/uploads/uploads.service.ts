@@ -4,11 +4,11 @@ import { renderAttachment, storedAttachment } from './attachments.js';
 import { createFileOpener, type DownloadRequest, type OpenedFile } from './download.js';
 import type { ObjectStore } from './object-store.js';
 import type { UploadLinks } from './upload-links.js';
-import { type IncomingFile, receiveFile, type ReceptionDeps } from './reception.js';
+import { type IncomingFile, receiveFile, type ReceiveUploadDeps } from './receive-upload.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
-export interface UploadServiceDeps extends Omit<ReceptionDeps, 'store'> {
-  store: ReceptionDeps['store'] & Pick<UploadStore, 'find'>;
+export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
+  store: ReceiveUploadDeps['store'] & Pick<UploadStore, 'find'>;
   objects: ObjectStore;
   links: UploadLinks;
   /** Uploads that this process receives concurrently: each uses some of its memory. */

@@ -8,7 +8,7 @@ import { type Attachments, createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
 import { createS3Objects } from './s3-objects.js';
-import { createUploadKeeping } from './upload-keeping.js';
+import { createUploadKeeping } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';

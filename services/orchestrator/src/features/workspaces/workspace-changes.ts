@@ -36,7 +36,7 @@ export interface WorkspaceChanges {
 }
 
 /** So many messages go in one transaction, so that none of them takes long. */
-const AT_ONCE = 2_000;
+const DELETION_BATCH = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
   const { withTransaction, store, users, jobs, events, runtimes, clock } = deps;
@@ -79,7 +79,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
     async delete(userId, workspaceId) {
       if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
       // Most of a large one before, so that the last transaction is a short one.
-      while ((await store.removeOldestMessages(workspaceId, AT_ONCE)) === AT_ONCE);
+      while ((await store.removeOldestMessages(workspaceId, DELETION_BATCH)) === DELETION_BATCH);
       await withTransaction(async (tx) => {
         const owned = await users.lockOwned(userId, tx);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsRow } from './agent-settings.store.js';
-import { createEquipment, RECALL_BYTES } from './equipment.js';
+import { createAgentContextLoader, RECALL_BYTES } from './agent-context.js';
 import type { NewMemory } from './memories.store.js';
 
 const tool = (name: string): Tool => ({ name, description: '', icon_url: '', category_id: '', enabled: true });
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
-function equip(row: Partial<AgentSettingsRow> | undefined) {
+function loadAgentContext(row: Partial<AgentSettingsRow> | undefined) {
   const asked: [string, number][] = [];
   const whole = row && { model: null, response_length: 'auto' as const, prompts: [], switches: {}, ...row };
-  const equipment = createEquipment({
+  const equipment = createAgentContextLoader({
     settings: { ofAgent: async () => whole },
     memories: {
       recall: async (agentId, maxBytes) => {
@@ -25,7 +25,7 @@ function equip(row: Partial<AgentSettingsRow> | undefined) {
 
 describe('what goes with a question', () => {
   it('is the model, the length, the tools and the memories of the agent', async () => {
-    const { equipment, asked } = equip({ model: 'opus', response_length: 'short' });
+    const { equipment, asked } = loadAgentContext({ model: 'opus', response_length: 'short' });
     expect(await equipment).toEqual({
       model: 'opus',
       responseLength: 'short',
@@ -43,20 +43,20 @@ describe('what goes with a question', () => {
       description: 'd',
       content,
     }));
-    expect((await equip({ prompts }).equipment).prompts).toEqual(['Be kind.', 'Be brief.']);
+    expect((await loadAgentContext({ prompts }).equipment).prompts).toEqual(['Be kind.', 'Be brief.']);
   });
 
   it('is no tool that is off', async () => {
-    expect((await equip({ switches: { web_search_tool: false } }).equipment).tools).toEqual([]);
+    expect((await loadAgentContext({ switches: { web_search_tool: false } }).equipment).tools).toEqual([]);
   });
 
   it('is no memory where memories are off, and none is read', async () => {
-    const { equipment, asked } = equip({ switches: { memories: false } });
+    const { equipment, asked } = loadAgentContext({ switches: { memories: false } });
     expect(await equipment).toMatchObject({ tools: ['web_search_tool'], memories: [] });
     expect(asked).toEqual([]);
   });
 
   it('cannot be told of an agent that is gone', async () => {
-    await expect(equip(undefined).equipment).rejects.toThrow('gone');
+    await expect(loadAgentContext(undefined).equipment).rejects.toThrow('gone');
   });
 });

@@ -1,14 +1,14 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { JobResult } from '../../jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from './integrations.store.js';
-import { SealBroken, type TokenCipher } from './token-cipher.js';
+import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
 /** Work on all stored tokens: to encrypt those anew that are encrypted with an older key. */
-export const REKEYING_JOB = 'integration-rekey';
+export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
 /** There is one row of it. */
-export const REKEYING_ID = '00000000-0000-0000-0000-000000000001';
+export const TOKEN_REENCRYPTION_ID = '00000000-0000-0000-0000-000000000001';
 
-export interface RekeyingDeps {
+export interface TokenReencryptionDeps {
   store: Pick<IntegrationStore, 'sealedOtherwise' | 'reseal'>;
   cipher: TokenCipher;
   logger: Logger;
@@ -18,7 +18,7 @@ const BATCH = 200;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations'];
 
-export function createRekeying({ store, cipher, logger }: RekeyingDeps) {
+export function createTokenReencryption({ store, cipher, logger }: TokenReencryptionDeps) {
   async function rekey(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {
     const count = { done: 0, lost: 0 };
     for (let after = FIRST_ID; ;) {
@@ -29,7 +29,7 @@ export function createRekeying({ store, cipher, logger }: RekeyingDeps) {
           await store.reseal(table, row, cipher.seal(cipher.open(row, row), row));
           count.done += 1;
         } catch (error) {
-          if (!(error instanceof SealBroken)) throw error;
+          if (!(error instanceof DecryptionError)) throw error;
           count.lost += 1;
         }
       }

@@ -14,7 +14,7 @@ import {
 import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
 import type { ObjectStore } from './object-store.js';
-import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-keeping.js';
+import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
 /** A file while it comes in. */
@@ -26,7 +26,7 @@ export interface IncomingFile {
   complete: Promise<void>;
 }
 
-export interface ReceptionDeps {
+export interface ReceiveUploadDeps {
   withTransaction: WithTransaction;
   store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
   jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
@@ -43,7 +43,7 @@ export interface ReceptionDeps {
  * The row is written first, in state `receiving`, so that a job that is due after the longest upload finds what a crash
  * leaves. The object is written second, and the row is marked as complete last.
  */
-export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
+export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
   const { withTransaction, store } = deps;
   const { userId } = owner;
@@ -72,14 +72,14 @@ export async function receiveFile(deps: ReceptionDeps, owner: KeyOwner, file: In
 }
 
 /** Reads the file, only to know whether it is the same one. */
-async function receiveAgain(deps: ReceptionDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
+async function receiveAgain(deps: ReceiveUploadDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   const hash = createHash('sha256');
   for await (const chunk of file.content) hash.update(chunk as Buffer);
   await file.complete;
   return firstResult(deps, requestOf(owner, file, hash.digest('hex')));
 }
 
-async function firstResult({ store, idempotency }: ReceptionDeps, request: CreatingRequest): Promise<UploadRow> {
+async function firstResult({ store, idempotency }: ReceiveUploadDeps, request: CreatingRequest): Promise<UploadRow> {
   const id = await idempotency.earlier(request);
   const upload = id === undefined ? undefined : await store.find(id);
   if (upload === undefined) throw keyWithoutResult();
@@ -92,12 +92,17 @@ const requestOf = (owner: KeyOwner, { name }: IncomingFile, digest: string): Cre
   content: { name: name ?? null, digest },
 });
 
-function lookAgain({ jobs }: ReceptionDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
+function lookAgain({ jobs }: ReceiveUploadDeps, id: string, dueInMs: number, tx: Transaction): Promise<void> {
   return jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs }, tx);
 }
 
 /** Holds the lock of the user, so that two uploads that end concurrently cannot both use the last free bytes. */
-async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: UploadRow, tx: Transaction): Promise<void> {
+async function admit(
+  deps: ReceiveUploadDeps,
+  request: CreatingRequest,
+  upload: UploadRow,
+  tx: Transaction,
+): Promise<void> {
   const { store, bytesPerUser } = deps;
   const { userId } = request;
   if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
@@ -109,7 +114,7 @@ async function admit(deps: ReceptionDeps, request: CreatingRequest, upload: Uplo
 
 /** @throws what the content fails with; ApiError `service_unavailable` where the store does */
 async function storeObject(
-  { objects }: ReceptionDeps,
+  { objects }: ReceiveUploadDeps,
   id: string,
   file: IncomingFile,
 ): Promise<{ upload: UploadRow; digest: string }> {
@@ -153,7 +158,7 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
 }
 
 /** The object first: were the row gone before, nothing would lead to the object any more. */
-async function forget({ objects, store, jobs, withTransaction, logger }: ReceptionDeps, id: string): Promise<void> {
+async function forget({ objects, store, jobs, withTransaction, logger }: ReceiveUploadDeps, id: string): Promise<void> {
   try {
     await objects.remove(id);
     await withTransaction(async (tx) => {
@@ -161,9 +166,6 @@ async function forget({ objects, store, jobs, withTransaction, logger }: Recepti
       await jobs.cancel(UPLOAD_JOB, id, tx);
     });
   } catch (error) {
-    logger.warn(
-      { err: error, upload: id },
-      'a file that was not taken in could not be removed; it is tried again later',
-    );
+    logger.warn({ err: error, upload: id }, 'deleting a failed upload failed; will retry');
   }
 }

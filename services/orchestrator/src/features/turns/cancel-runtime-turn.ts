@@ -4,14 +4,14 @@ import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import type { RunningTurn } from './turns.store.js';
 
 /** Has the runtime end a turn, in its own time; nobody waits for it, and where it cannot be asked it is not. */
-export type StopInRuntime = (workspaceId: string, turn: Pick<RunningTurn, 'id' | 'generation'>) => void;
+export type CancelRuntimeTurn = (workspaceId: string, turn: Pick<RunningTurn, 'id' | 'generation'>) => void;
 
-export function createStopInRuntime(
+export function createRuntimeTurnCancellation(
   runtimes: Pick<RuntimeStore, 'get'>,
   client: Pick<RuntimeClient, 'stopTurn'>,
   logger: Logger,
-): StopInRuntime {
-  async function stop(...[workspaceId, { id: turnId, generation }]: Parameters<StopInRuntime>): Promise<void> {
+): CancelRuntimeTurn {
+  async function stop(...[workspaceId, { id: turnId, generation }]: Parameters<CancelRuntimeTurn>): Promise<void> {
     const runtime = await runtimes.get(workspaceId);
     if (runtime?.phase !== 'Ready' || runtime.address === null) return;
     await client.stopTurn({ workspaceId, address: runtime.address }, { turnId, generation });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Said, saidText } from './said-text.js';
+import { type Said, messageToText } from './message-to-text.js';
 
 const file = { name: 'a.png', mime_type: 'image/png', size: 3 };
 
@@ -31,6 +31,6 @@ describe('what a model is told of a message', () => {
     ],
     ['nothing else', { content: { type: 'loading' }, attachments: [] }, ''],
   ])('%s', (_what, said, text) => {
-    expect(saidText(said)).toBe(text);
+    expect(messageToText(said)).toBe(text);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { offeredContent } from './offered-content.js';
+import { offeredContent } from './agent-content-schema.js';
 
 const CARD = {
   type: 'action_card',

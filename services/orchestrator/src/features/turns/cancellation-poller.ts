@@ -1,4 +1,4 @@
-export interface StopWatchOptions {
+export interface CancellationPollerOptions {
   /** Whether somebody wants it stopped by now. */
   requested: () => Promise<boolean>;
   /** Called once they do. */
@@ -13,7 +13,7 @@ export interface StopWatchOptions {
  *
  * @returns what ends the looking
  */
-export function watchForStop({ requested, stop, everyMs, onError }: StopWatchOptions): () => void {
+export function pollForCancellation({ requested, stop, everyMs, onError }: CancellationPollerOptions): () => void {
   let looking = false;
   async function look(): Promise<void> {
     if (!(await requested())) return;

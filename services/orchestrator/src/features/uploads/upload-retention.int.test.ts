@@ -24,7 +24,7 @@ import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
-import { createUploadKeeping, UPLOAD_JOB } from './upload-keeping.js';
+import { createUploadKeeping, UPLOAD_JOB } from './upload-retention.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -14,10 +14,10 @@ export const ABANDONED_AFTER_MS = HOUR_MS;
 export const ORPHANED_AFTER_MS = 24 * HOUR_MS;
 
 /** What is to become of an upload: kept for good, kept until it is looked at again, or removed. */
-export type Fate = 'keep' | 'remove' | { againInMs: number };
+export type Disposition = 'keep' | 'remove' | { againInMs: number };
 
-export function fateOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Fate {
-  const until = (endMs: number): Fate => (ageMs >= endMs ? 'remove' : { againInMs: endMs - ageMs });
+export function dispositionOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Disposition {
+  const until = (endMs: number): Disposition => (ageMs >= endMs ? 'remove' : { againInMs: endMs - ageMs });
   if (state === 'removing') return 'remove';
   // The receiving process may still be writing; it removes an upload that fails.
   if (state === 'receiving') return until(ABANDONED_AFTER_MS);
@@ -35,24 +35,25 @@ export interface UploadKeepingDeps {
 
 /** Handles one row of work: the object goes first, then row and work together, so that a crash repeats it. */
 export function createUploadKeeping({ withTransaction, store, jobs, objects }: UploadKeepingDeps) {
-  function decide(leased: LeasedJob): Promise<Fate> {
+  function decide(leased: LeasedJob): Promise<Disposition> {
     return withTransaction(async (tx) => {
       // The upload before the work, as a deletion locks them: the other way round is a deadlock.
       const facts = await store.lock(leased.subjectId, tx);
       if (!(await jobs.holds(leased, tx))) return 'keep';
-      const fate = facts === undefined ? 'keep' : fateOf(facts, await store.hasMessage(leased.subjectId, tx));
+      const disposition =
+        facts === undefined ? 'keep' : dispositionOf(facts, await store.hasMessage(leased.subjectId, tx));
       // From here on it cannot be attached.
-      if (fate === 'remove') await store.markRemoving(leased.subjectId, tx);
+      if (disposition === 'remove') await store.markRemoving(leased.subjectId, tx);
       // Within the transaction: a message that goes right after it makes the upload due again.
-      if (fate === 'keep') await jobs.complete(leased, tx);
-      return fate;
+      if (disposition === 'keep') await jobs.complete(leased, tx);
+      return disposition;
     });
   }
 
   return async (leased: LeasedJob): Promise<JobResult> => {
-    const fate = await decide(leased);
-    if (typeof fate === 'object') return fate;
-    if (fate === 'keep') return { done: true };
+    const disposition = await decide(leased);
+    if (typeof disposition === 'object') return disposition;
+    if (disposition === 'keep') return { done: true };
     await objects.remove(leased.subjectId);
     await withTransaction(async (tx) => {
       await store.delete(leased.subjectId, tx);

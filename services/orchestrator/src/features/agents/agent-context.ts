@@ -5,7 +5,7 @@ import { toolsOf } from './agent-tools.js';
 import type { MemoryStore, NewMemory } from './memories.store.js';
 
 /** What goes with every question to an agent: how it is to answer, with what, and what it knows. */
-export interface Equipment {
+export interface AgentContext {
   /** Null where the default of the runtime applies. */
   model: AgentModel | null;
   responseLength: ResponseLength;
@@ -19,15 +19,15 @@ export interface Equipment {
 /** With the history of a turn, well below what a gRPC message may hold and a model may read. */
 export const RECALL_BYTES = 256 * 1024;
 
-export interface EquipmentDeps {
+export interface AgentContextDeps {
   settings: Pick<AgentSettingsStore, 'ofAgent'>;
   memories: Pick<MemoryStore, 'recall'>;
   tools: readonly Tool[];
 }
 
 /** Reads the equipment as it is now, so that a change counts from the next question on. */
-export function createEquipment({ settings, memories, tools }: EquipmentDeps) {
-  return async (agentId: string): Promise<Equipment> => {
+export function createAgentContextLoader({ settings, memories, tools }: AgentContextDeps) {
+  return async (agentId: string): Promise<AgentContext> => {
     const row = await settings.ofAgent(agentId);
     if (row === undefined) throw new Error('the agent of a turn is gone');
     const enabled = toolsOf(tools, row.switches).flatMap((tool) => (tool.enabled ? [tool.name] : []));

@@ -1,7 +1,7 @@
 import { backoffDelay, type Logger, startHeartbeat } from '@uswarm/service-kit';
 import { createClient } from 'redis';
 
-export interface CountingRedisOptions {
+export interface RateLimitRedisOptions {
   url: string;
   logger: Logger;
   /** Milliseconds between two checks whether the server answers. Default: 1 s */
@@ -11,7 +11,7 @@ export interface CountingRedisOptions {
 }
 
 /** A connection that is never awaited: callers do without it while Redis is unavailable. */
-export interface CountingRedis {
+export interface RateLimitRedis {
   client: ReturnType<typeof openClient>;
   /** Whether it is worth asking now. */
   usable(): boolean;
@@ -40,18 +40,18 @@ function openClient(url: string, answerDeadlineMs: number) {
 }
 
 /** Connects in the background and reconnects without a limit. @throws on a malformed URL */
-export function connectCountingRedis({
+export function connectRateLimitRedis({
   url,
   logger,
   heartbeatMs = 1_000,
   answerDeadlineMs = 3_000,
-}: CountingRedisOptions): CountingRedis {
+}: RateLimitRedisOptions): RateLimitRedis {
   const client = openClient(url, answerDeadlineMs);
   let pausedUntil = 0;
   let reported = false;
   /** One line an outage, not one an attempt. */
   const report = (error: unknown): void => {
-    if (!reported) logger.warn({ err: error }, 'rates are counted in this process alone');
+    if (!reported) logger.warn({ err: error }, 'rate limiter: Redis unavailable, falling back to local counters');
     reported = true;
   };
   client.on('error', report);
@@ -72,7 +72,7 @@ export function connectCountingRedis({
     client,
     usable: () => client.isReady && performance.now() >= pausedUntil,
     worked() {
-      if (reported) logger.info('rates are counted together again');
+      if (reported) logger.info('rate limiter: Redis recovered');
       reported = false;
     },
     failed(error) {

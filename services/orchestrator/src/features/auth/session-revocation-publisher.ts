@@ -1,7 +1,7 @@
 import type { SessionEnd, SessionEndingCode } from '@uswarm/contract';
 
 /** Tells the gateways whose sockets to close. */
-export interface SessionEnds {
+export interface SessionRevocationPublisher {
   /**
    * Not awaited: the stored state refuses the user already, and an unavailable bus must not delay answers.
    *
@@ -11,7 +11,9 @@ export interface SessionEnds {
   publish(userId: string, tokenHash?: Buffer | null, code?: SessionEndingCode): void;
 }
 
-export function createSessionEnds(bus: { publishSessionEnd(end: SessionEnd): Promise<boolean> }): SessionEnds {
+export function createSessionRevocationPublisher(bus: {
+  publishSessionEnd(end: SessionEnd): Promise<boolean>;
+}): SessionRevocationPublisher {
   return {
     publish(userId, tokenHash = null, code) {
       void bus.publishSessionEnd({ v: 1, user_id: userId, token_hash: tokenHash?.toString('hex') ?? null, code });

@@ -9,7 +9,7 @@ import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
 
-export interface NewQuestion {
+export interface NewUserMessage {
   workspaceId: string;
   conversationId: string;
   userId: string;
@@ -22,7 +22,7 @@ export interface NewQuestion {
   attachments?: StoredAttachment[];
 }
 
-export interface QuestionsDeps {
+export interface MessageIntakeDeps {
   store: Pick<MessageStore, 'insert'>;
   events: Pick<EventStore, 'append'>;
   turns: Pick<TurnQueue, 'enqueue'>;
@@ -39,10 +39,10 @@ export interface Questions {
    */
   prepare(workspaceId: string, tx: Transaction): Promise<void>;
   /** @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused` */
-  ask(question: NewQuestion, tx: Transaction): Promise<MessageRow>;
+  ask(question: NewUserMessage, tx: Transaction): Promise<MessageRow>;
 }
 
-export function createQuestions({ store, events, turns, runtimes, attachments }: QuestionsDeps): Questions {
+export function createMessageIntake({ store, events, turns, runtimes, attachments }: MessageIntakeDeps): Questions {
   return {
     async prepare(workspaceId, tx) {
       await runtimes.ensureResumed(workspaceId, tx);

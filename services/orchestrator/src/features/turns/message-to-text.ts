@@ -8,7 +8,7 @@ export interface Said {
 }
 
 /** A message as text: what was attached is named, a card is read out. Pure. */
-export function saidText({ content, attachments }: Said): string {
+export function messageToText({ content, attachments }: Said): string {
   const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
   return [...spoken(content), ...files].join('\n');
 }
