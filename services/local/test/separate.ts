@@ -63,7 +63,7 @@ export async function startSeparateServices(
         HTTP_PORT: String(http),
         INTERNAL_PORT: String(internal),
       }),
-      'orchestrator listens',
+      'listening',
     );
   const orchestrators = [await runOrchestrator(restPort, internalPort)];
   const gateway = await listening(

@@ -62,5 +62,5 @@ export async function start(
   const http = await listen(created.app, { host: config.HTTP_HOST, port: config.HTTP_PORT });
   stack.defer('public port', () => http.close());
   serving.orchestrator = created;
-  logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port }, 'orchestrator listens');
+  logger.info({ port: http.port, internalPort: internal.port, opsPort: ops.port }, 'listening');
 }

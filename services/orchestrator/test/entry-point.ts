@@ -18,7 +18,7 @@ export interface EntryPoint {
   kill(): Promise<void>;
 }
 
-const Listens = z.object({ msg: z.literal('orchestrator listens'), port: z.int(), opsPort: z.int() });
+const Listens = z.object({ msg: z.literal('listening'), port: z.int(), opsPort: z.int() });
 
 export function startEntryPoint(
   name: 'main' | 'main.nonproduction' | 'migrate-main',
@@ -40,7 +40,8 @@ export function startEntryPoint(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
-  const exitCode = new Promise<number | null>((resolve) => void child.once('exit', resolve));
+  // Not `exit`: the last lines may arrive after it.
+  const exitCode = new Promise<number | null>((resolve) => void child.once('close', resolve));
   createInterface({ input: child.stderr }).on('line', (line) => void lines.push(line));
   const ports = new Promise<z.output<typeof Listens>>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {

@@ -25,7 +25,7 @@ describe('accounts', () => {
       expect(body.data).toMatchObject({ email: person.email, name: person.name });
     });
 
-    it('CONV-006 gives a workspace, one manager with sub-agents, a swarm conversation and the wish for a runtime', async () => {
+    it('CONV-006 gives a workspace, one manager with sub-agents, a swarm conversation and a requested runtime', async () => {
       const { workspaceId, conversationId, agents } = await uswarm.home(await uswarm.user());
       const of = (table: 'agents' | 'conversations' | 'runtimes') =>
         uswarm.database.selectFrom(table).selectAll().where('workspace_id', '=', workspaceId).execute();
@@ -43,7 +43,7 @@ describe('accounts', () => {
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
 
-    it('ten times at once, makes one user with one workspace', async () => {
+    it('creates one user with one workspace for ten concurrent requests', async () => {
       const person = await uswarm.stranger();
       await Promise.all(Array.from({ length: 10 }, () => person.post(SIGN_UP, undefined, 204)));
       expect(await rowsWith(uswarm.database, [person.email])).toHaveLength(1);

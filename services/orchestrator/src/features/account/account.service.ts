@@ -34,7 +34,7 @@ export interface AccountServiceDeps {
   identityHash: IdentityHash;
   /** Those of keys that were replaced: accounts may have been deleted under them. */
   previousIdentityHashes: readonly IdentityHash[];
-  /** Sign-ups of one identity within a day after a deletion of its account; 0 is no limit. */
+  /** Sign-ups of one identity within a day after a deletion of its account; 0 disables the limit. */
   returnsPerDay: number;
   /** Seconds since the sign-in at the identity provider within which an account can be deleted; undefined is any. */
   deletionMaxAuthAgeS: number | undefined;
@@ -44,7 +44,7 @@ export interface AccountServiceDeps {
 type AccountAction = 'account.sign_up' | 'account.sign_in' | 'account.logout' | 'account.logout_all' | 'account.delete';
 
 interface Happened {
-  /** Absent if the user is gone. */
+  /** Absent if the user is deleted. */
   userId?: string;
   session: Session | undefined;
   db: Database;
@@ -55,7 +55,7 @@ export interface AccountService {
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   signIn(identity: Identity, session: Session): Promise<void>;
   /**
-   * Creates user, first workspace, agents, swarm conversation and the wish for a runtime; repeating it changes nothing.
+   * Creates user, first workspace, agents, swarm conversation and requests a runtime; idempotent.
    * What a deleted account of the same identity used in this period stays used.
    *
    * @throws ApiError `user_banned`, `sign_up_limit_reached` (never on the bypass: tests delete accounts all the time)
@@ -63,7 +63,7 @@ export interface AccountService {
   signUp(identity: Identity, session?: Session): Promise<void>;
   /**
    * Refuses the token until it has expired, closes its sockets, and takes the push token from the device. On the
-   * bypass, whose token is everybody's, all sockets of the user are closed and the token stays good.
+   * bypass, whose token is shared, all sockets of the user are closed and the token stays valid.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */

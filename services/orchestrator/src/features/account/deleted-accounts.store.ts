@@ -13,12 +13,12 @@ export interface DeletedAccountStore {
    */
   remember(hash: Buffer, userId: string, period: string, db: Database): Promise<void>;
   /**
-   * In a transaction of its own: rows that one transaction wrote can be recognised, and the text must not lead to the
+   * In a separate transaction: rows that one transaction wrote can be recognised, and the text must not lead to the
    * identity.
    */
   addFeedback(month: string, why: { reason: string; description: string }): Promise<void>;
   /**
-   * Counts a sign-up after a deletion; 0 is no limit.
+   * Counts a sign-up after a deletion; 0 disables the limit.
    *
    * @returns milliseconds until another one is allowed, if there were `limit` within a day already
    */
@@ -108,7 +108,7 @@ export function createDeletedAccountStore(database: Database): DeletedAccountSto
       await sql`
         UPDATE users u SET sessions_valid_after = d.sessions_valid_after
         FROM deleted_identities d WHERE d.identity_hash = ${hash} AND u.id = ${userId}`.execute(db);
-      // As what a workspace used that is gone: it counts for the user, and for no workspace.
+      // As the usage of a deleted workspace: it counts for the user only.
       await sql`
         WITH kept AS (
           DELETE FROM deleted_usage WHERE identity_hash = ${hash} AND period >= ${period} RETURNING *

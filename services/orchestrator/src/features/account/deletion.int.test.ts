@@ -239,7 +239,7 @@ describe('account deletion with a runtime', () => {
     return [...traces, uploadId, exportId, `phone of ${user.name}`];
   };
 
-  /** What holds nothing of a user, whoever uses the system. */
+  /** Tables that hold no data of users. */
   const OF_NOBODY = [
     'schema_migrations',
     'legal_documents',
@@ -258,7 +258,7 @@ describe('account deletion with a runtime', () => {
       const rows = await rowsWith(uswarm.database, traces);
       return [...new Set(rows.map((row) => row.slice(0, row.indexOf(':'))))].toSorted();
     };
-    // A new table is named here until `everythingToLose` fills it: else nobody would see what stays in it.
+    // A new table is named here until `everythingToLose` fills it: otherwise leftovers in it would go unnoticed.
     expect(await eventually(filled, (found) => found.length === tables.length)).toEqual(tables.toSorted());
 
     const why = { reason: `r ${crypto.randomUUID()}`, description: `d ${crypto.randomUUID()}` };
@@ -271,7 +271,7 @@ describe('account deletion with a runtime', () => {
       ),
     ).toEqual([]);
     const stored = await storedRows(uswarm.database);
-    // Work of nobody's goes on.
+    // Jobs without an owner continue.
     const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !row.includes('-pruning')) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !OF_NOBODY.includes(table));
     // What was done stays, and no longer to whom; of the user's own doing the keyed hash stays, as of the account.
@@ -294,7 +294,7 @@ describe('account deletion with a runtime', () => {
     });
   });
 
-  it('cannot be undone: whoever signs up afterwards finds nothing of before but what was used', async () => {
+  it('cannot be undone: a later sign-up finds no former data except usage', async () => {
     const user = await uswarm.user();
     await everythingToLose(user);
     await user.delete(DELETE, {}, 204);

@@ -89,7 +89,7 @@ describe('logout', () => {
     expect(row.expires_at.getTime()).toBe(claims.exp * 1000);
   });
 
-  it('forgets tokens that nobody could take for good ones any more, and only those', async () => {
+  it('deletes expired revoked tokens, and only those', async () => {
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
     const [old, late] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     await uswarm.database
@@ -136,7 +136,7 @@ describe('logout', () => {
     ]);
   });
 
-  it('ten times at once is done by some and refused to the rest', async () => {
+  it('succeeds for some of ten concurrent requests and is refused to the rest', async () => {
     const user = await uswarm.user();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => user.raw<{ code?: string }>({ method: 'POST', path: LOGOUT })),
@@ -147,7 +147,7 @@ describe('logout', () => {
     expect(await user.refusal('GET', PROFILE)).toBe('token_revoked');
   });
 
-  it('on the bypass closes all sockets of the user and leaves the token, which is everybody’s, alone', async () => {
+  it('on the bypass closes all sockets of the user and keeps the shared token valid', async () => {
     const email = `${crypto.randomUUID()}@ci.example.com`;
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
     const [before] = [await storedRows(uswarm.database)];

@@ -29,7 +29,7 @@ describe('security events of an account', () => {
   const sourceOf = (address: string) => createSourceName(uswarm.internalKey, 'hash')(address);
   const linesOf = (identity: string) => lines().filter((line) => line.identity === identity);
 
-  it('have a row in the audit log each: who, what, from where, also after the account is gone', async () => {
+  it('have a row each in the audit log with actor, action and source, also after the account is deleted', async () => {
     const user = await uswarm.user();
     await user.post('/v1/auth/sign-in', undefined, 204);
     await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
@@ -62,7 +62,7 @@ describe('security events of an account', () => {
       .where('identity_hash', '=', hash)
       .orderBy('id')
       .execute();
-    // The source of what a deleted account did goes with it; that of the deletion stays.
+    // Sources of a deleted account's actions are deleted with it; that of the deletion stays.
     const gone = { user_id: null, details: {} };
     expect(after).toEqual([
       { action: 'account.sign_up', ...gone },

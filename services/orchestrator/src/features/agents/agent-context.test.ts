@@ -46,17 +46,17 @@ describe('what goes with a question', () => {
     expect((await loadAgentContext({ prompts }).equipment).prompts).toEqual(['Be kind.', 'Be brief.']);
   });
 
-  it('is no tool that is off', async () => {
+  it('excludes tools that are disabled', async () => {
     expect((await loadAgentContext({ switches: { web_search_tool: false } }).equipment).tools).toEqual([]);
   });
 
-  it('is no memory where memories are off, and none is read', async () => {
+  it('has no memories if they are disabled, and reads none', async () => {
     const { equipment, asked } = loadAgentContext({ switches: { memories: false } });
     expect(await equipment).toMatchObject({ tools: ['web_search_tool'], memories: [] });
     expect(asked).toEqual([]);
   });
 
-  it('cannot be told of an agent that is gone', async () => {
-    await expect(loadAgentContext(undefined).equipment).rejects.toThrow('gone');
+  it('fails for an agent that does not exist', async () => {
+    await expect(loadAgentContext(undefined).equipment).rejects.toThrow('does not exist');
   });
 });

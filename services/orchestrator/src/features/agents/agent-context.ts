@@ -6,7 +6,7 @@ import type { MemoryStore, NewMemory } from './memories.store.js';
 
 /** What goes with every question to an agent: how it is to answer, with what, and what it knows. */
 export interface AgentContext {
-  /** Null where the default of the runtime applies. */
+  /** Null if the default of the runtime applies. */
   model: AgentModel | null;
   responseLength: ResponseLength;
   /** Extra instructions, in order. */
@@ -25,11 +25,11 @@ export interface AgentContextDeps {
   tools: readonly Tool[];
 }
 
-/** Reads the equipment as it is now, so that a change counts from the next question on. */
+/** Reads the current settings, tools and memories, so that a change applies from the next turn on. */
 export function createAgentContextLoader({ settings, memories, tools }: AgentContextDeps) {
   return async (agentId: string): Promise<AgentContext> => {
     const row = await settings.ofAgent(agentId);
-    if (row === undefined) throw new Error('the agent of a turn is gone');
+    if (row === undefined) throw new Error('the agent of the turn does not exist');
     const enabled = toolsOf(tools, row.switches).flatMap((tool) => (tool.enabled ? [tool.name] : []));
     return {
       model: row.model,

@@ -50,7 +50,7 @@ describe('the history of an agent', () => {
     return { said, conversations };
   };
 
-  it('REST-021 GET /v1/agents/{id}/history answers what was said in the conversations with that agent', async () => {
+  it('REST-021 GET /v1/agents/{id}/history returns the messages of the conversations with that agent', async () => {
     const { said, conversations } = await talk();
     const page = await read();
     expect(ids(page)).toEqual(said.toReversed());
@@ -69,7 +69,7 @@ describe('the history of an agent', () => {
     expect(message).toMatchObject({ role: 'user', status: 'delivered', extended_status: 'sent' });
   });
 
-  it('REST-021 is empty where nobody talked with the agent alone', async () => {
+  it('REST-021 is empty without a conversation with the agent', async () => {
     await say(home.conversationId);
     expect((await read()).data).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('the history of an agent', () => {
     expect([...ids(newest), ...ids(next)]).toEqual(said.toReversed().slice(0, 8));
   });
 
-  it('a cursor of another list, user, direction or nobody is refused', async () => {
+  it('refuses a cursor of another list, user or direction, and a forged one', async () => {
     const { conversations } = await talk();
     const next = async (path: string) => (await user.get<MessagePage>(path)).body.pagination.next_scroll_id ?? '';
     const own = await next(pathOf(agent, { limit: 1 }));
@@ -115,7 +115,7 @@ describe('the history of an agent', () => {
     for (const [client, path] of refused) expect(await client.refusal('GET', path)).toBe('cursor_invalid');
   });
 
-  it('what is deleted with its conversation is gone from it', async () => {
+  it('omits messages of deleted conversations', async () => {
     const [one, other] = [await conversationWith(agent), await conversationWith(agent)];
     const stays = await say(one);
     await say(other);

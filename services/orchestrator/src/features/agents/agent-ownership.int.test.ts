@@ -21,7 +21,7 @@ const ROUTES: [Method, string, unknown][] = [
   ['DELETE', '/memories/%00', undefined],
 ];
 
-describe('an agent of somebody else', () => {
+describe('an agent of another user', () => {
   let uswarm: TestOrchestrator;
   let other: TestUser;
   let id: string;

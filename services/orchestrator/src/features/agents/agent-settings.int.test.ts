@@ -54,7 +54,7 @@ describe('settings and tools of an agent', () => {
     expect(await change({})).toEqual({ model: 'opus', response_length: 'medium', prompts: [] });
   });
 
-  it('changes of different settings at once are all kept', async () => {
+  it('keeps all concurrent changes of different settings', async () => {
     const changes = [{ model: 'opus' }, { response_length: 'short' }, { prompts: [prompt('a')] }];
     await Promise.all(changes.map((body) => change(body)));
     expect(await settings()).toEqual({ model: 'opus', response_length: 'short', prompts: [prompt('a')] });

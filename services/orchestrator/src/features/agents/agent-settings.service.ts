@@ -12,7 +12,7 @@ import { toolsOf } from './agent-tools.js';
 export interface AgentSettingsServiceDeps {
   store: Pick<AgentSettingsStore, 'find' | 'update' | 'switchTool'>;
   tools: readonly Tool[];
-  /** What an agent without a model of its own shows. */
+  /** Model shown for an agent without one. */
   defaultModel: AgentModel;
 }
 

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 import type { ToolSwitches } from './agent-tools.js';
 
 export interface AgentSettingsRow {
-  /** Null where the default of the runtime applies. */
+  /** Null if the default of the runtime applies. */
   model: AgentModel | null;
   response_length: ResponseLength;
   prompts: AgentPrompt[];

@@ -52,7 +52,7 @@ function services(database: Database) {
 
 describe('the statements that a request makes are as many, however much there is', () => {
   let db: MigratedDatabase;
-  /** One agent that nobody ever talked to, and one with a past. */
+  /** One agent without conversations, and one with a history. */
   const agents: { userId: string; workspaceId: string; id: string }[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();

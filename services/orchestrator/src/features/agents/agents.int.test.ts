@@ -47,7 +47,7 @@ describe('agents', () => {
     ['writing', 'busy'],
     ['pending', 'pending'],
     ['error', 'error'],
-  ] as const)('RES-037 an agent that is %s in a ready runtime shows as %s', async (activity, status) => {
+  ] as const)('RES-037 an agent with activity %s in a ready runtime has status %s', async (activity, status) => {
     const user = await uswarm.user();
     const { workspaceId } = await uswarm.home(user);
     const ready = { phase: 'Ready' } as const;

@@ -26,7 +26,7 @@ export interface AgentService {
   get(userId: string, agentId: string): Promise<AgentSummary>;
   /** @throws ApiError `agent_not_found` */
   details(userId: string, agentId: string): Promise<AgentDetails>;
-  /** What was said in the conversations with this agent alone. @throws ApiError `agent_not_found`, `cursor_invalid` */
+  /** Messages of the conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
   history(userId: string, agentId: string, query: PageQuery): Promise<MessagePage>;
 }
 
@@ -52,7 +52,7 @@ export function createAgentService(deps: AgentServiceDeps): AgentService {
 
     async history(userId, agentId, query) {
       await access.require(userId, agentId);
-      // An id of an agent is none of a conversation, so no cursor of one list is one of the other.
+      // Agent ids and conversation ids differ, so a cursor of one list is invalid in the other.
       return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, show());
     },
   };

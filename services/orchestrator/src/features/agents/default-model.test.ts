@@ -12,7 +12,7 @@ describe('the model that an agent without one shows', () => {
     expect(defaultModel(config, { USWARM_DEFAULT_MODEL: 'opus' })).toBe('opus');
   });
 
-  it('is sonnet where there is no default, or one that is no id of ours', () => {
+  it('is sonnet without a default, or if the default is not an id of the catalogue', () => {
     const config = { RUNTIME_DRIVER: 'kubernetes', RUNTIME_DEFAULT_MODEL: undefined } as const;
     expect(defaultModel(config, {})).toBe('sonnet');
     expect(defaultModel({ ...config, RUNTIME_DEFAULT_MODEL: 'some/model-1' }, {})).toBe('sonnet');

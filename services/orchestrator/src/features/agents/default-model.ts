@@ -5,8 +5,8 @@ import type { OrchestratorConfig } from '../../config.js';
 const FALLBACK: AgentModel = 'sonnet';
 
 /**
- * What an agent without a model of its own shows. Its turns name none, so that the default of its UserSwarm
- * applies; where that is a name of the provider's, no id of ours says it.
+ * Model shown for an agent without one. Its turns name none, so that the default of its UserSwarm
+ * applies; if that is a provider's name, no catalogue id matches it.
  */
 export function defaultModel(
   config: Pick<OrchestratorConfig, 'RUNTIME_DRIVER' | 'RUNTIME_DEFAULT_MODEL'>,

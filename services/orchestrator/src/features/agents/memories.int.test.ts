@@ -128,7 +128,7 @@ describe('memories of an agent', () => {
     ]);
   });
 
-  it('RES-042 a client that reads only key, content and created_at finds them, whoever wrote the memory', async () => {
+  it('RES-042 a client that reads only key, content and created_at finds them, regardless of the writer', async () => {
     await remember('tea', { category: 'taste' });
     await preferring('return=minimal', { key: 'coffee', content: 'strong' });
     const reduced = (await list()).map(({ key, content, created_at }) => ({ key, content, created_at }));
@@ -164,7 +164,7 @@ describe('memories of an agent', () => {
     expect(await list()).toEqual([replaced]);
   });
 
-  it('one key written many times at once is one memory, as one of them wrote it', async () => {
+  it('concurrent writes of one key result in one memory with the content of one of them', async () => {
     const contents = Array.from({ length: 12 }, (_, n) => `content ${n}`);
     const answers = await Promise.all(contents.map((content) => remember('tea', { content })));
     expect(answers.map(({ content }) => content)).toEqual(contents);
@@ -235,7 +235,7 @@ describe('memories of an agent', () => {
     ['the other one', { key: '.', content: 'x' }],
     ['a key that cannot be stored', { key: 'a\u0000b', content: 'x' }],
     ['no content', { key: 'a' }],
-    ['content that is no text', { key: 'a', content: 1 }],
+    ['content that is not a string', { key: 'a', content: 1 }],
     ['an empty category', { key: 'a', content: 'x', category: '' }],
     ['no category at all', { key: 'a', content: 'x', category: null }],
   ])('%s is refused, and nothing is stored', async (_what, body) => {
@@ -266,7 +266,7 @@ describe('memories of an agent', () => {
     expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
   });
 
-  it('RES-038 memory_used_pct says 0 only without memories, and grows with them', async () => {
+  it('RES-038 memory_used_pct is 0 only without memories, and grows with them', async () => {
     expect(await usedPercent()).toBe(0);
     await remember('tea');
     expect(await usedPercent()).toBe(1);
@@ -274,7 +274,7 @@ describe('memories of an agent', () => {
     expect(await usedPercent()).toBe(50);
   });
 
-  it.each([0, 1, 7])('as many come at once, of %i there: exactly 500 are taken', async (missing) => {
+  it.each([0, 1, 7])('accepts exactly 500 of concurrent writes if %i are missing', async (missing) => {
     await fill(LIMITS.memoriesPerAgent - missing);
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, n) =>
@@ -291,7 +291,7 @@ describe('memories of an agent', () => {
     expect(await list()).toHaveLength(LIMITS.memoriesPerAgent);
   });
 
-  it('go with their agent', async () => {
+  it('are deleted with their agent', async () => {
     await remember('tea');
     await sql`DELETE FROM agents WHERE id = ${agentId}`.execute(uswarm.database);
     expect(await user.refusal('GET', memories)).toBe('agent_not_found');

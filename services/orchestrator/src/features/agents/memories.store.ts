@@ -24,7 +24,7 @@ export interface MemoryStore {
   list(agentId: string, category: string | undefined, after?: MemoryPlace): Promise<ListedMemory[]>;
   /** Has others that would change the agent's memories wait. @returns whether there is such an agent of the user's */
   lock(userId: string, agentId: string, db: Database): Promise<boolean>;
-  /** Creates or replaces, while the agent is locked. @returns undefined where one more would be above `limit` */
+  /** Creates or replaces, while the agent is locked. @returns undefined if one more would exceed `limit` */
   put(agentId: string, memory: NewMemory, limit: number, db: Database): Promise<MemoryRow | undefined>;
   /** @returns whether it was there */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;

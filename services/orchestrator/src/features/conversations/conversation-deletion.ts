@@ -20,17 +20,17 @@ export interface ConversationDeletionDeps {
   agents: Pick<AgentStore, 'setActivity'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
-  /** Has the runtime give up a reply that nobody will read. */
+  /** Cancels a turn in the runtime whose reply is deleted. */
   stopInRuntime: CancelRuntimeTurn;
   live: (place: LiveEventsContext) => Pick<LiveEvents, 'status'>;
 }
 
 export interface ConversationDeletion {
-  /** For good, with messages, attachments and replies on their way. @throws ApiError `conversation_not_found` */
+  /** Deletes the conversation with its messages, attachments and unfinished replies. @throws ApiError `conversation_not_found` */
   delete(userId: string, workspaceId: string, conversationId: string): Promise<void>;
 }
 
-/** So many messages go in one transaction, so that none of them takes long. */
+/** Messages deleted per transaction, so that none takes long. */
 const DELETION_BATCH = 2_000;
 
 /** What the conversation kept busy. */

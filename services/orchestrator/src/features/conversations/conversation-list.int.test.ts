@@ -76,7 +76,7 @@ describe('the list of conversations', () => {
     expect(new Set(codes)).toEqual(new Set(['cursor_invalid']));
   });
 
-  it('has as many as allowed, also when several are created at once', async () => {
+  it('has at most the maximum, also with concurrent creations', async () => {
     expect(await user.refusal('POST', path(), { type: 'swarm' })).toBe('conversation_limit_reached');
     await user.delete(`${path()}/${ids[0]}`, undefined, 204);
     await user.delete(`${path()}/${ids[1]}`, undefined, 204);

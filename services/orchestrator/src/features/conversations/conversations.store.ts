@@ -42,7 +42,7 @@ export interface NewTitle {
   source: TitleSource | null;
 }
 
-/** Where a conversation stands in the list of its workspace. */
+/** Position of a conversation in the list of its workspace. */
 export interface ConversationPlace {
   id: string;
   /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
@@ -55,7 +55,7 @@ export interface ConversationStore {
   insert(conversation: NewConversation, db: Database): Promise<void>;
   /** What sending needs to know of a conversation. */
   findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
-  /** To be asked after an event was appended, which locks the workspace: two that are created at once count each other. */
+  /** To be asked after an event was appended, which locks the workspace: concurrent creations count each other. */
   count(workspaceId: string, db: Database): Promise<number>;
   /**
    * Conversations after a place in the direction, `older` the most recently active first, `newer` the other way.
@@ -68,14 +68,14 @@ export interface ConversationStore {
     place: Pick<ConversationPlace, 'id' | 'activeAt'> | undefined,
     limit: number | null,
   ): Promise<ConversationPlace[]>;
-  /** @returns false where the conversation is gone */
+  /** @returns false if the conversation is deleted */
   setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
   /** Replaces a title that was taken from the first message; null when no message has words. Others stay. */
   setTitleFromMessage(conversationId: string, title: string | null, db: Database): Promise<void>;
   /** The text of the first message of the user that has any. */
   firstText(conversationId: string, db: Database): Promise<string | undefined>;
   find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
-  /** Removes a conversation with all that is left in it. @returns false where it is gone already */
+  /** Removes a conversation with all that is left in it. @returns false if it is already deleted */
   remove(conversationId: string, db: Database): Promise<boolean>;
   /** Without asking whose they are: for events. */
   findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;

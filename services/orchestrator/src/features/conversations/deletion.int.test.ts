@@ -40,7 +40,7 @@ describe('a conversation that is deleted', () => {
   const types = async () =>
     (await user.get<{ data: ReplayedEvent[] }>(`${home.workspace}/events`)).body.data.map(({ event }) => event);
 
-  it('REST-030 DELETE /v1/workspaces/{workspaceId}/conversations/{id} answers 204, and it is gone', async () => {
+  it('REST-030 DELETE /v1/workspaces/{workspaceId}/conversations/{id} returns 204 and deletes it', async () => {
     await signUp();
     await say('hi');
     expect((await remove()).body).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a conversation that is deleted', () => {
     expect(await user.refusal('DELETE', home.conversation)).toBe('conversation_not_found');
   });
 
-  it('leaves nothing of what was said in any table', async () => {
+  it('leaves no message text in any table', async () => {
     await signUp();
     const text = `secret ${crypto.randomUUID()}`;
     const localId = `local ${crypto.randomUUID()}`;
@@ -100,7 +100,7 @@ describe('a conversation that is deleted', () => {
   });
 
   describe('keeps its local ids used', () => {
-    it('for ever: the same one is refused elsewhere', async () => {
+    it('permanently: the same id is refused elsewhere', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -111,7 +111,7 @@ describe('a conversation that is deleted', () => {
       expect(await storedRows(uswarm.database)).toEqual(before);
     });
 
-    it('to whoever sends there again, who learns that it is gone', async () => {
+    it('for a client that sends there again, which gets not_found', async () => {
       await signUp();
       await say('hi', { local_id: 'once' });
       await remove();
@@ -205,7 +205,7 @@ describe('a conversation that is deleted', () => {
     });
   });
 
-  it('twenty times at once is deleted once', async () => {
+  it('is deleted once by twenty concurrent requests', async () => {
     await signUp();
     await say('hi');
     const answers = await Promise.all(
@@ -270,7 +270,7 @@ describe('a conversation that is deleted', () => {
     ).toEqual([]);
   });
 
-  it('is the caller’s own: somebody else’s is not found, and nothing happens to it', async () => {
+  it('belongs to the caller: that of another user is not found and unchanged', async () => {
     await signUp();
     const owner = home;
     await say('mine');

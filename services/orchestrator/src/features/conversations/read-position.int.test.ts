@@ -16,7 +16,7 @@ describe('the read position', () => {
   /** A question whose reply is being written. */
   const begun = async (path = world.home.messages): Promise<TurnWriter> => {
     await world.user.post(path, { content: { type: 'text', text: 'why?' } }, 201);
-    // Several of these at once may find what is due locked by the others for a moment.
+    // Concurrent tests may find due jobs locked by the others for a moment.
     const work = await eventually(
       () => world.taker.claim().catch(() => undefined),
       (claimed) => claimed !== undefined,
@@ -71,12 +71,12 @@ describe('the read position', () => {
     expect(await unread()).toBe(1);
   });
 
-  it('counts no reply that says nothing', async () => {
+  it('does not count a silent reply', async () => {
     await (await begun()).finish({ ...DONE, messageStatus: 'silent', text: '' });
     expect(await unread()).toBe(0);
   });
 
-  it('counts the reply that says what went wrong', async () => {
+  it('counts a reply that reports a failure', async () => {
     await (await begun()).finish({ turnStatus: 'failed', messageStatus: 'failed', text: 'Sorry.', errorCode: 'x' });
     expect(await unread()).toBe(1);
   });
@@ -207,7 +207,7 @@ describe('the read position', () => {
     });
   });
 
-  it('is the caller’s own: somebody else’s conversation is not found and stays unread', async () => {
+  it('belongs to the caller: the conversation of another user is not found and stays unread', async () => {
     await replied();
     const stranger = await world.uswarm.user();
     const own = await world.uswarm.home(stranger);

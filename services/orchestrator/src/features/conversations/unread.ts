@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { listed } from '../messages/place.js';
 
 /**
- * Messages `m` of conversation `c` that are unread: what an agent says to people, where it was shown in full after the
+ * Messages `m` of conversation `c` that are unread: complete agent messages to the user after the
  * read position. A reply has its place long before it has its text. The conditions are those of the index
  * messages_unread.
  */

@@ -59,7 +59,7 @@ const Tool = z.object({
   description: z.string(),
   icon_url: z.string(),
   category_id: z.string(),
-  /** Where nobody moved the switch. */
+  /** Default of the switch. */
   enabled: z.boolean(),
 });
 export type Tool = z.output<typeof Tool>;
@@ -71,7 +71,7 @@ export function loadTools(assetUrl = (url: string): string => url): Tool[] {
 
 const Model = z.object({ id: z.string(), name: z.string(), description: z.string() });
 
-/** The catalogue, each entry naming the provider that stands behind it here. */
+/** The catalogue, each entry with the provider that is configured for it. */
 export function loadModels(provider: string): ModelCatalogItem[] {
   return readConfig('models.json', z.array(Model).min(1)).map((model) => ({ ...model, provider }));
 }
@@ -82,7 +82,7 @@ export interface LegalFile {
   content: string;
 }
 
-/** The legal documents as files; the versions are said beside, for a text does not know its own. */
+/** The legal documents as files; their versions are configured separately. */
 export function loadLegalDocuments(versions: Record<LegalDocumentName, string>, directory?: string): LegalFile[] {
   const base = directory === undefined ? new URL('legal/', CONFIG) : pathToFileURL(`${directory}/`);
   return LegalDocumentName.options.map((document) => ({

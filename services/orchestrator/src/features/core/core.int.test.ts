@@ -48,7 +48,7 @@ describe('public routes', () => {
     expect(new Set((await models()).data.map(({ provider }) => provider))).toEqual(new Set(['openai']));
   });
 
-  it('REST-003 GET /v1/legal shows the legal status without credentials, and nobody has agreed', async () => {
+  it('REST-003 GET /v1/legal returns the legal status without credentials, with nothing accepted', async () => {
     expect((await legal()).data).toMatchObject({
       has_agreed_with_terms: false,
       has_agreed_with_privacy_policy: false,

@@ -1,6 +1,6 @@
 import type { Clock } from '@uswarm/service-kit';
 
-/** Milliseconds that one look at Postgres answers every health check. */
+/** Milliseconds for which one check of Postgres answers all health checks. */
 const SHARED_MS = 1_000;
 
 /** Looks at most once a second, and shares what it saw: anyone may ask, as often as the address limit allows. */

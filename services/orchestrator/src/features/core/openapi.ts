@@ -3,7 +3,7 @@ import { DocumentAnswer } from '../../http/document-answer.js';
 
 /**
  * The description of the interface as this server shows it: reached where clients reach it, or else where they
- * got the document from. It is made when somebody first asks, since most processes are never asked.
+ * got the document from. It is generated on first use, since most processes never serve it.
  */
 export function openApiSource(publicUrl: string | undefined): () => Promise<DocumentAnswer> {
   let document: Promise<DocumentAnswer> | undefined;

@@ -66,7 +66,7 @@ describe('devices', () => {
       ]);
     });
 
-    it('goes with the installation: who signs in there next has it, and the one before not any more', async () => {
+    it('belongs to the installation: the next user who signs in there has it, and the former one no longer does', async () => {
       const [before, after] = [await uswarm.user(), await uswarm.user()];
       const push_token = crypto.randomUUID();
       for (const user of [before, after]) {
@@ -87,14 +87,14 @@ describe('devices', () => {
       ]);
     });
 
-    it('of a client that names no device is kept all the same', async () => {
+    it('of a client that names no device is stored too', async () => {
       const user = await uswarm.user();
       const push_token = crypto.randomUUID();
       await user.post(PUSH, { push_token }, 200);
       expect(await tokensOf(user)).toEqual([['', push_token]]);
     });
 
-    it('brought by many at once belongs to exactly one of them', async () => {
+    it('that concurrent users register belongs to exactly one of them', async () => {
       const users = await Promise.all(Array.from({ length: 6 }, () => uswarm.user()));
       const push_token = crypto.randomUUID();
       await Promise.all(users.map((user) => user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200)));
@@ -177,7 +177,7 @@ describe('devices', () => {
       expect((await user.with(odd).get(PROFILE)).status).toBe(200);
     });
 
-    it('of somebody who has not signed up are not kept', async () => {
+    it('of a caller who has not signed up are not stored', async () => {
       const person = await uswarm.stranger();
       await person.with({ 'x-device-id': person.email }).refusal('GET', PROFILE);
       const rows = await uswarm.database.selectFrom('devices').select('device_id').execute();

@@ -14,11 +14,11 @@ export interface DeviceService {
   setPushToken(userId: string, device: Device, pushToken: string): Promise<void>;
 }
 
-/** A device that says the same as before is written down again only after this time. */
+/** An unchanged device is stored again only after this time. */
 const REFRESH_MS = 5 * 60_000;
 /** Devices that this process remembers to have written down. */
 const REMEMBERED = 10_000;
-/** Of one user; whoever makes up ids fills no table. */
+/** Devices per user; invented ids cannot fill the table. */
 const DEVICES_PER_USER = 20;
 
 export function createDeviceService({ store, clock, logger }: DeviceServiceDeps): DeviceService {

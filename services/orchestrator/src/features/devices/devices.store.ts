@@ -42,7 +42,7 @@ export function createDeviceStore(database: Database): DeviceStore {
     setPushToken: (userId, deviceId, pushToken) =>
       withTransaction(async (tx) => {
         const hash = createHash('sha256').update(pushToken).digest();
-        // Two that bring the same token at once: one after the other, and the later one keeps it.
+        // Serializes two users with the same token: the later one keeps it.
         await sql`SELECT pg_advisory_xact_lock(hashtextextended(${hash.toString('hex')}, 2))`.execute(tx);
         await tx
           .updateTable('devices')

@@ -15,13 +15,13 @@ export interface EventPayloadDeps {
   show: Show;
 }
 
-/** Reads the bodies of stored events, as they are now; an event whose subject is gone has none. */
+/** Reads the current payloads of stored events; an event whose subject is deleted has none. */
 export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<BusEnvelope[]>;
 
 const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
-/** Three statements at the most, however many events. */
+/** At most three statements, regardless of the number of events. */
 export function createEventRenderer({ messages, conversations, workspaces, show }: EventPayloadDeps): RenderEvents {
   return async (events, db) => {
     const subjects = (types: (type: string) => boolean): string[] => [

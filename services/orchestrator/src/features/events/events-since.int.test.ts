@@ -42,7 +42,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     ]);
   });
 
-  it('begins at the first one where nothing is said, and ends with nothing', async () => {
+  it('begins at the first event without a position, and ends with an empty page', async () => {
     await say('one');
     expect((await since()).map(({ seq }) => seq)).toEqual([1]);
     expect(await since(1)).toEqual([]);
@@ -55,7 +55,7 @@ describe('GET /v1/workspaces/{id}/events?since=', () => {
     expect((await since())[0]?.payload).toMatchObject({ message: { content: { text: 'after' } } });
   });
 
-  it('says of what is gone only that it is, and leaves no gap', async () => {
+  it('reports deleted subjects as deleted and leaves no gap', async () => {
     const id = await say('secret');
     await user.delete(home.conversation, undefined, 204);
     const events = await since();
@@ -116,7 +116,7 @@ describe('old events', () => {
   });
   afterAll(() => uswarm.close());
 
-  it('are removed after seven days, by whoever has the lease; newer and unpublished ones stay', async () => {
+  it('are removed after seven days by the lease holder; newer and unpublished ones stay', async () => {
     const user = await uswarm.user();
     const { workspaceId } = await uswarm.home(user);
     await sql`

@@ -31,7 +31,7 @@ describe('the seq of a workspace', () => {
   };
   const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-  it('is gapless under twenty writers at once', async () => {
+  it('has no gaps under twenty concurrent writers', async () => {
     const id = await workspace();
     const write = async () => {
       for (let n = 0; n < 10; n += 1) await db.withTransaction((tx) => store.append(event(id), tx));
@@ -50,7 +50,7 @@ describe('the seq of a workspace', () => {
     expect(await db.withTransaction((tx) => store.append(event(id), tx))).toBe(1);
   });
 
-  it('is the order of commits: whoever sees an event sees all before it', async () => {
+  it('is the order of commits: a reader that sees an event sees all before it', async () => {
     const id = await workspace();
     const writers = Array.from({ length: 20 }, () =>
       db.withTransaction(async (tx) => {
@@ -78,7 +78,7 @@ describe('the seq of a workspace', () => {
     expect([await seqs(one), await seqs(other)]).toEqual([[1, 2], [1]]);
   });
 
-  it('cannot be taken in a workspace that is gone', async () => {
+  it('cannot be taken in a deleted workspace', async () => {
     await expect(db.withTransaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(/gone/);
   });
 });

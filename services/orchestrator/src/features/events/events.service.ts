@@ -58,7 +58,7 @@ export function createEventService({ withTransaction, store, workspaces, render 
   };
 }
 
-/** What is shown of an event whose subject is gone. */
+/** Payload of an event whose subject is deleted. */
 const tombstone = ({ workspaceId, seq, subjectId }: StoredEvent) => ({
   workspace_id: workspaceId,
   seq,

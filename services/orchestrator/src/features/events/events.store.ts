@@ -57,14 +57,14 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
         SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid FROM counter
         RETURNING seq`.execute(tx);
       const row = rows[0];
-      if (row === undefined) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
+      if (row === undefined) throw new ApiError('workspace_not_found', { message: 'Workspace not found.' });
       tx.afterCommit(wakeRelay);
       return row.seq;
     },
 
     async lock(workspaceId, db) {
       const { rows } = await sql`SELECT id FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`.execute(db);
-      if (rows.length === 0) throw new ApiError('workspace_not_found', { message: 'The workspace is gone.' });
+      if (rows.length === 0) throw new ApiError('workspace_not_found', { message: 'Workspace not found.' });
     },
 
     async takeUnpublished(workspaces, events, db) {
@@ -75,7 +75,7 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
         SELECT workspace_id AS id FROM candidates
         WHERE pg_try_advisory_xact_lock(hashtextextended(workspace_id::text, 1))`.execute(db);
       if (locked.rows.length === 0) return [];
-      // A statement of its own: one that began before the lock was taken would see again what the
+      // A separate statement: one that began before the lock was taken would see again what the
       // relay that had it until then published.
       const { rows } = await sql<UnpublishedEvent>`
         SELECT workspace_id AS "workspaceId", seq, type, subject_id AS "subjectId", conversation_id AS "conversationId",

@@ -30,20 +30,20 @@ describe('an archive', () => {
   });
 
   it.each<[string, ArchiveEntry['open']]>([
-    ['cannot be opened', () => Promise.reject(new Error('the store is away'))],
+    ['cannot be opened', () => Promise.reject(new Error('the store is unavailable'))],
     [
       'breaks off',
       async () =>
         new Readable({
           read() {
             this.push('x');
-            this.destroy(new Error('the store is away'));
+            this.destroy(new Error('the store is unavailable'));
           },
         }),
     ],
   ])('fails when an entry %s', async (_how, open) => {
     const archive = createArchive([entry('a', async () => bytes('a')), entry('b', open)], NOW, never);
-    await expect(buffer(archive)).rejects.toThrow('the store is away');
+    await expect(buffer(archive)).rejects.toThrow('the store is unavailable');
   });
 
   it('ends when the signal aborts, and closes what it was reading', async () => {

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../uploads/object-store.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
 import type { ExportRow, ExportStore } from './exports.store.js';
 
-/** Work on an export: to build its archive, and to remove it when it expires or its user is gone. */
+/** Job type that builds the archive of an export and deletes it when it expires or its user is deleted. */
 export const EXPORT_JOB = 'export';
 
 export interface ExportBuildingDeps {
@@ -31,7 +31,7 @@ class LeaseLost extends Error {
 }
 
 /**
- * Handles one row of work for all of an export's life. Each attempt has an object of its own, which the next one
+ * Handles the job of an export for its whole life. Each attempt has a separate object, which the next one
  * removes; only the holder of the lease can make its object the archive.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
@@ -94,7 +94,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     try {
       return await build(leased, row, row.user_id, signal);
     } catch (error) {
-      // This process stops, or the user is gone: whoever takes the row next sees to it.
+      // The process stops, or the user is deleted: the next lease holder continues.
       if (signal.aborted || (error instanceof ApiError && error.code === 'user_not_found')) return { againInMs: 0 };
       throw error;
     }

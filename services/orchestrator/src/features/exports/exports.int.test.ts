@@ -64,7 +64,7 @@ describe('an export', () => {
       .object_id ?? '';
   const rowsOf = (id: string) => uswarm.database.selectFrom('exports').selectAll().where('id', '=', id).execute();
 
-  describe('of somebody who has one of everything', () => {
+  describe('of a user with one row of each kind', () => {
     let owner: Belongings;
     let other: Belongings;
     let archive: Record<string, string>;
@@ -154,7 +154,7 @@ describe('an export', () => {
       expect([...secrets, ...foreign, ...ids].filter((text) => text !== '' && all.includes(text))).toEqual([]);
     });
 
-    it('is refused again within the hour, and says how long', async () => {
+    it('is refused again within the hour and reports when to retry', async () => {
       const { status, body, headers } = await owner.user.raw<{ code: string }>({ method: 'POST', path: EXPORT });
       expect([status, body.code]).toEqual([429, 'export_limit_reached']);
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
@@ -169,7 +169,7 @@ describe('an export', () => {
     expect(listed.map(({ id }) => id)).toEqual([started[0]?.id]);
   });
 
-  it('and its archive go when it expires', async () => {
+  it('is deleted with its archive when it expires', async () => {
     const user = await uswarm.user();
     const { id, url } = await ready(user, (await start(user)).id);
     const object = await objectOf(id);
@@ -187,7 +187,7 @@ describe('an export', () => {
     expect(await filesIn(uswarm.objectDirectory)).not.toContain(object);
   });
 
-  it('and its archive go with the account', async () => {
+  it('is deleted with its archive and the account', async () => {
     const user = await uswarm.user();
     const { id, url } = await ready(user, (await start(user)).id);
     const object = await objectOf(id);

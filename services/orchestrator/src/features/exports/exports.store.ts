@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 
 export interface ExportRow {
   id: string;
-  /** Null once the user is gone. */
+  /** Null once the user is deleted. */
   user_id: string | null;
   status: ExportStatus;
   /** The key of the archive; null before the first attempt. */

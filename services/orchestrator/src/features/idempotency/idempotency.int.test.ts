@@ -78,7 +78,7 @@ describe('Idempotency-Key', () => {
       expect(await count()).toBe(1);
     });
 
-    it('creates one object when the request comes several times at once', async () => {
+    it('creates one object for concurrent requests', async () => {
       const answers = await Promise.all(Array.from({ length: 5 }, () => create('key-1')));
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
       expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);

@@ -43,7 +43,7 @@ export class DuplicateRequest extends Error {
   override name = 'DuplicateRequest';
 }
 
-/** What the key led to is gone, so there is no first result to give again. */
+/** The object of the key is deleted, so its first result cannot be returned again. */
 export const keyWithoutResult = (): ApiError =>
   new ApiError('idempotency_key_reused', { message: 'What was created with this Idempotency-Key has been deleted.' });
 

@@ -89,7 +89,7 @@ describe('legal documents', () => {
     expect([has_agreed_with_terms, has_agreed_with_privacy_policy]).toEqual(flags);
   });
 
-  it('accepted by one user are accepted by nobody else', async () => {
+  it('accepted by one user are not accepted by others', async () => {
     const [one, other] = [await uswarm.user(), await uswarm.user()];
     await one.post(ACCEPT, await inForce(), 204);
     expect(await agreed(other)).toEqual([false, false]);
@@ -106,7 +106,7 @@ describe('legal documents', () => {
     ['the version of the other document', { privacy_policy_version: '1' }],
     ['an empty version', { terms_of_service_version: '' }],
     ['one that is good beside one that is not', { terms_of_service_version: '1', privacy_policy_version: 'p-0' }],
-  ])('VER-004 refuses %s, says which are in force, and stores nothing', async (_what, body) => {
+  ])('VER-004 refuses %s, reports the current versions, and stores nothing', async (_what, body) => {
     const user = await uswarm.user();
     const before = await storedRows(uswarm.database);
     const answer = await user.raw<ErrorBody>({
@@ -141,7 +141,7 @@ describe('legal documents', () => {
     ]);
   });
 
-  it('accepted many times at once are remembered once', async () => {
+  it('accepted concurrently are stored once', async () => {
     const user = await uswarm.user();
     const versions = await inForce();
     await Promise.all(Array.from({ length: 10 }, () => user.post(ACCEPT, versions, 204)));

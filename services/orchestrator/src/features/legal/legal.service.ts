@@ -6,7 +6,7 @@ export interface LegalServiceDeps {
 }
 
 export interface LegalService {
-  /** Without a user, nobody has agreed to anything. spec: orchestrator §2.4 */
+  /** Without a user, nothing is accepted. */
   status(userId?: string): Promise<LegalStatus>;
   /** @throws ApiError `legal_version_unknown` where one of them is not in force; nothing is accepted then */
   accept(userId: string, versions: Partial<LegalVersions>): Promise<void>;

@@ -21,7 +21,7 @@ export type LegalVersions = Record<LegalDocumentName, string>;
 export interface LegalStore {
   /** Publishes what has not been published yet; of what has, the text is brought up to date. */
   install(documents: readonly LegalDocument[]): Promise<void>;
-  /** @returns undefined where this version was published before; nothing changes then */
+  /** @returns undefined if this version was published before; nothing changes then */
   publish(document: LegalDocument, db: Database): Promise<PublishedVersion | undefined>;
   /** Every version, the newest first. */
   history(): Promise<PublishedVersion[]>;

@@ -10,13 +10,13 @@ describe('the plan of a user', () => {
     ['is the one stored', 'pro', null, 'pro', null],
     ['counts until it ends', 'pro', new Date('2026-11-21T10:00:00.001Z'), 'pro', '2026-11-21T10:00:00.001Z'],
     ['is the default from its end on', 'pro', NOW, 'free', null],
-    ['is the default where there is no such plan any more', 'vintage', null, 'free', null],
+    ['is the default if the plan no longer exists', 'vintage', null, 'free', null],
   ])('%s', (_what, plan_code, plan_expires_at, code, ends) => {
     const { plan, expiresAt } = plans.of({ plan_code, plan_expires_at }, NOW);
     expect([plan.code, expiresAt?.toISOString() ?? null]).toEqual([code, ends]);
   });
 });
 
-it('a configuration without the plan that everybody begins with is refused', () => {
+it('refuses a configuration without the default plan', () => {
   expect(() => createPlans(loadPlans().filter(({ code }) => code !== 'free'))).toThrow('no "free"');
 });

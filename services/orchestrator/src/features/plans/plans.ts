@@ -9,7 +9,7 @@ export interface StoredPlan {
 /** The plan that applies, and until when. */
 export interface Subscription {
   plan: Plan;
-  /** Null where it does not end. */
+  /** Null if it does not end. */
   expiresAt: Date | null;
 }
 
@@ -20,13 +20,13 @@ export interface Plans {
   of(stored: StoredPlan, now: Date): Subscription;
 }
 
-/** What everybody has who was given nothing else; the default of the database too. */
+/** The default plan, also in the database. */
 const DEFAULT_PLAN = 'free';
 
 export function createPlans(list: readonly Plan[]): Plans {
   const byCode = new Map(list.map((plan) => [plan.code, plan]));
   const fallback = byCode.get(DEFAULT_PLAN);
-  if (fallback === undefined) throw new Error(`the plans name no "${DEFAULT_PLAN}", which everybody begins with`);
+  if (fallback === undefined) throw new Error(`the plans must include the default plan "${DEFAULT_PLAN}"`);
   return {
     find: (code) => byCode.get(code),
     codes: list.map(({ code }) => code),

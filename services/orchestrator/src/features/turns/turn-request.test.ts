@@ -129,7 +129,7 @@ describe('the request of a turn', () => {
     ]);
   });
 
-  it('cannot be made when the agent is gone', () => {
-    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x' } })).toThrow(/gone/);
+  it('fails if the agent of the turn does not exist', () => {
+    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x' } })).toThrow('does not exist');
   });
 });

@@ -55,7 +55,7 @@ export interface TurnRequestInput {
 export function turnRequest(input: TurnRequestInput): RunTurnRequest {
   const { turn, members, agentContext } = input;
   const answering = members.find(({ id }) => id === turn.agent_id);
-  if (answering === undefined) throw new Error('the agent of a turn is gone');
+  if (answering === undefined) throw new Error('the agent of the turn does not exist');
   return create(RunTurnRequestSchema, {
     turnId: turn.id,
     generation: input.generation,

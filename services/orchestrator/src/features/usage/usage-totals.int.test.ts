@@ -80,9 +80,9 @@ describe('usage of real turns', () => {
     return (sum: number, used: Pick<UserUsageSummary, typeof key>) => sum + used[key];
   };
 
-  it('equals what the model server reported, with many turns at once, failing calls and repeated messages', async () => {
+  it('equals what the model server reported, with concurrent turns, failing calls and repeated messages', async () => {
     const people = await Promise.all(Array.from({ length: USERS }, person));
-    // Each message is sent three times at once under its local_id, as a client without an answer does.
+    // Each message is sent three times concurrently with its local_id, as a client that retries does.
     const sends = people.flatMap(({ user, home: { messages } }) =>
       Array.from({ length: QUESTIONS }, (_, n) => {
         const body = { local_id: `${n}`, content: { type: 'text', text: `question ${n}` } };
@@ -108,7 +108,7 @@ describe('usage of real turns', () => {
     }
   });
 
-  it('that reaches the limit within a turn stops it: a system message says so, the turn failed, what was used counts', async () => {
+  it('that reaches the limit within a turn stops it: a system message reports it, the turn fails, and its usage counts', async () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const before = { ...model.usageReported };

@@ -111,7 +111,7 @@ describe('usage', () => {
     expect((await summary(user)).tokens_used).toBe(152);
   });
 
-  it('REST-017 of somebody else’s workspace is not found, like one that does not exist', async () => {
+  it('REST-017 of a workspace of another user is not found, like one that does not exist', async () => {
     const [{ home }, { user }] = [await person(), await person()];
     for (const route of [`${home.workspace}/usage`, `/v1/workspaces/${crypto.randomUUID()}/usage`]) {
       expect(await user.refusal('GET', route)).toBe('workspace_not_found');
@@ -126,7 +126,7 @@ describe('usage', () => {
     expect((await summary(user)).tokens_used).toBe(10);
   });
 
-  it('a step counts once, however often it is reported, also by many at once', async () => {
+  it('a step counts once, however often it is reported, also concurrently', async () => {
     const { user, home, userId } = await person();
     const steps = [1, 2, 3].map((step) => ({ turnId: crypto.randomUUID(), step, prompt: 10, completion: 1 }));
     await Promise.all(
@@ -137,7 +137,7 @@ describe('usage', () => {
     expect(await ofWorkspace(user, home)).toMatchObject({ tokens_used: 33, request_count: 3 });
   });
 
-  it('many steps at once are all counted', async () => {
+  it('concurrent steps are all counted', async () => {
     const { user, home, userId } = await person();
     await Promise.all(Array.from({ length: 100 }, () => use(userId, home.workspaceId, { prompt: 3, completion: 1 })));
     expect(await summary(user)).toMatchObject({

@@ -113,7 +113,7 @@ describe('users', () => {
     it.each([
       ['RES-025', 'has_agreed_with_terms', 'accepted_terms_version'],
       ['RES-026', 'has_agreed_with_privacy_policy', 'accepted_privacy_version'],
-    ] as const)('%s %s says whether the current version was accepted', async (_row, field, column) => {
+    ] as const)('%s %s states whether the current version was accepted', async (_row, field, column) => {
       const user = await uswarm.user();
       const seen = [(await profile(user))[field]];
       for (const version of ['6', '7']) {
@@ -247,18 +247,18 @@ describe('users', () => {
       ['a number in place of a text', { nickname: 1 }],
       ['null, which clears the date of birth alone', { nickname: null }],
       ['a nickname of 101 characters', { nickname: 'n'.repeat(101) }],
-      ['a country that is no code', { country_code: 'Germany' }],
+      ['a country that is not a code', { country_code: 'Germany' }],
       ['a country that ISO 3166-1 does not have', { country_code: 'ZZ' }],
       ['a country in lower case', { country_code: 'de' }],
       ['a currency that ISO 4217 does not have', { preferences: { currency_code: 'EUX' } }],
-      ['a language that is no tag', { preferences: { platform_language: 'english!' } }],
+      ['a language that is not a tag', { preferences: { platform_language: 'english!' } }],
       ['a language with two equal variants', { preferences: { platform_language: 'de-1996-1996' } }],
       ['null for a country', { country_code: null }],
       ['null for a preference', { preferences: { platform_theme: null } }],
       ['null for all preferences', { preferences: null }],
       ['a birthday that is still to come', { date_of_birth: '2999-01-01' }],
       ['a birth tomorrow', { date_of_birth: new Date(Date.now() + 86_400_000).toISOString() }],
-      ['a currency that is no code', { preferences: { currency_code: 'Euro' } }],
+      ['a currency that is not a code', { preferences: { currency_code: 'Euro' } }],
       ['a time zone that does not exist', { time_zone: 'Mars/Olympus' }],
       ['preferences that are a text', { preferences: 'dark' }],
       ['a date that is none', { date_of_birth: 'yesterday' }],

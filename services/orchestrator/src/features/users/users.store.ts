@@ -39,10 +39,10 @@ export interface UserStore {
     identity: Pick<Identity, 'issuer' | 'subject'>,
     db?: Database,
   ): Promise<{ id: string; isBanned: boolean } | undefined>;
-  /** @returns false where the identity has a user already. */
+  /** @returns false if the identity already has a user. */
   insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
   get(userId: string): Promise<UserRow | undefined>;
-  /** Undefined where there is no such user. */
+  /** Undefined if the user does not exist. */
   isBanned(userId: string): Promise<boolean | undefined>;
   update(userId: string, patch: UserPatch): Promise<void>;
   /** Undefined when the user was deleted. The time zone is that of the device seen last that sent one, else the profile's. */

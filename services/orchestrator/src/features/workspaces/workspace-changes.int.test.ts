@@ -23,7 +23,7 @@ describe('workspaces beyond the first', () => {
     uswarm.database.selectFrom('runtimes').select('desired').where('workspace_id', '=', workspaceId).executeTakeFirst();
 
   describe('POST /v1/workspaces', () => {
-    it('makes one with agents, a conversation with the swarm, and the wish for a runtime of its own', async () => {
+    it('creates one with agents, a swarm conversation and a requested runtime', async () => {
       const user = await uswarm.user();
       const home = await uswarm.home(user);
       const made = await create(user, '  My second  ');
@@ -39,7 +39,7 @@ describe('workspaces beyond the first', () => {
       expect((await list(user)).map(({ id }) => id)).toEqual([home.workspaceId, made.id]);
     });
 
-    it(`makes ${LIMITS.workspacesPerUser} at the most, also when all come at once`, async () => {
+    it(`makes ${LIMITS.workspacesPerUser} at most, also with concurrent requests`, async () => {
       const user = await uswarm.user();
       const answers = await Promise.all(
         Array.from({ length: 10 }, () =>
@@ -97,7 +97,7 @@ describe('workspaces beyond the first', () => {
   });
 
   describe('DELETE /v1/workspaces/{id}', () => {
-    it('takes all that is in it along, and unwants its runtime', async () => {
+    it('deletes its contents and requests the deletion of its runtime', async () => {
       const user = await uswarm.user();
       const { id } = await create(user);
       const path = `${PATH}/${id}`;
@@ -200,7 +200,7 @@ describe('workspaces beyond the first', () => {
     });
   });
 
-  it('somebody else’s are not found, and stay as they are', async () => {
+  it('those of another user are not found and unchanged', async () => {
     const [owner, other] = [await uswarm.user(), await uswarm.user()];
     const { workspace } = await uswarm.home(owner);
     const before = await storedRows(uswarm.database);

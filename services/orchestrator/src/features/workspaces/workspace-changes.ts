@@ -35,7 +35,7 @@ export interface WorkspaceChanges {
   delete(userId: string, workspaceId: string): Promise<void>;
 }
 
-/** So many messages go in one transaction, so that none of them takes long. */
+/** Messages deleted per transaction, so that none takes long. */
 const DELETION_BATCH = 2_000;
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
@@ -53,7 +53,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
       const id = await deps.idempotency.once(request, (claim) =>
         withTransaction(async (tx) => {
-          // The user is locked: two that are made at once count each other.
+          // The user is locked: concurrent creations count each other.
           const owned = await users.lockOwned(userId, tx);
           const workspaceId = randomUUIDv7();
           await claim(workspaceId, tx);
