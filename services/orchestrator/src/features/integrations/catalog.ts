@@ -34,7 +34,7 @@ export function loadIntegrationCatalog(file?: string): CatalogFile {
   return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
 }
 
-/** As one user sees it: built-in tools are there for everybody. */
+/** The catalogue as one user sees it: built-in tools are available to all users. */
 export function catalogOf(
   { categories, items }: CatalogFile,
   connected: ReadonlySet<IntegrationProvider>,

@@ -96,7 +96,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     }
   }
 
-  /** Before the provider is asked: a code from somebody else's flow must not be redeemed here. */
+  /** Runs before the provider is called: a code from another user's flow must not be redeemed here. */
   async function requireOwnFlow(
     userId: string,
     { provider, pkce, issuer }: ProviderClient,
@@ -148,7 +148,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const validity = validityOf(grant, clock.now());
     return withTransaction(async (tx) => {
       if (!(await store.lockUser(userId, tx))) {
-        // The account went while the provider was asked: nobody else knows of these tokens.
+        // The account was deleted while the provider was called: these tokens are known only here.
         await revokeLater([row], tx);
         return false;
       }

@@ -28,7 +28,7 @@ export type SealedTable = 'integrations' | 'integration_revocations';
 
 export interface IntegrationStore {
   connected(userId: string): Promise<IntegrationProvider[]>;
-  /** Locks the user, so that two callbacks follow each other. @returns false where it is gone */
+  /** Locks the user, so that two callbacks follow each other. @returns false if the user is deleted */
   lockUser(userId: string, db: Database): Promise<boolean>;
   hasCode(userId: string, provider: IntegrationProvider, codeHash: Buffer): Promise<boolean>;
   /** Marks a state as used for this code. @returns false if it was used for another one */
@@ -36,7 +36,7 @@ export interface IntegrationStore {
   insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
   find(id: string): Promise<ConnectionRow | undefined>;
   findOf(userId: string, provider: IntegrationProvider): Promise<ConnectionRow | undefined>;
-  /** @returns false where the tokens are not these any more */
+  /** @returns false if the stored tokens have changed */
   renew(old: SealedRow, renewed: SealedTokens & Validity, db: Database): Promise<boolean>;
   /** Drops connections of the user, of one provider or all. @returns what was dropped */
   drop(userId: string, provider: IntegrationProvider | undefined, db: Database): Promise<SealedRow[]>;

@@ -2,7 +2,7 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import type { Tokens } from './token-cipher.js';
 
-/** Tokens, and for how many seconds the access token is good; undefined where the provider does not say. */
+/** Tokens, and the lifetime of the access token in seconds; undefined if the provider does not state it. */
 export interface Grant extends Tokens {
   expiresInS: number | undefined;
 }
@@ -13,7 +13,7 @@ export interface Grant extends Tokens {
  */
 export type OAuthFailureKind = 'gone' | 'refused' | 'unavailable';
 
-/** Holds no more of what the provider said than its error code. */
+/** Contains only the error code of the provider's response. */
 export class OAuthFailure extends Error {
   override name = 'OAuthFailure';
   readonly kind: OAuthFailureKind;

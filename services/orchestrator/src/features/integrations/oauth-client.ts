@@ -10,7 +10,7 @@ export interface CodeExchange {
   redirectUrl: string;
 }
 
-/** What is asked of providers. Each method throws OAuthFailure. */
+/** Calls to providers. Each method throws OAuthFailure. */
 export interface OAuthClient {
   exchange(client: ProviderClient, exchange: CodeExchange): Promise<Grant>;
   /** A provider that sends no new refresh token means the old one to go on. */

@@ -6,7 +6,7 @@ import { type ProviderDefinition, PROVIDERS } from './providers.js';
 /** Tokens and secrets go there: never in the clear, except on this machine. */
 const Endpoint = z.url().refine(isSecureUrl, 'needs https');
 
-/** What an operator says of one provider: the client that is registered there, and what is to be otherwise. */
+/** An operator's settings of one provider: the registered client, and overrides. */
 const ProviderSettings = z.strictObject({
   client_id: z.string().min(1),
   /** Absent: a public client, which proves itself by the code verifier alone. */
@@ -40,7 +40,7 @@ export const IntegrationProviders = z
   });
 export type IntegrationProviders = z.output<typeof IntegrationProviders>;
 
-/** Without a code challenge, whoever gets hold of a code can redeem it. RFC 9700 §2.1 */
+/** Without a code challenge, a stolen code can be redeemed. RFC 9700 §2.1 */
 function unsafe(provider: IntegrationProvider, settings: z.output<typeof ProviderSettings>): string[] {
   if (settings.pkce ?? PROVIDERS[provider].pkce) return [];
   const problems = [];

@@ -3,7 +3,7 @@ import type { JobResult } from '../../jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from './integrations.store.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
-/** Work on all stored tokens: to encrypt those anew that are encrypted with an older key. */
+/** Job type that re-encrypts all stored tokens that are encrypted with an older key. */
 export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
 /** There is one row of it. */
 export const TOKEN_REENCRYPTION_ID = '00000000-0000-0000-0000-000000000001';
@@ -42,7 +42,7 @@ export function createTokenReencryption({ store, cipher, logger }: TokenReencryp
   return async (_work: unknown, signal: AbortSignal): Promise<JobResult> => {
     for (const table of TABLES) {
       const { done, lost } = await rekey(table, signal);
-      if (done > 0) logger.info({ table, count: done }, 'tokens were encrypted anew with the current key');
+      if (done > 0) logger.info({ table, count: done }, 'tokens re-encrypted with the current key');
       if (lost > 0) logger.error({ table, count: lost }, 'tokens cannot be decrypted; is a key missing?');
     }
     return { done: true };

@@ -10,7 +10,7 @@ import type { ProviderClients } from './provider-clients.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 import { validityOf } from './token-validity.js';
 
-/** Work on a connection: to renew its tokens before they end. Its lease is what keeps two from doing it at once. */
+/** Job type that renews the tokens of a connection before they expire. Its lease prevents concurrent renewals. */
 export const REFRESH_JOB = 'integration-refresh';
 
 export interface TokenRefreshDeps {
@@ -44,7 +44,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
 
   async function renewed(row: ConnectionRow, grant: Grant): Promise<JobResult> {
     const validity = validityOf(grant, clock.now());
-    // Whoever holds the lease by now: the provider may take the old tokens for stolen, so the new ones are kept.
+    // Also if the lease was lost: the provider may treat the old tokens as stolen, so the new ones are stored.
     metrics.refreshed(row.provider, 'renewed');
     const kept = await withTransaction((tx) => store.renew(row, { ...cipher.seal(grant, row), ...validity }, tx));
     return !kept || validity.refreshAt === null ? DONE : { againInMs: until(validity.refreshAt) };
@@ -63,7 +63,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   return async (job: LeasedJob): Promise<JobResult> => {
     const row = await store.find(job.subjectId);
     if (row === undefined || row.refreshAt === null) return DONE;
-    // It was renewed already, and whoever did it did not come to say so.
+    // Already renewed by a worker that did not complete the job.
     if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };
     const client = clients.get(row.provider);
     if (client === undefined) return { againInMs: STUCK_MS };

@@ -28,7 +28,7 @@ const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 export function createTokenRevocation(deps: TokenRevocationDeps) {
   const { withTransaction, store, jobs, clients, oauth, cipher, logger } = deps;
 
-  /** Where one token takes everything with it, what the user has connected anew would go as well. */
+  /** If revoking one token revokes the whole grant, a newer connection of the user would be revoked too. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
     if (client.revocation?.wholeGrant !== true) return false;
     const others = (await store.connected(userId)).map((provider) => clients.get(provider));

@@ -10,9 +10,9 @@ export interface Choice {
 }
 
 /**
- * What choosing the action means for a message as it is now. Pure.
+ * The effect of choosing an action of a message in its current state. Pure.
  *
- * @throws ApiError `action_not_found`, also where it is no card; `action_already_chosen` where another one was chosen
+ * @throws ApiError `action_not_found`, also if the message is not a card; `action_already_chosen` if another action was chosen
  */
 export function choiceOf({ content, status }: { content: MessageContent; status: string }, actionId: string): Choice {
   // A card that failed belongs to an answer that was given up.

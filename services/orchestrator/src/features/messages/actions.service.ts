@@ -48,7 +48,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
   async function record(target: ActionTarget, tx: Transaction): Promise<void> {
     const { userId, workspaceId, messageId, actionId } = target;
     await questions.prepare(workspaceId, tx);
-    // Taking the seq locks the workspace: of two choices at once, the second one reads what the first one wrote.
+    // Taking the seq locks the workspace: of two concurrent choices, the second one reads what the first one wrote.
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
     const { card, label, made } = choiceOf(row, actionId);
@@ -72,7 +72,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
         await withTransaction((tx) => record(target, tx));
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'action_already_chosen') throw error;
-        // Somebody was quicker. That is fine where the choice is the same.
+        // A concurrent request was faster. The result is the same if its choice is.
         choiceOf(await read(target), target.actionId);
       }
       return messageView(await read(target), show());

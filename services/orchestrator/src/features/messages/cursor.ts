@@ -31,7 +31,7 @@ export interface CursorCodec {
 }
 
 /**
- * Makes opaque text of a payload, which nobody else can make, bound to a scope.
+ * Encodes a payload as an opaque signed text that is bound to a scope.
  *
  * @param key signs
  * @param previous keys whose text is accepted besides

@@ -20,14 +20,14 @@ export interface MessageChangeStore {
   turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
   /** All that the turns wrote: replies, tool lines, cards, notes. */
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /** Agents that wait for a choice from these messages and for nothing else. */
+  /** Agents that wait only for a choice from these messages. */
   waitingOnlyFor(messageIds: readonly string[], db: Database): Promise<string[]>;
   /** Deletes messages; their local ids stay used. @returns the ids of those that existed */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
   /** The newest message of the user in a conversation. */
   newestOfUser(conversationId: string, db: Database): Promise<string | undefined>;
-  /** Changes what the user said. Attachments that are given replace the former ones, which are detached. */
+  /** Changes a user message. Given attachments replace the former ones, which are detached. */
   edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
 }
 

@@ -116,7 +116,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     return question.messageId;
   }
 
-  /** What the user wants to have said, checked as a new message. */
+  /** The edited message, validated like a new one. */
   async function checked(row: MessageRow, { userId }: RevisedMessage, body: EditMessageBody) {
     const draft = { content: body.content, mentions: body.mentions, attachments: body.attachments ?? row.attachments };
     const text = checkedText(draft);

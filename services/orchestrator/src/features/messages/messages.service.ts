@@ -66,7 +66,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   async function view(id: string): Promise<MessageData> {
     const [row] = await store.find([id]);
-    // It went with its conversation, right after it was stored.
+    // It was deleted with its conversation right after it was stored.
     if (row === undefined) throw new ApiError('conversation_not_found');
     return messageView(row, show());
   }
@@ -90,7 +90,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     const agentIds = answeringAgents(conversation, mentions, members);
     const uploads = draft.attachments.map(({ id }) => id);
     return withTransaction(async (tx) => {
-      // Uploads first: who holds one for long waits for nothing that is locked here.
+      // Uploads first: a long-lived lock on an upload must not wait for a lock taken here.
       const attachments = await deps.attachments.resolve(userId, uploads, tx);
       await questions.prepare(workspaceId, tx);
       const place = { workspaceId, conversationId, userId, agentIds };
@@ -122,11 +122,11 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       const earlier = await findDuplicate(place.sent, hash);
       if (earlier !== undefined) return earlier;
       try {
-        // Only now: whoever asks again for a message that is stored has its answer for nothing.
+        // Only now: a repeated request for a stored message does not count.
         await deps.rates.send(target.userId);
         return messageView(await storeNew(target, place, draft, hash), show());
       } catch (error) {
-        // The same message came twice at once, and the other one was first: whatever stopped this
+        // The same message arrived twice concurrently, and the other one was first: whatever stopped this
         // one (the unique index, a queue that is full by now), the first result is the answer.
         const winner = await findDuplicate((await store.findSendContext(target))?.sent, hash);
         if (winner !== undefined) return winner;

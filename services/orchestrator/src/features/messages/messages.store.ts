@@ -54,7 +54,7 @@ export interface SendTarget {
 
 /** What has to be known before a message is stored. */
 export interface SendContext {
-  /** The agent of an agent conversation; undefined where there is no such conversation. */
+  /** The agent of an agent conversation; undefined if the conversation does not exist. */
   conversation: { agentId: string | null } | undefined;
   members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
   /** What the sender has sent with this local id. */
@@ -62,11 +62,11 @@ export interface SendContext {
 }
 
 export interface MessageStore {
-  /** @throws ApiError `local_id_reused` where a message that is gone had its local id */
+  /** @throws ApiError `local_id_reused` if a deleted message had its local id */
   insert(message: NewMessage, db: Database): Promise<MessageRow>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
-  /** All in one statement; undefined where the workspace is not the sender's. */
+  /** One statement; undefined if the workspace does not belong to the sender. */
   findSendContext(target: SendTarget): Promise<SendContext | undefined>;
   /**
    * Removes up to `limit` messages of a conversation but leaves the newest `keep`; their local ids stay used.

@@ -9,7 +9,7 @@ import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 export interface MessageSearchStore {
   /** Lets one search of a user run at a time, whichever replica it is on. Held until the transaction ends. */
   lockUser(userId: string, db: Database): Promise<void>;
-  /** The words of a query, in the form in which they are looked for; none where it has only blanks. */
+  /** The normalized words of a query; empty if it has only blanks. */
   words(query: string, db?: Database): Promise<string[]>;
   /** As a page of messages, of those that have every word somewhere in their text. */
   page(
@@ -28,7 +28,7 @@ function beyond(walk: PageDirection, seq: number | null): RawBuilder<unknown> {
   return walk === 'older' ? sql`m.seq < ${seq}` : sql`m.seq > ${seq}`;
 }
 
-/** So many messages are read as they come: what is common is found there, and the index knows what is not. */
+/** Messages that are scanned before the index is used: common words are found there. */
 const READ_FIRST = 2_000;
 
 export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {

@@ -9,7 +9,7 @@ import { listed, type PageDirection } from './place.js';
 export const STORED_BYTES = sql<number>`(
   coalesce(octet_length(m.search_text), octet_length(m.content::text)) + octet_length(m.attachments::text) + octet_length(m.mentions::text)
 )`;
-/** The same for everything else that a response says of a message. */
+/** The same for all other fields of a message in a response. */
 export const FIELD_BYTES = 700;
 
 /** What is selected of messages `m` for `bounded`. */

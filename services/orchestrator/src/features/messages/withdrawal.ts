@@ -144,7 +144,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         const { result, seq } = await withTransaction(async (tx) => {
           await before?.(tx);
           const done = await run(await begin(place, outcome, tx), tx);
-          // A title may quote a message that is gone or reads differently now.
+          // A title may quote a message that was deleted or edited.
           const title = titleOf((await conversations.firstText(conversationId, tx)) ?? '') ?? null;
           await conversations.setTitleFromMessage(conversationId, title, tx);
           // Last message, unread count and preview may be others now.

@@ -1,6 +1,6 @@
 import { MessageContent } from '@uswarm/contract';
 
-/** What an agent may say in a message of its own, besides its reply. */
+/** Content that an agent may send in a separate message, besides its reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
 
 const MAX_BYTES = 64 * 1024;
@@ -17,7 +17,7 @@ function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, storableJson(entry)]));
 }
 
-/** What a runtime offers, checked: it is as untrusted as the model that wrote it. Undefined where it cannot be shown. */
+/** Validates content of a runtime, which is as untrusted as its model. Undefined if it cannot be shown. */
 export function offeredContent(value: unknown): OfferedContent | undefined {
   const { data } = MessageContent.safeParse(storableJson(value));
   if (data === undefined || Buffer.byteLength(JSON.stringify(data)) > MAX_BYTES) return undefined;

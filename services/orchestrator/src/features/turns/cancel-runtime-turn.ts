@@ -3,7 +3,7 @@ import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../runtimes/runtimes.store.js';
 import type { RunningTurn } from './turns.store.js';
 
-/** Has the runtime end a turn, in its own time; nobody waits for it, and where it cannot be asked it is not. */
+/** Asks the runtime to cancel a turn. Not awaited; does nothing if the runtime is unreachable. */
 export type CancelRuntimeTurn = (workspaceId: string, turn: Pick<RunningTurn, 'id' | 'generation'>) => void;
 
 export function createRuntimeTurnCancellation(

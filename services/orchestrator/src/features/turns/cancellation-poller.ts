@@ -1,5 +1,5 @@
 export interface CancellationPollerOptions {
-  /** Whether somebody wants it stopped by now. */
+  /** Whether a stop was requested. */
   requested: () => Promise<boolean>;
   /** Called once they do. */
   stop: () => Promise<void>;
@@ -8,8 +8,8 @@ export interface CancellationPollerOptions {
 }
 
 /**
- * Looks now and then whether something is to be stopped, until it was. This is for the word that got lost: whoever
- * asks for the stop also says so to the runtime at once.
+ * Polls for a stop request until one is handled. It covers lost notifications: a stop request also notifies the runtime
+ * immediately.
  *
  * @returns what ends the looking
  */

@@ -10,7 +10,7 @@ export interface HistoryRow {
   text: string;
 }
 
-/** So many replies to older questions can stand among the newest messages. */
+/** Maximum number of replies to older messages among the newest ones. */
 const LATE_REPLIES = 2 * LIMITS.queuedTurns;
 
 /** What is further away than this is not looked at, however many tools were used meanwhile. */
@@ -25,9 +25,9 @@ const SPEAKS = sql`
 const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.turn_id`;
 
 /**
- * What was said up to the question, newest first. What a turn said stands behind its own question, also where the
- * next question came before it; what the same agent said to this question is left out, what others said is not. Reads only what is near, however long the
- * conversation is.
+ * Messages up to the user message, newest first. Messages of a turn follow its user message, also if the next user
+ * message was stored before them. Messages of the same agent for this user message are excluded, those of other agents
+ * are not. Reads only recent messages, regardless of the length of the conversation.
  */
 export async function readHistory(
   database: Database,
@@ -51,14 +51,14 @@ export async function readHistory(
       JOIN messages m ON m.turn_id = t.id AND m.turn_key IS NOT NULL
       WHERE m.seq > ${asked} AND ${SPEAKS}
     )
-    SELECT said.id, said.role, said.agent_id, said.content, said.attachments
-    FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) said
-    LEFT JOIN turns replying ON replying.reply_message_id = said.id
-    LEFT JOIN turns writing ON writing.id = said.turn_id
+    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments
+    FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) entry
+    LEFT JOIN turns replying ON replying.reply_message_id = entry.id
+    LEFT JOIN turns writing ON writing.id = entry.turn_id
     LEFT JOIN messages question ON question.id = coalesce(replying.user_message_id, writing.user_message_id)
     WHERE question.id IS DISTINCT FROM ${question.messageId}::uuid
       OR coalesce(replying.agent_id, writing.agent_id) <> ${question.agentId}::uuid
-    ORDER BY coalesce(question.seq, said.seq) DESC, said.seq DESC
+    ORDER BY coalesce(question.seq, entry.seq) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
   return rows.map(({ id, role, agent_id, ...said }) => ({ id, role, agent_id, text: messageToText(said) }));
 }

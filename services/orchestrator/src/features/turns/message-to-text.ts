@@ -1,7 +1,7 @@
 import type { MessageContent } from '@uswarm/contract';
 import type { StoredAttachment } from '../uploads/attachments.js';
 
-/** What a message said, as far as a model is told. */
+/** The parts of a message that a model gets. */
 export interface Said {
   content: MessageContent;
   attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];

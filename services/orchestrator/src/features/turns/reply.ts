@@ -51,9 +51,9 @@ export interface Reply {
   text: string;
   /** The last durable event of the turn: what is shown live waits for it. */
   seq: number;
-  /** There is nothing left of the tokens of the period, and the runtime goes on all the same. */
+  /** The tokens of the period are used up while the runtime continues. */
   overLimit: LimitReached | undefined;
-  /** Forgets what an earlier generation said. */
+  /** Discards the output of an earlier generation. */
   restart(generation: number): void;
   /** Applies the next event. @returns true once the turn is finished. @throws ReplyLimitExceeded */
   apply(event: TurnEvent): Promise<boolean>;
@@ -220,7 +220,7 @@ export function createReply(deps: ReplyDeps, begun: { replyId: string; seq: numb
 
 export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
-/** How a reply ends that somebody stopped: what it says already stays. Pure. */
+/** The final state of a stopped reply: its text so far is kept. Pure. */
 export function stoppedReply(text: string): FinishedReply {
   const incomplete = text !== '';
   return {

@@ -21,8 +21,8 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 
 export interface StopService {
   /**
-   * Ends a reply, named by itself; or all replies to a question, named by the question. One that is being written
-   * ends soon, with what it says by then; one that waits ends immediately.
+   * Stops a reply by its id, or all replies to a user message by the id of that message. A running turn ends soon and
+   * keeps its text so far; a queued one ends immediately.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
@@ -45,7 +45,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
     return unfinished.toReversed();
   }
 
-  /** @returns the lease of one that waits, which is ours now; undefined where it runs and was told to end */
+  /** @returns the lease of a queued turn, now held here; undefined if the turn runs and was asked to end */
   async function decide({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
     // What begins or ends a turn holds this lock, so that the status below is the last word.
     const waits = await jobs.lock(TURN_JOB, id, tx);
@@ -68,7 +68,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
     const lease = await withTransaction((tx) => decide(turn, tx));
     if (lease !== undefined) {
       await endWaiting(turn, lease).catch((error: unknown) => {
-        // Somebody else stops it too, and took it from us for that.
+        // A concurrent request stops it and took over the lease.
         if (!(error instanceof LeaseLost)) throw error;
       });
       return;

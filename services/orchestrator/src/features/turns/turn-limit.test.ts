@@ -17,7 +17,7 @@ describe('a turn', () => {
   const play = (script: Call[], more: Parameters<typeof createScene>[1] = {}) => (scene = createScene(script, more));
 
   describe('when the tokens of the month are used up', () => {
-    const NOTE = 'The token limit of your plan for this month is reached. It begins anew on 2026-12-01 (UTC).';
+    const NOTE = 'The token limit of your plan for this month is reached. It resets on 2026-12-01 (UTC).';
     const LIMITED = { status: 'failed', errorCode: 'token_limit_reached' };
     const SENTENCE = 'The token limit of this month is reached.';
     const limited = () => true;

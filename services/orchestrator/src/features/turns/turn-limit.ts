@@ -7,12 +7,12 @@ export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
 /** What the conversation shows when the tokens of the period are used up. */
 export function limitNote({ scope, resets_at }: LimitReached): string {
   const whose = scope === 'user' ? 'your plan' : 'this workspace';
-  return `The token limit of ${whose} for this month is reached. It begins anew on ${resets_at.slice(0, 10)} (UTC).`;
+  return `The token limit of ${whose} for this month is reached. It resets on ${resets_at.slice(0, 10)} (UTC).`;
 }
 
 const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 
-/** How a reply ends that was stopped because of the limit: what it says already stays. Pure. */
+/** The final state of a reply that the limit stopped: its text so far is kept. Pure. */
 export function limitedReply(text: string): FinishedReply {
   const incomplete = text !== '';
   return {

@@ -30,7 +30,7 @@ export function createTurnQueue(
   limits: Pick<UsageLimits, 'requireRoom'>,
 ): TurnQueue {
   let last = '';
-  /** Ids order the turns of one message; two of the same millisecond have no order of their own. */
+  /** Ids order the turns of one message; UUIDs of one millisecond are not ordered by themselves. */
   function nextId(): string {
     let id = randomUUIDv7();
     while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();

@@ -87,7 +87,7 @@ function toAgent(member: SwarmMember): Agent {
   });
 }
 
-/** Only of who answers: nobody else needs to know. */
+/** Only for the agent of the turn. */
 function equipped(agent: Agent, { model, responseLength, prompts }: AgentContext): Agent {
   return { ...agent, model: model ?? '', responseLength, prompts };
 }

@@ -24,7 +24,7 @@ export interface TurnRunnerDeps extends TurnWriterDeps {
   turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'history' | 'nextStep' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
   agents: Pick<AgentStore, 'members' | 'setActivity'>;
-  /** What the agent answers with, as it is now. */
+  /** The agent's current settings, tools and memories. */
   loadAgentContext: (agentId: string) => Promise<AgentContext>;
   users: Pick<UserStore, 'reader'>;
   runtimes: Pick<RuntimeStore, 'get'>;
@@ -48,11 +48,11 @@ const READY_WITHIN_MS = 10 * 60_000;
 const REACHABLE_WITHIN_MS = 60_000;
 /** Longer than any model call or tool may take: a stream that is silent for this long is broken. */
 const SILENT_MS = 5 * 60_000;
-/** A turn that ended in an error of ours this often is given up. */
+/** A turn that ended in an internal error this often fails. */
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 const NOT_READY_MS = 2_000;
-/** A runtime that somebody suspended tells when it is ready again; this is for a word that got lost. */
+/** A suspended runtime notifies when it is ready again; this covers a lost notification. */
 const HELD_MS = 10_000;
 const STOP_LOOK_MS = 1_000;
 const DEADLINE_MS = 30 * 60_000;
@@ -100,7 +100,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return { workspaceId, address: runtime.address };
   }
 
-  /** What is to become of the turn where it cannot begin yet; undefined where it can. */
+  /** The result for a turn that cannot begin yet; undefined if it can. */
   async function notYet(turn: TurnRow, writer: TurnWriter): Promise<JobResult | undefined> {
     // What is to end needs no runtime for it.
     if (turn.user_banned || (turn.status === 'running' && turn.stop_requested)) return undefined;
@@ -143,7 +143,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
   }
 
-  /** The runtime has nothing of this turn any more. @returns false where it was lost once before. */
+  /** The runtime lost this turn. @returns false if it was lost once before. */
   async function startAnew({ writer, reply, turn }: Run): Promise<boolean> {
     const generation = await writer.nextGeneration(GENERATIONS);
     turn.runtime_instance = null;
@@ -162,8 +162,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   }
 
   /**
-   * Somebody wants the turn to end. @returns whether the runtime was told, and says how; without a runtime that has
-   * the turn, its end is ours to write
+   * A stop was requested. @returns whether the runtime was notified, which then ends the turn; without a runtime that
+   * has the turn, it is ended here
    */
   async function stopInRuntime({ turn, reply, signal }: Run): Promise<boolean> {
     const runtime = await runtimes.get(turn.workspace_id);
@@ -178,7 +178,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  /** The tokens of the period were used up while it waited, or before it could begin anew. */
+  /** The tokens of the period were used up while the turn waited or before it could restart. */
   async function limitReached({ turn, writer }: Pick<Run, 'turn' | 'writer'>): Promise<boolean> {
     const limit = await deps.limits.reached(turn.workspace_id);
     if (limit === undefined) return false;
@@ -186,7 +186,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return true;
   }
 
-  /** Follows the turn until it is done. @returns 'lost' where the runtime must start it anew. */
+  /** Follows the turn until it is done. @returns 'lost' if the turn must be restarted in the runtime. */
   async function follow(run: Run, to: RuntimeTarget): Promise<'done' | 'lost' | 'interrupted'> {
     const { turn, writer, reply, signal } = run;
     const { instanceId } = await client.identify(to, signal);
@@ -366,7 +366,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (signal.aborted) return { againInMs: 0 };
       if (error instanceof RuntimeHeld) return { againInMs: HELD_MS };
       if (error instanceof TokensReserved) return { againInMs: RESERVED_MS };
-      // The turn is somebody else's, or the runtime has a later generation than we know.
+      // Another worker has the turn, or the runtime has a later generation.
       if (error instanceof LeaseLost) return { againInMs: NOT_READY_MS };
       throw error;
     }

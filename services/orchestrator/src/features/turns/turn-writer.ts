@@ -50,7 +50,7 @@ export interface ToolMessage {
   content: Extract<MessageContent, { type: 'tool_status' }>;
 }
 
-/** How things stand once a turn has ended. */
+/** State after a turn has ended. */
 export interface Ended {
   seq: number;
   /** Undefined while the agent writes another reply. */
@@ -72,11 +72,11 @@ export interface TurnWriter {
   /** What the agent does now. */
   activity(activity: AgentActivity): Promise<void>;
   setInstance(instanceId: string): Promise<void>;
-  /** Begins anew after the runtime lost the turn. @returns undefined where that was done before. */
+  /** Restarts the turn after the runtime lost it. @returns undefined if that was done before. */
   nextGeneration(limit: number): Promise<number | undefined>;
   /** @returns the seq of the event that shows it. */
   tool(generation: number, tool: ToolMessage): Promise<number>;
-  /** Says something in a message of its own; the same key again changes that message. @returns as `tool` */
+  /** Writes content in a separate message; the same key again changes that message. @returns as `tool` */
   offer(key: string, content: OfferedContent): Promise<number>;
   /** @returns the limit that is reached with it, if any */
   usage(entry: UsageEntry): Promise<LimitReached | undefined>;
@@ -84,7 +84,7 @@ export interface TurnWriter {
   note(key: string, text: string): Promise<void>;
   /** Ends the turn and its work. @returns the seq of `message.done`, and what the agent does then */
   finish(reply: FinishedReply): Promise<Ended>;
-  /** Ends a turn that could not be answered, or need not be: the question failed, and a reply says why. */
+  /** Ends a turn without an answer: the user message fails, and a reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }
 
@@ -134,7 +134,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     return { replyId: id, seq };
   }
 
-  /** A tool that nobody will hear of again did not work out. */
+  /** Marks tools without a result as failed. */
   async function failRunningTools(tx: Transaction): Promise<void> {
     for (const { id, content } of await turns.runningTools(turn.id, tx)) {
       if (content.type !== 'tool_status') continue;

@@ -28,7 +28,7 @@ export interface TurnRow {
   user_id: string;
   /** The user is banned: the turn is to end, and calls no model. */
   user_banned: boolean;
-  /** Somebody wants it to end. */
+  /** A stop was requested. */
   stop_requested: boolean;
 }
 
@@ -51,19 +51,19 @@ export interface UsageEntry {
 }
 
 export interface TurnStore {
-  /** @returns whose turn it is; undefined where so many replies of the conversation are queued or running already */
+  /** @returns whose turn it is; undefined if the conversation already has the maximum of queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<{ userId: string } | undefined>;
   get(id: string): Promise<TurnRow | undefined>;
   start(id: string, replyMessageId: string, db: Database): Promise<void>;
   setInstance(id: string, instanceId: string, db: Database): Promise<void>;
-  /** @returns the new generation; undefined where `limit` is reached. */
+  /** @returns the new generation; undefined if `limit` is reached. */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
   /** Whether another reply of the agent is being written. */
   isBusyElsewhere(agentId: string, exceptTurnId: string, db: Database): Promise<boolean>;
   /** Whether another turn answers the same message, did so, or is still to do so. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   finish(id: string, status: TurnStatus, errorCode: string | null, db: Database): Promise<void>;
-  /** What was said up to the message that is answered, newest first. */
+  /** Messages up to the user message of the turn, newest first. */
   history(
     turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
     limit: number,
@@ -75,9 +75,9 @@ export interface TurnStore {
   /** The turns that answer this message, or whose reply it is, in their order. */
   ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
-  /** Has the turn end soon, whoever holds it. */
+  /** Requests the end of the turn from its lease holder. */
   requestStop(id: string, db: Database): Promise<void>;
-  /** Whether it is to end: somebody wants that, or the user was banned. */
+  /** Whether the turn must end: a stop was requested, or the user was banned. */
   stopRequested(id: string): Promise<boolean>;
   /** Cards of the turn that wait for a choice. */
   openCards(turnId: string, db: Database): Promise<string[]>;
