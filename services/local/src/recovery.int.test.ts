@@ -103,7 +103,7 @@ describeWith('valkey', 'services as separate processes', () => {
     const second = await services.addOrchestrator();
     await services.orchestrators[0]!.stop('SIGKILL');
     // Only once the other one follows the turn may it end.
-    await second.printed(/a lease was taken over/);
+    await second.printed(/expired lease taken over/);
     model.release(hold);
     const answer = await finished(replyId);
     expect(textOf(answer)).toBe(ANSWER);

@@ -70,10 +70,11 @@ describe('the requirement ledger', () => {
     expect(positions).toEqual([...new Set(positions)].toSorted((a, b) => a - b));
   });
 
-  it('has one REST row for each documented route, in the order of the endpoint tables', () => {
+  it('has one REST row for each documented route', () => {
     const restRows = rows.filter((row) => row.id.startsWith('REST-')).slice(0, documented.length);
-    expect(restRows.map((row) => [row.route, row.text.split(/[\s,:]/, 2).join(' ')])).toEqual(
-      documented.map(({ operationId, method, path }) => [operationId, `${method.toUpperCase()} ${path}`]),
+    const described = restRows.map(({ route, text }) => `${route}: ${text.split(/[\s,:]/, 2).join(' ')}`);
+    expect(described.toSorted()).toEqual(
+      documented.map(({ operationId, method, path }) => `${operationId}: ${method.toUpperCase()} ${path}`).toSorted(),
     );
   });
 
