@@ -154,12 +154,12 @@ describe('a release in use, whose database is outside of it', () => {
   });
 
   it('reports what it deleted and what it kept', () => {
-    expect(said).toMatch(/9 UserSwarms to go\./);
+    expect(said).toMatch(/9 UserSwarms remaining\./);
     expect(said).toMatch(/9 UserSwarms deleted with all children/);
     expect(said).toContain(`Kept because of the label ${KEEP_LABEL}=true: ${kept}`);
     for (const line of [
-      'the definition of UserSwarm: kubectl delete crd userswarms.uswarm.dev',
-      `namespace ${NAMESPACE.runtime} with what is in it`,
+      'the CRD of UserSwarm: kubectl delete crd userswarms.uswarm.dev',
+      `namespace ${NAMESPACE.runtime} with all its objects`,
       `Secret uswarm-model-env in namespace ${NAMESPACE.runtime}`,
       'No UserSwarm has a uswarm finalizer.',
     ]) {
