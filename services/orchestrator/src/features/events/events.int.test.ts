@@ -79,6 +79,8 @@ describe('the seq of a workspace', () => {
   });
 
   it('cannot be taken in a deleted workspace', async () => {
-    await expect(db.withTransaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(/gone/);
+    await expect(db.withTransaction((tx) => store.append(event(crypto.randomUUID()), tx))).rejects.toThrow(
+      'Workspace not found.',
+    );
   });
 });

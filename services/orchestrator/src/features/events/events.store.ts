@@ -57,14 +57,14 @@ export function createEventStore(database: Database, wakeRelay: () => void = () 
         SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid FROM counter
         RETURNING seq`.execute(tx);
       const row = rows[0];
-      if (row === undefined) throw new ApiError('workspace_not_found', { message: 'Workspace not found.' });
+      if (row === undefined) throw new ApiError('workspace_not_found');
       tx.afterCommit(wakeRelay);
       return row.seq;
     },
 
     async lock(workspaceId, db) {
       const { rows } = await sql`SELECT id FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`.execute(db);
-      if (rows.length === 0) throw new ApiError('workspace_not_found', { message: 'Workspace not found.' });
+      if (rows.length === 0) throw new ApiError('workspace_not_found');
     },
 
     async takeUnpublished(workspaces, events, db) {
