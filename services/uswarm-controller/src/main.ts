@@ -3,9 +3,8 @@ import { loadKubeConfig } from '@uswarm/kube-client';
 import { createLogger, createMetrics, runService, startOpsServer } from '@uswarm/service-kit';
 import { loadControllerConfig } from './config.js';
 import { createController } from './controller.js';
+import { rolloutInitialDelayMs } from './rollout/initial-delay.js';
 
-/** Orchestrators of the previous release have stopped by then. In milliseconds. */
-const ROLLOUT_CALM_MS = 30_000;
 const service = 'uswarm-controller';
 const logger = createLogger({ service, level: process.env['LOG_LEVEL'] || 'info' });
 
@@ -23,7 +22,7 @@ await runService({ logger }, async (stack) => {
       deadlineS: config.ROLLOUT_DEADLINE_S,
       maxFailures: config.ROLLOUT_MAX_FAILURES,
     },
-    rolloutInitialDelayMs: ROLLOUT_CALM_MS,
+    rolloutInitialDelayMs: rolloutInitialDelayMs(config.RESYNC_S),
     maxConcurrentStarts: config.START_MAX_CONCURRENT,
     lease: config.LEADER_ELECTION ? { namespace: config.LEASE_NAMESPACE ?? '', name: config.LEASE_NAME } : undefined,
     identity: config.POD_NAME ?? hostname(),
