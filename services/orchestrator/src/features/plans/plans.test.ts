@@ -18,5 +18,7 @@ describe('the plan of a user', () => {
 });
 
 it('refuses a configuration without the default plan', () => {
-  expect(() => createPlans(loadPlans().filter(({ code }) => code !== 'free'))).toThrow('must include the default plan "free"');
+  expect(() => createPlans(loadPlans().filter(({ code }) => code !== 'free'))).toThrow(
+    'must include the default plan "free"',
+  );
 });
