@@ -64,12 +64,12 @@ export async function createController(options: ControllerOptions): Promise<Cont
     onAnswer: metrics.hookAnswered,
   });
   // A standby replica enqueues nothing. A new leader enqueues all UserSwarms.
-  const wanted = (key: string): void => {
+  const enqueue = (key: string): void => {
     if (leading) queue.add(key);
   };
   const starts = createStartLimiter({
     maxConcurrent: options.maxConcurrentStarts ?? MAX_CONCURRENT_STARTS,
-    wake: wanted,
+    wake: enqueue,
   });
   const onParent = (change: Change): void => {
     starts.changed(change);
@@ -78,7 +78,7 @@ export async function createController(options: ControllerOptions): Promise<Cont
   const caches = watchAll(options, resource, {
     client,
     watch: createWatch(credentials),
-    wanted,
+    enqueue,
     onParent,
     metrics,
     // A standby replica does not need Events.
@@ -127,13 +127,13 @@ function watchAll(
   {
     client,
     watch,
-    wanted,
+    enqueue,
     onParent,
     metrics,
     listWarnings,
   }: Parts & {
     watch: Watch;
-    wanted: (key: string) => void;
+    enqueue: (key: string) => void;
     onParent: (change: Change) => void;
     listWarnings: PodWarningsDeps['list'];
   },
@@ -155,21 +155,21 @@ function watchAll(
     onParent: (change) => {
       onParent(change);
       const parent = change.after ?? change.before;
-      if (parent !== undefined) wanted(keyOf(parent));
+      if (parent !== undefined) enqueue(keyOf(parent));
     },
     onChild: ({ before, after }) => {
       // Also the previous owner: another client may have removed the owner reference.
       const owners = [before, after].flatMap((child) => child?.metadata.ownerReferences ?? []);
       for (const name of new Set(owners.filter(({ kind }) => kind === resource.kind).map((owner) => owner.name))) {
-        wanted(name);
+        enqueue(name);
       }
     },
     onPod: ({ before, after }) => {
       const name = (after ?? before)?.metadata.labels?.[LABEL.instance];
-      if (name !== undefined) wanted(name);
+      if (name !== undefined) enqueue(name);
     },
     onNamespace: (name) => {
-      for (const parent of caches.parents.indexed(name)) wanted(keyOf(parent));
+      for (const parent of caches.parents.indexed(name)) enqueue(keyOf(parent));
     },
   });
   return caches;

@@ -74,18 +74,23 @@ export function createReconcilers(options: ControllerOptions, resource: Resource
   };
 }
 
-interface Told {
+interface Notifications {
   record: (parent: KubernetesObject, event: RecordedEvent) => void;
   rollout: Pick<RolloutCoordinator, 'changed'>;
 }
 
-function createSyncs(options: ControllerOptions, resource: Resource, parts: ReconcilersDeps, told: Told): Workers {
+function createSyncs(
+  options: ControllerOptions,
+  resource: Resource,
+  parts: ReconcilersDeps,
+  notify: Notifications,
+): Workers {
   const { syncClient: client, hook, caches, queue, starts, metrics } = parts;
   const { resyncS = RESYNC_S, clock = systemClock, logger } = options;
   const timeToReady = createTimeToReady(metrics.becameReady);
-  const tell = (parent: KubernetesObject, event: RecordedEvent, news = true): void => {
+  const recordEvent = (parent: KubernetesObject, event: RecordedEvent, isWorthRecording = true): void => {
     logger.info({ userswarm: parent.metadata.name, event: event.reason }, event.message);
-    if (news) told.record(parent, event);
+    if (isWorthRecording) notify.record(parent, event);
   };
   const deps: SyncDeps = {
     client,
@@ -98,13 +103,13 @@ function createSyncs(options: ControllerOptions, resource: Resource, parts: Reco
     controller: describeController(resource, resyncS),
     ...(options.hook.outageMs === undefined ? {} : { outageShownMs: options.hook.outageMs }),
     onChild: (parent, step) =>
-      tell(parent, childEvent(step), worthRecording(step, parent['status'] as Status | undefined)),
+      recordEvent(parent, childEvent(step), worthRecording(step, parent['status'] as Status | undefined)),
     onStatus: (parent, before, after) => {
       timeToReady.changed(parent.metadata.uid ?? '', phaseOf(before), phaseOf(after));
       // The store already has our own writes, so no watch event reports them.
       starts.changed({ before: parent, after: { ...parent, status: after } });
-      told.rollout.changed();
-      for (const event of statusEvents(before, after)) tell(parent, event);
+      notify.rollout.changed();
+      for (const event of statusEvents(before, after)) recordEvent(parent, event);
     },
   };
   return createWorkers({

@@ -11,36 +11,36 @@ import type { RolloutPlan } from '../src/rollout/plan.js';
 const START_MS = Date.parse('2030-01-01T00:00:00Z');
 
 interface Runtime {
-  /** The revision that its Deployment has, and that its status tells of. */
+  /** The revision of the Deployment and of the status. */
   revision: string;
   suspend: boolean;
-  /** As its status tells, and since when. */
+  /** The condition Suspended of the status, and its transition time. */
   suspended: boolean;
   suspendedSince: number;
-  /** It is suspended for no rollout, or was and is not Ready since. */
-  asleep: boolean;
-  /** It works on something. */
+  /** It was suspended for another reason than a rollout and has not been Ready since. */
+  idleSuspended: boolean;
+  /** It runs a turn. */
   busy: boolean;
   ready: boolean;
   reason: string;
   readySince: number;
-  /** What it waits for, as its status tells. */
+  /** `pendingRevision` of the status. */
   pending: string | undefined;
   pendingSince: number | undefined;
   upToDateSince: number;
   annotations: Record<string, string>;
 }
 
-/** UserSwarms with a webhook, orchestrators, and pods, all as far as a rollout sees them; time in milliseconds. */
+/** Simulates UserSwarms, the webhook, orchestrators and pods as far as a rollout observes them. Time is in milliseconds. */
 export class RolloutSimulation {
   now = START_MS;
-  /** Of the platform. */
+  /** The platform revision. */
   revision = 'r1';
-  /** Revisions that no pod becomes Ready with. */
+  /** Revisions whose pods never become Ready. */
   readonly broken = new Set<string>();
   readonly runtimes = new Map<string, Runtime>();
-  /** Turns that were cut without force, by the name of the runtime. */
-  readonly cut: string[] = [];
+  /** The runtimes whose turn was interrupted without a forced grant. */
+  readonly interrupted: string[] = [];
   grants = 0;
 
   constructor(names: readonly string[] = []) {
@@ -48,7 +48,14 @@ export class RolloutSimulation {
   }
 
   add(name: string): void {
-    const runtime = { suspend: false, asleep: false, busy: false, ready: true, reason: 'Available', annotations: {} };
+    const runtime = {
+      suspend: false,
+      idleSuspended: false,
+      busy: false,
+      ready: true,
+      reason: 'Available',
+      annotations: {},
+    };
     const since = this.now;
     this.runtimes.set(name, {
       ...runtime,
@@ -72,8 +79,8 @@ export class RolloutSimulation {
     }));
   }
 
-  /** The controller does as planned. */
-  carryOut({ grants, unused }: Pick<RolloutPlan, 'grants' | 'unused'>): void {
+  /** Applies a plan, as the controller does. */
+  apply({ grants, unused }: Pick<RolloutPlan, 'grants' | 'unused'>): void {
     for (const { metadata } of unused) {
       const { annotations } = this.#get(metadata.name);
       for (const name of [ROLLOUT.revision, ROLLOUT.time, ROLLOUT.forced]) delete annotations[name];
@@ -88,7 +95,7 @@ export class RolloutSimulation {
     }
   }
 
-  /** The orchestrator of one looks at it. */
+  /** One reconcile of the orchestrator for a runtime. */
   orchestrate(name: string): void {
     const runtime = this.#get(name);
     const { annotations, pending } = runtime;
@@ -104,7 +111,7 @@ export class RolloutSimulation {
     else annotations[ROLLOUT.wanted] = pending;
   }
 
-  /** The webhook is asked, its answer is carried out, and the status is written. */
+  /** One reconcile of the controller: hook call, children, status. */
   sync(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend !== runtime.suspended)
@@ -114,9 +121,9 @@ export class RolloutSimulation {
       runtime.pending = this.revision;
       runtime.pendingSince ??= this.now;
       const forced = rolloutGrant?.forced === true && rolloutGrant.revision === this.revision;
-      // Also one that has no pod yet.
+      // This includes a resumed runtime without a pod.
       if (runtime.suspend || runtime.reason === 'Suspended' || forced || this.#fails(runtime)) {
-        if (runtime.busy && !forced) this.cut.push(name);
+        if (runtime.busy && !forced) this.interrupted.push(name);
         Object.assign(runtime, { revision: this.revision, busy: false, pending: undefined, pendingSince: undefined });
         this.#unready(runtime, runtime.suspend ? 'Suspended' : 'Starting');
         runtime.upToDateSince = this.now;
@@ -129,15 +136,15 @@ export class RolloutSimulation {
     else if (runtime.reason === 'Suspended') runtime.reason = 'Starting';
   }
 
-  /** The kubelet brings it up, or fails to. */
+  /** The kubelet starts the pod, or fails to. */
   start(name: string): void {
     const runtime = this.#get(name);
     if (runtime.reason !== 'Starting') return;
     if (this.broken.has(runtime.revision)) runtime.reason = 'ImagePullBackOff';
-    else Object.assign(runtime, { ready: true, reason: 'Available', readySince: this.now, asleep: false });
+    else Object.assign(runtime, { ready: true, reason: 'Available', readySince: this.now, idleSuspended: false });
   }
 
-  /** A message, which wakes it. */
+  /** A user message, which resumes a suspended runtime. */
   message(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend) {
@@ -146,27 +153,27 @@ export class RolloutSimulation {
     } else if (runtime.ready) runtime.busy = true;
   }
 
-  /** Nobody has used it for long. */
-  sleep(name: string): void {
+  /** The orchestrator suspends an idle runtime. */
+  suspendIdle(name: string): void {
     const { ready, busy } = this.#get(name);
-    if (ready && !busy) this.hold(name);
+    if (ready && !busy) this.suspendByOperator(name);
   }
 
-  /** Somebody suspends it for reasons of their own. */
-  hold(name: string): void {
+  /** An operator suspends a runtime. */
+  suspendByOperator(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend) return;
     runtime.suspend = true;
-    Object.assign(runtime, { asleep: true, busy: false });
+    Object.assign(runtime, { idleSuspended: true, busy: false });
     delete runtime.annotations[ROLLOUT.wanted];
   }
 
-  answered(name: string): void {
+  finishTurn(name: string): void {
     this.#get(name).busy = false;
   }
 
-  /** Its node was lost, and another one takes it. */
-  lose(name: string): void {
+  /** The node is lost and the pod is rescheduled. */
+  loseNode(name: string): void {
     const runtime = this.#get(name);
     if (!runtime.ready) return;
     this.#unready(runtime, 'Starting');
@@ -177,17 +184,17 @@ export class RolloutSimulation {
     this.now += ms;
   }
 
-  /** A new release, of which every status tells. */
+  /** A new platform revision that every status reports. */
   release(revision: string): void {
     this.revision = revision;
     for (const name of this.runtimes.keys()) this.sync(name);
   }
 
-  /** Everything that can happen without anybody using the runtimes, once. */
+  /** One round of all components without any use of the runtimes. */
   round(plan: () => RolloutPlan): void {
     const names = [...this.runtimes.keys()];
     for (const name of names) this.orchestrate(name);
-    this.carryOut(plan());
+    this.apply(plan());
     for (const name of names) this.sync(name);
     this.pass(1_000);
     for (const name of names) this.start(name);

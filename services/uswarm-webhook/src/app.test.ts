@@ -33,35 +33,36 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}):
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-describe('rotating SYNC_TOKEN', () => {
+describe('rotation of SYNC_TOKEN', () => {
   const NEXT = 'n'.repeat(32);
   const statusWith = async (url: string, token: string): Promise<number> =>
     (await post(url, syncRequest(userSwarm()), { authorization: `Bearer ${token}` })).status;
 
-  it('accepts controllers with the old and with the new token while both are configured, in either order', async () => {
+  it('accepts the old and the new token while both are configured, in either order', async () => {
     for (const deps of [
       { syncToken: TOKEN, previousSyncTokens: [NEXT] },
       { syncToken: NEXT, previousSyncTokens: [TOKEN] },
     ]) {
       const url = await start(deps);
-      const statuses = [
-        await statusWith(url, TOKEN),
-        await statusWith(url, NEXT),
-        await statusWith(url, 'x'.repeat(32)),
-      ];
-      expect(statuses).toEqual([200, 200, 401]);
+      const statuses = {
+        old: await statusWith(url, TOKEN),
+        next: await statusWith(url, NEXT),
+        other: await statusWith(url, 'x'.repeat(32)),
+      };
+      expect(statuses).toEqual({ old: 200, next: 200, other: 401 });
       await server?.close();
     }
   });
 
-  it('accepts the new token only once the old one is dropped', async () => {
+  it('rejects the old token after it is removed', async () => {
     const url = await start({ syncToken: NEXT });
-    expect([await statusWith(url, TOKEN), await statusWith(url, NEXT)]).toEqual([401, 200]);
+    const statuses = { old: await statusWith(url, TOKEN), next: await statusWith(url, NEXT) };
+    expect(statuses).toEqual({ old: 401, next: 200 });
   });
 });
 
 describe('POST /sync', () => {
-  it('names its revision and when it started, to those who may ask', async () => {
+  it('returns the revision and start time, only to authenticated callers', async () => {
     const url = await start({ version: { revision: 'abc', startedAt: now } });
     const { headers } = await post(url, syncRequest(userSwarm()));
     expect(headers.get('uswarm-webhook-revision')).toBe('abc');
@@ -70,7 +71,7 @@ describe('POST /sync', () => {
     expect(refused.headers.has('uswarm-webhook-revision')).toBe(false);
   });
 
-  it('HOOK-001: reconciles: answers with what is rendered', async () => {
+  it('HOOK-001: reconcile returns the rendered response', async () => {
     const url = await start();
     const request = syncRequest(userSwarm());
     const response = await post(url, request);
@@ -79,10 +80,10 @@ describe('POST /sync', () => {
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 
-  it('HOOK-001: finalizes: answers without children, and is done once none is shown', async () => {
+  it('HOOK-001: finalize returns no children and is finalized when no child is observed', async () => {
     const url = await start();
-    const shown = { ...(await settledRequest(userSwarm())), finalizing: true };
-    const waiting = await (await post(url, shown)).json();
+    const observed = { ...(await settledRequest(userSwarm())), finalizing: true };
+    const waiting = await (await post(url, observed)).json();
     expect(waiting).toMatchObject({ status: { phase: 'Deleting' }, children: [], finalized: false });
     const done = await (await post(url, { ...syncRequest(userSwarm()), finalizing: true })).json();
     expect(done).toMatchObject({ children: [], finalized: true });
@@ -91,9 +92,9 @@ describe('POST /sync', () => {
   it.each([
     ['no token', { authorization: '' }],
     ['another token', { authorization: `Bearer ${'x'.repeat(32)}` }],
-    ['a beginning of it', { authorization: `Bearer ${TOKEN.slice(1)}` }],
+    ['a part of the token', { authorization: `Bearer ${TOKEN.slice(1)}` }],
     ['another scheme', { authorization: `Basic ${TOKEN}` }],
-  ])('401 with %s, before it looks at the body', async (_what, headers) => {
+  ])('returns 401 for %s before it parses the body', async (_what, headers) => {
     const url = await start();
     const response = await post(url, '{', headers);
     expect(response.status).toBe(401);
@@ -101,21 +102,21 @@ describe('POST /sync', () => {
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['nothing', ''],
-    ['no object', '[]'],
-    ['no parent', { ...syncRequest(userSwarm()), parent: undefined }],
+    ['invalid JSON', '{'],
+    ['an empty body', ''],
+    ['an array', '[]'],
+    ['a missing parent', { ...syncRequest(userSwarm()), parent: undefined }],
     ['a parent without a name', { ...syncRequest(userSwarm()), parent: { metadata: { uid: 'u', generation: 1 } } }],
-    ['a group of children missing', { ...syncRequest(userSwarm()), children: { 'Service.v1': {} } }],
-    ['finalizing missing', { ...syncRequest(userSwarm()), finalizing: undefined }],
-  ])('400 with a JSON error for %s', async (_what, body) => {
+    ['a missing group of children', { ...syncRequest(userSwarm()), children: { 'Service.v1': {} } }],
+    ['a missing finalizing', { ...syncRequest(userSwarm()), finalizing: undefined }],
+  ])('returns 400 with a JSON error for %s', async (_what, body) => {
     const url = await start();
     const response = await post(url, body);
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({ error: expect.stringContaining('malformed') });
   });
 
-  it('takes bodies of megabytes, and refuses larger ones', async () => {
+  it('accepts bodies of several megabytes and returns 413 for larger ones', async () => {
     const url = await start();
     const request = syncRequest(userSwarm());
     const padded = (bytes: number): object => ({ ...request, controller: { padding: 'x'.repeat(bytes) } });
@@ -123,10 +124,10 @@ describe('POST /sync', () => {
     expect((await post(url, padded(9 * 2 ** 20))).status).toBe(413);
   });
 
-  it('500 for a fault of its own, never an empty list of children', async () => {
+  it('returns 500 for an internal error, never an empty list of children', async () => {
     const url = await start({
       databaseState: () => {
-        throw new Error('a fault');
+        throw new Error('internal failure');
       },
     });
     const response = await post(url, await settledRequest(userSwarm()));
@@ -134,27 +135,27 @@ describe('POST /sync', () => {
     expect(await response.json()).toEqual({ error: 'internal error' });
   });
 
-  it('Error with the children kept for a fault of rendering, and nothing of the fault in the answer', async () => {
+  it('preserves the children when rendering throws, and does not expose the exception', async () => {
     const request = await settledRequest(userSwarm());
     const stores = [
       {
         name: 'SVC_DATABASE_HOST',
         get value(): string {
-          throw new Error('holds a secret');
+          throw new Error('contains a secret');
         },
       },
     ];
     const url = await start({ settings: { ...testSettings(), stores } });
-    const answer = await (await post(url, request)).text();
-    expect(JSON.parse(answer)).toMatchObject({
+    const body = await (await post(url, request)).text();
+    expect(JSON.parse(body)).toMatchObject({
       status: { phase: 'Error' },
       children: [{ kind: 'ServiceAccount' }, { kind: 'Service' }, { kind: 'Deployment' }],
     });
-    expect(answer).toContain('RenderingFailed');
-    expect(answer).not.toContain('holds a secret');
+    expect(body).toContain('RenderingFailed');
+    expect(body).not.toContain('contains a secret');
   });
 
-  it('counts by outcome, phase and reason', async () => {
+  it('counts requests by outcome and renderings by phase and reason', async () => {
     const registry = createMetrics('test');
     const url = await start({ metrics: createWebhookMetrics(registry) });
     await post(url, syncRequest(userSwarm()));
@@ -170,13 +171,16 @@ describe('POST /sync', () => {
 });
 
 describe('other paths', () => {
-  it('HOOK-002: GET /healthz says ok without a token', async () => {
+  it('HOOK-002: GET /healthz returns ok without a token', async () => {
     const response = await fetch(`${await start()}/healthz`);
-    expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
+    expect({ status: response.status, text: await response.text() }).toEqual({ status: 200, text: 'ok\n' });
   });
 
-  it('404 as JSON for anything else', async () => {
+  it('returns 404 as JSON for any other path', async () => {
     const response = await fetch(`${await start()}/sync`);
-    expect([response.status, await response.json()]).toEqual([404, { error: 'not found' }]);
+    expect({ status: response.status, json: await response.json() }).toEqual({
+      status: 404,
+      json: { error: 'not found' },
+    });
   });
 });

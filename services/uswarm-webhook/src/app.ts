@@ -46,7 +46,7 @@ export function createWebhookApp(deps: WebhookDeps): Express {
     '/sync',
     measure(deps),
     authenticate(deps),
-    nameVersion(deps),
+    setVersionHeaders(deps),
     express.json({ limit: BODY_LIMIT, type: () => true }),
     sync(deps),
   );
@@ -63,7 +63,7 @@ function measure({ metrics }: WebhookDeps): RequestHandler {
   return (_request, response, next) => {
     const start = performance.now();
     response.once('finish', () => {
-      metrics?.answered(OUTCOMES[response.statusCode] ?? 'bad_request', (performance.now() - start) / 1_000);
+      metrics?.observeRequest(OUTCOMES[response.statusCode] ?? 'bad_request', (performance.now() - start) / 1_000);
     });
     next();
   };
@@ -78,7 +78,7 @@ function authenticate({ syncToken, previousSyncTokens = [] }: WebhookDeps): Requ
   };
 }
 
-function nameVersion({ version }: WebhookDeps): RequestHandler {
+function setVersionHeaders({ version }: WebhookDeps): RequestHandler {
   const headers =
     version === undefined
       ? {}
@@ -97,16 +97,16 @@ function sync(deps: WebhookDeps): RequestHandler {
       response.status(400).json({ error: read.fault });
       return;
     }
-    const answer = render(read.request, settings, { database: databaseState(), now: clock.now() });
-    count(answer, metrics);
-    response.json(answer);
+    const rendered = render(read.request, settings, { database: databaseState(), now: clock.now() });
+    count(rendered, metrics);
+    response.json(rendered);
   };
 }
 
 function count({ status }: SyncResponse, metrics: WebhookMetrics | undefined): void {
   const { phase, conditions } = status as UserSwarmStatus;
   const ready = conditions?.find(({ type }) => type === 'Ready');
-  metrics?.rendered(phase ?? '', ready?.reason ?? '');
+  metrics?.observeRendering(phase ?? '', ready?.reason ?? '');
 }
 
 function errors({ logger }: WebhookDeps): ErrorRequestHandler {

@@ -4,7 +4,7 @@ import { createManualClock, MODEL_IMAGES, ModelWorld, scenariosFor } from '@uswa
 import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 
-// The conformance kit must see what it is there to see: each of these hooks has one fault.
+// Verifies the conformance kit itself: each of these hooks has one fault, and exactly one scenario must fail.
 
 type Fault = (response: SyncResponse, request: SyncRequest, now: Date) => unknown;
 
@@ -21,11 +21,11 @@ function withContainer(response: SyncResponse, change: (container: Record<string
 }
 
 const FAULTS: Record<string, Fault> = {
-  'an amount that is not canonical': (response) =>
+  'a quantity that is not canonical': (response) =>
     withContainer(response, (container) => {
       container['resources'] = { limits: { cpu: '1000m' } };
     }),
-  'a default left to the API server in a list that is replaced whole': (response) =>
+  'a defaulted field in a list that is replaced as a whole': (response) =>
     withContainer(response, (container) => {
       container['env'] = [{ name: 'EMPTY', value: '' }];
     }),
@@ -35,28 +35,29 @@ const FAULTS: Record<string, Fault> = {
     ...response,
     status: { ...response.status, address: now.toISOString() },
   }),
-  'finalized too early': (response, { finalizing }) => (finalizing ? { ...response, finalized: true } : response),
-  'never finalized': (response, { finalizing }) => (finalizing ? { ...response, finalized: false } : response),
+  'finalized is true too early': (response, { finalizing }) =>
+    finalizing ? { ...response, finalized: true } : response,
+  'finalized is never true': (response, { finalizing }) => (finalizing ? { ...response, finalized: false } : response),
   'children while finalizing': (response, request) =>
     request.finalizing ? render({ ...request, finalizing: false }, testSettings(), FACTS) : response,
   'a child without a namespace': (response) => {
     for (const { metadata } of response.children) delete metadata.namespace;
     return response;
   },
-  'no status': ({ children }) => ({ children }),
+  'a missing status': ({ children }) => ({ children }),
   'a selector that changes with the image': (response) => {
     const spec = deployment(response)?.['spec'] as { selector: { matchLabels: Record<string, unknown> } } | undefined;
     if (spec !== undefined) spec.selector = { matchLabels: { image: response.status['image'] } };
     return response;
   },
-  'a field that the schema does not know': (response) => ({ ...response, status: { ...response.status, extra: 1 } }),
-  'Ready before it is true': (response) => ({ ...response, status: { ...response.status, phase: 'Ready' } }),
+  'a field that is not in the schema': (response) => ({ ...response, status: { ...response.status, extra: 1 } }),
+  'Ready before the pod is ready': (response) => ({ ...response, status: { ...response.status, phase: 'Ready' } }),
 };
 
 const FACTS = await testFacts();
 
-describe('a hook with one fault is caught', () => {
-  it.each(Object.keys(FAULTS))('%s', async (name) => {
+describe('the conformance kit', () => {
+  it.each(Object.keys(FAULTS))('detects a hook with the fault: %s', async (name) => {
     const failed: string[] = [];
     for (const flavour of ['builtin', 'metacontroller'] as const) {
       const apply = flavour === 'builtin' ? 'server-side' : 'three-way';

@@ -5,7 +5,7 @@ import { testFacts, testSettings } from '../test/webhook-input.js';
 import { render } from './render/render.js';
 
 const NAME = 'workspace-a';
-const SWARM: Ref = { kind: 'UserSwarm', name: NAME };
+const USER_SWARM: Ref = { kind: 'UserSwarm', name: NAME };
 const SERVICE: Ref = { kind: 'Service', namespace: 'userswarms', name: `agent-runtime-${NAME}` };
 const DEPLOYMENT: Ref = { ...SERVICE, kind: 'Deployment' };
 const EDITED = { port: 4711, targetPort: 4711, protocol: 'TCP', name: 'grpc' };
@@ -37,35 +37,35 @@ const foreignService = (world: ModelWorld): KubernetesObject =>
     spec: { type: 'ClusterIP', selector: { app: 'other' }, ports: [EDITED] },
   });
 
-describe('Metacontroller with its default way of applying', () => {
-  it('does not repair a port that was edited by hand: two ports would have the same name', async () => {
+describe('Metacontroller with three-way apply (default)', () => {
+  it('does not repair a manually edited port, because two ports would have the same name', async () => {
     const world = createWorld('three-way');
     await createRuntime(world);
-    await world.waitFor(SWARM, 'Ready', isReady);
+    await world.waitFor(USER_SWARM, 'Ready', isReady);
     await world.patch(SERVICE, { spec: { ports: [EDITED] } });
     await world.pass(2 * world.resyncSeconds);
     expect(portsOf(world)).toEqual([EDITED.port]);
     expect(world.failures.at(-1)?.message).toContain('Duplicate value: "grpc"');
   });
 
-  it('releases a child whose label controller-uid is removed, leaves it behind, and adopts it with the label', async () => {
+  it('releases a child when its label controller-uid is removed, does not delete it, and adopts it when the label is back', async () => {
     const world = createWorld('three-way');
     await createRuntime(world);
-    await world.waitFor(SWARM, 'Ready', isReady);
-    const { uid } = world.api.get(SWARM)!.metadata;
+    await world.waitFor(USER_SWARM, 'Ready', isReady);
+    const { uid } = world.api.get(USER_SWARM)!.metadata;
     await world.patch(SERVICE, { metadata: { labels: { [LABEL.controllerUid]: null } } });
     await world.waitFor(SERVICE, 'released', (service) => (service?.metadata.ownerReferences ?? []).length === 0);
     await world.patch(SERVICE, { metadata: { labels: { [LABEL.controllerUid]: uid! } } });
     await world.waitFor(SERVICE, 'adopted', (service) => service?.metadata.ownerReferences?.[0]?.uid === uid);
     await world.patch(SERVICE, { metadata: { labels: { [LABEL.controllerUid]: null } } });
     await world.waitFor(SERVICE, 'released', (service) => (service?.metadata.ownerReferences ?? []).length === 0);
-    await world.delete(SWARM);
-    await world.waitFor(SWARM, 'gone', (object) => object === undefined);
-    await world.waitFor(DEPLOYMENT, 'gone', (object) => object === undefined);
+    await world.delete(USER_SWARM);
+    await world.waitFor(USER_SWARM, 'deleted', (object) => object === undefined);
+    await world.waitFor(DEPLOYMENT, 'deleted', (object) => object === undefined);
     expect(world.api.get(SERVICE)).toBeDefined();
   });
 
-  it('leaves an object of someone else with the name of a child alone', async () => {
+  it('does not change a foreign object that has the name of a child', async () => {
     const world = createWorld('three-way');
     const before = foreignService(world);
     await createRuntime(world);
@@ -74,28 +74,28 @@ describe('Metacontroller with its default way of applying', () => {
   });
 });
 
-describe('Metacontroller with server-side apply, which is not supported', () => {
-  it('takes over an object of someone else with the name of a child, and deletes it with the UserSwarm', async () => {
+describe('Metacontroller with server-side apply (not supported)', () => {
+  it('adopts a foreign object that has the name of a child, and deletes it with the UserSwarm', async () => {
     const world = createWorld('server-side');
     foreignService(world);
     await createRuntime(world);
-    const { uid } = world.api.get(SWARM)!.metadata;
-    // With two ports of the same name it would be refused.
+    const { uid } = world.api.get(USER_SWARM)!.metadata;
+    // Two ports with the same name would be rejected.
     await world.patch(SERVICE, { spec: { ports: [{ port: EDITED.port, targetPort: EDITED.port, protocol: 'TCP' }] } });
     await world.waitFor(SERVICE, 'adopted', (service) => service?.metadata.ownerReferences?.[0]?.uid === uid);
-    await world.delete(SWARM);
-    await world.waitFor(SERVICE, 'gone', (service) => service === undefined);
+    await world.delete(USER_SWARM);
+    await world.waitFor(SERVICE, 'deleted', (service) => service === undefined);
     expect(world.api.get(SERVICE)).toBeUndefined();
   });
 
-  it('sees changes of a Deployment by its generation, and none of a Service, which has no generation', async () => {
+  it('detects changes of a Deployment by its generation, and misses those of a Service, which has no generation', async () => {
     const world = createWorld('server-side');
     await createRuntime(world);
-    await world.waitFor(SWARM, 'Ready', isReady);
+    await world.waitFor(USER_SWARM, 'Ready', isReady);
     await world.pass(2 * world.resyncSeconds);
     await world.patch(SERVICE, { spec: { selector: { stolen: 'yes' } } });
     await world.patch(DEPLOYMENT, { spec: { replicas: 3 } });
-    await world.waitFor(DEPLOYMENT, 'put right', (object) => replicasOf(object) === 1);
+    await world.waitFor(DEPLOYMENT, 'repaired', (object) => replicasOf(object) === 1);
     await world.pass(2 * world.resyncSeconds);
     expect(world.api.get(SERVICE)?.['spec']).toMatchObject({ selector: { stolen: 'yes' } });
   });

@@ -11,7 +11,7 @@ export interface DatabaseProbe {
 
 export interface ProbeOptions {
   /** One probe; a rejection means unreachable. */
-  ask: () => Promise<void>;
+  probe: () => Promise<void>;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds between two probes while the database is reachable. */
   intervalMs?: number;
@@ -21,19 +21,19 @@ const INTERVAL_MS = 3_000;
 const TIMEOUT_MS = 2_000;
 
 /** Probes periodically in the background; resolves after the first probe. */
-export async function startProbe({ ask, logger, intervalMs = INTERVAL_MS }: ProbeOptions): Promise<DatabaseProbe> {
+export async function startProbe({ probe, logger, intervalMs = INTERVAL_MS }: ProbeOptions): Promise<DatabaseProbe> {
   let state: DatabaseState = 'unset';
   let failures = 0;
   const stopping = new AbortController();
   const attempt = async (): Promise<void> => {
-    const answered = await ask().then(
+    const reachable = await probe().then(
       () => true,
       () => false,
     );
-    failures = answered ? 0 : failures + 1;
-    const next = answered ? 'reachable' : 'unreachable';
-    if (next !== state && answered) logger.info('runtime database reachable');
-    if (next !== state && !answered) logger.warn('runtime database unreachable');
+    failures = reachable ? 0 : failures + 1;
+    const next = reachable ? 'reachable' : 'unreachable';
+    if (next !== state && reachable) logger.info('runtime database reachable');
+    if (next !== state && !reachable) logger.warn('runtime database unreachable');
     state = next;
   };
   await attempt();
@@ -62,7 +62,7 @@ const TLS: Readonly<Record<Database['sslMode'], ClientConfig['ssl']>> = {
 };
 
 /** Opens a connection, runs `SELECT 1`, and closes the connection. */
-export const askDatabase = (database: Database) => async (): Promise<void> => {
+export const probeDatabase = (database: Database) => async (): Promise<void> => {
   const { sslMode, ...connection } = database;
   const client = new Client({
     ...connection,

@@ -34,7 +34,7 @@ interface Pod {
   variables: Record<string, Variable>;
 }
 
-/** What the pods of a webhook with this environment are, asked as the controller asks. */
+/** Starts a webhook with this environment and returns the pods that it renders over HTTP. */
 async function start(environment: Record<string, string>): Promise<{ podOf(workspace: string): Promise<Pod> }> {
   const config = await loadWebhookConfig(environment);
   const app = createWebhookApp({ ...config, logger: silentLogger });
@@ -68,23 +68,23 @@ const environment = (more: Record<string, string> = {}): Record<string, string> 
 const podWith = async (more: Record<string, string> = {}): Promise<Pod> => (await start(environment(more))).podOf('a');
 const fromStores = (key: string): unknown => ({ secretKeyRef: { name: 'uswarm-runtime-stores', key } });
 
-describe('the environment of the webhook, as it shows in pods', () => {
-  it('ENV-001: SVC_AGENT_RUNTIME_IMAGE is the image of all of them', async () => {
+describe('environment variables of the webhook and their effect on pods', () => {
+  it('ENV-001: SVC_AGENT_RUNTIME_IMAGE is the image of every runtime pod', async () => {
     const webhook = await start(environment({ SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:2' }));
     for (const workspace of ['a', 'b']) expect((await webhook.podOf(workspace)).image).toBe('registry.test/runtime:2');
   });
 
-  it('ENV-002: SVC_ORCHESTRATOR_ENDPOINT is where they reach the orchestrator', async () => {
+  it('ENV-002: SVC_ORCHESTRATOR_ENDPOINT is the orchestrator address in runtime pods', async () => {
     const { variables } = await podWith();
     expect(variables['SVC_ORCHESTRATOR_ENDPOINT']?.value).toBe(REQUIRED.SVC_ORCHESTRATOR_ENDPOINT);
   });
 
-  it('ENV-003: SVC_MCP_ENDPOINT is where they reach their tools', async () => {
+  it('ENV-003: SVC_MCP_ENDPOINT is the address of the MCP tools in runtime pods', async () => {
     const { variables } = await podWith();
     expect(variables['SVC_MCP_ENDPOINT']?.value).toBe(REQUIRED.SVC_MCP_ENDPOINT);
   });
 
-  it('ENV-004: puts no tool token into pods, also when it is given the signing key', async () => {
+  it('ENV-004: pods contain no tool token, even if the signing key is set', async () => {
     const key = 'signing-'.repeat(5);
     const pod = await podWith({ SVC_MCP_SIGNING_KEY: `k1:${key}` });
     expect(pod.variables).not.toHaveProperty('USWARM_MCP_TOKEN');
@@ -94,7 +94,7 @@ describe('the environment of the webhook, as it shows in pods', () => {
     expect(JSON.stringify(pod)).not.toContain(key);
   });
 
-  it('ENV-005: SVC_DATABASE_* is passed on, its password by reference', async () => {
+  it('ENV-005: SVC_DATABASE_* reaches pods; the password is a Secret reference', async () => {
     const group = {
       SVC_DATABASE_HOST: 'db.test',
       SVC_DATABASE_PORT: '5432',
@@ -110,7 +110,7 @@ describe('the environment of the webhook, as it shows in pods', () => {
     });
   });
 
-  it('ENV-006: SVC_REDIS_ADDR is passed on, by reference where it holds a password', async () => {
+  it('ENV-006: SVC_REDIS_ADDR reaches pods; it is a Secret reference if it contains a password', async () => {
     expect((await podWith({ SVC_REDIS_ADDR: 'valkey.test:6379' })).variables['SVC_REDIS_ADDR']?.value).toBe(
       'valkey.test:6379',
     );
@@ -118,7 +118,7 @@ describe('the environment of the webhook, as it shows in pods', () => {
     expect(variables['SVC_REDIS_ADDR']?.valueFrom).toEqual(fromStores('SVC_REDIS_ADDR'));
   });
 
-  it('ENV-007: SVC_SPACES_* is passed on, its key and secret by reference', async () => {
+  it('ENV-007: SVC_SPACES_* reaches pods; key and secret are Secret references', async () => {
     const group = { SVC_SPACES_ENDPOINT: 'https://s3.test', SVC_SPACES_REGION: 'eu', SVC_SPACES_BUCKET: 'runtimes' };
     const { variables } = await podWith({ ...group, SVC_SPACES_KEY: 'hidden', SVC_SPACES_SECRET: 'hidden' });
     for (const [name, value] of Object.entries(group)) expect(variables[name]?.value).toBe(value);
@@ -127,12 +127,12 @@ describe('the environment of the webhook, as it shows in pods', () => {
     }
   });
 
-  it('are given no store when none is set', async () => {
+  it('pods have no store variables if no store is configured', async () => {
     const { variables } = await podWith();
     expect(Object.keys(variables).filter((name) => /^SVC_(DATABASE|REDIS|SPACES)/.test(name))).toEqual([]);
   });
 
-  it('ENV-008: is read once, at the start', async () => {
+  it('ENV-008: the webhook reads its environment once, at startup', async () => {
     const variables = environment();
     const webhook = await start(variables);
     const before = await webhook.podOf('a');

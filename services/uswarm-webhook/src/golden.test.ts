@@ -5,7 +5,7 @@ import { pod, settledRequest, syncRequest, testFacts, testSettings, userSwarm } 
 import { runtimePods } from './config/runtime-pods.js';
 import { render } from './render/render.js';
 
-const everything = testSettings({
+const allSettings = testSettings({
   stores: [
     { name: 'SVC_DATABASE_HOST', value: 'db.test' },
     { name: 'SVC_DATABASE_PORT', value: '5432' },
@@ -36,7 +36,7 @@ const everything = testSettings({
   }),
 });
 
-const full = userSwarm({
+const allFields = userSwarm({
   placement: { runtimeNamespace: 'userswarms-spare' },
   runtime: { image: 'registry.test/runtime:2', port: 5000, resources: { limits: { cpu: '1000m', memory: '1024Mi' } } },
   config: { defaultProvider: 'openai', defaultModel: 'some-model', envSecretRef: { name: 'workspace-a-env' } },
@@ -45,9 +45,9 @@ const full = userSwarm({
 const backOff = pod({ state: { waiting: { reason: 'ImagePullBackOff', message: 'not found' } } });
 const NOT_READY = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, unavailableReplicas: 1 };
 
-const CASES: Record<string, { settings?: typeof everything; request: () => Promise<SyncRequest> | SyncRequest }> = {
+const CASES: Record<string, { settings?: typeof allSettings; request: () => Promise<SyncRequest> | SyncRequest }> = {
   created: { request: () => syncRequest(userSwarm()) },
-  'created-with-everything': { settings: everything, request: () => syncRequest(full) },
+  'created-with-everything': { settings: allSettings, request: () => syncRequest(allFields) },
   ready: { request: () => settledRequest(userSwarm()) },
   suspended: { request: () => settledRequest(userSwarm({ suspend: true })) },
   'image-pull-back-off': { request: () => settledRequest(userSwarm(), { deployment: NOT_READY, pods: [backOff] }) },
@@ -59,14 +59,14 @@ const CASES: Record<string, { settings?: typeof everything; request: () => Promi
   deleted: { request: () => ({ ...syncRequest(userSwarm()), finalizing: true }) },
 };
 
-describe('golden answers', () => {
-  it.each(Object.keys(CASES))('%s (UPDATE_GOLDEN=1 writes the file anew)', async (name) => {
+describe('golden responses', () => {
+  it.each(Object.keys(CASES))('the response equals golden file %s (UPDATE_GOLDEN=1 updates it)', async (name) => {
     const { settings = testSettings(), request } = CASES[name]!;
-    const answer = render(await request(), settings, await testFacts());
-    expect(JSON.stringify(answer)).toBe(golden(name, answer));
+    const response = render(await request(), settings, await testFacts());
+    expect(JSON.stringify(response)).toBe(golden(name, response));
   });
 
-  it('pins the selector of the Deployment: it cannot be changed once there are any', async () => {
+  it('the Deployment selector has exactly two labels, because it is immutable', async () => {
     const { children } = render(syncRequest(userSwarm()), testSettings(), await testFacts());
     expect(children[2]).toMatchObject({
       kind: 'Deployment',

@@ -18,11 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(policy, { recursive: true }));
 
-/** The built program, with this environment and no other. */
+/** Starts the built program with exactly this environment. */
 const start = (env: Record<string, string>): ChildProcessWithoutNullStreams =>
   spawn(process.execPath, [fileURLToPath(new URL('../dist/main.js', import.meta.url))], { env });
 
-describe('the service', () => {
+describe('the webhook process', () => {
   it('serves /sync, /healthz and the operations port, and stops on SIGTERM', async () => {
     const service = start({
       SYNC_TOKEN,
@@ -57,7 +57,7 @@ describe('the service', () => {
     expect(await exit).toEqual([0, null]);
   });
 
-  it('does not start without its settings, and names them all', async () => {
+  it('exits at startup if settings are missing, and names all of them', async () => {
     const service = start({ POLICY_DIRECTORY: policy });
     const [output, [code]] = await Promise.all([text(service.stdout), once(service, 'exit')]);
     expect(code).toBe(1);

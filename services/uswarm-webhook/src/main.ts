@@ -6,7 +6,7 @@ import { createLogger, createMetrics, listen, runService, startOpsServer } from 
 import { createWebhookApp } from './app.js';
 import { loadWebhookConfig } from './config/config.js';
 import { programDigest, webhookRevision } from './config/webhook-revision.js';
-import { askDatabase, startProbe } from './database-probe.js';
+import { probeDatabase, startProbe } from './database-probe.js';
 import { createWebhookMetrics, registerDatabaseState } from './metrics.js';
 
 const service = 'uswarm-webhook';
@@ -19,7 +19,7 @@ await runService({ logger }, async (stack) => {
   const ops = await startOpsServer({ metrics: registry, ready: () => serving, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
 
-  const probe = database === undefined ? undefined : await startProbe({ ask: askDatabase(database), logger });
+  const probe = database === undefined ? undefined : await startProbe({ probe: probeDatabase(database), logger });
   stack.defer('database probe', () => probe?.stop());
 
   registerDatabaseState(registry, () => probe?.state() ?? 'unset');

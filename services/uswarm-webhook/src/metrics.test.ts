@@ -4,14 +4,14 @@ import { documentedMetrics, metricsIn } from '@uswarm/testkit';
 import { createWebhookMetrics, registerDatabaseState } from './metrics.js';
 import type { DatabaseState } from './render/settings.js';
 
-it('documents exactly the metrics of the webhook in docs/metrics.md', () => {
+it('docs/metrics.md documents exactly the metrics of the webhook', () => {
   const registry = createMetrics('uswarm-webhook');
   createWebhookMetrics(registry);
   registerDatabaseState(registry, () => 'unset');
   expect(metricsIn(registry)).toEqual(documentedMetrics('uswarm-webhook'));
 });
 
-it('the state of the database is one of three', async () => {
+it('uswarm_webhook_database_state is 1 for exactly one of three states', async () => {
   const registry = new Registry();
   let state: DatabaseState = 'unset';
   registerDatabaseState(registry, () => state);

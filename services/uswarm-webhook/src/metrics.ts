@@ -5,8 +5,8 @@ import type { DatabaseState } from './render/settings.js';
 export type SyncOutcome = 'ok' | 'unauthorized' | 'bad_request' | 'error';
 
 export interface WebhookMetrics {
-  answered(outcome: SyncOutcome, seconds: number): void;
-  rendered(phase: string, reason: string): void;
+  observeRequest(outcome: SyncOutcome, seconds: number): void;
+  observeRendering(phase: string, reason: string): void;
 }
 
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
@@ -32,11 +32,11 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
     registers: [registry],
   });
   return {
-    answered(outcome, seconds) {
+    observeRequest(outcome, seconds) {
       requests.inc({ outcome });
       duration.observe(seconds);
     },
-    rendered(phase, reason) {
+    observeRendering(phase, reason) {
       renderings.inc({ phase, reason });
     },
   };

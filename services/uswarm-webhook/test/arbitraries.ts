@@ -8,7 +8,7 @@ const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
 const amount = fc.constantFrom('0.5', '1000m', '250m', '2', '1024Mi', '1Gi', '1.5Gi', '100M', '1e3', 'rubbish');
 const amounts = fc.record({ cpu: amount, memory: amount }, { requiredKeys: [] });
 
-/** Good ones, and ones that policy or validation refuses. */
+/** Valid specs, and specs that policy or validation rejects. */
 export const specs = fc.record(
   {
     userId: fc.string({ minLength: 1, maxLength: 128 }),
@@ -103,7 +103,7 @@ const synced = fc
     lastTransitionTime: '2029-12-31T00:00:00Z',
   }));
 
-/** What a framework may show: any part of the children, in any state, terminating or somebody else's. */
+/** Any request that a controller can send: any subset of the children, in any state, terminating or foreign. */
 export const requests: fc.Arbitrary<Promise<SyncRequest>> = fc
   .record({
     spec: specs,
@@ -112,19 +112,20 @@ export const requests: fc.Arbitrary<Promise<SyncRequest>> = fc
     namespaces: fc.subarray(['userswarms', 'userswarms-spare']),
     conditions: fc.array(synced, { maxLength: 1 }),
     missing: fc.subarray(['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const),
-    fate: fc.constantFrom('fine', 'terminating', 'foreign'),
+    childState: fc.constantFrom('normal', 'terminating', 'foreign'),
     related: fc.boolean(),
     finalizing: fc.boolean(),
     annotations: fc.constantFrom({}, { [START]: START_QUEUED }, { [ROLLOUT.forced]: 'true' }),
   })
-  .map(async ({ spec, missing, fate, related, finalizing, annotations, pods, ...world }) => {
-    // Rendered while it was still good, as it must have been for there to be children.
-    const good = userSwarm({ ...spec, placement: {}, runtime: {}, config: {} });
-    const settled = await settledRequest(good, { ...world, pods: pods.map((status) => pod(status)) });
+  .map(async ({ spec, missing, childState, related, finalizing, annotations, pods, ...world }) => {
+    // The children are rendered from a valid spec, because an invalid spec has none.
+    const valid = userSwarm({ ...spec, placement: {}, runtime: {}, config: {} });
+    const settled = await settledRequest(valid, { ...world, pods: pods.map((status) => pod(status)) });
     for (const group of missing) settled.children[group] = {};
     const children = Object.values(settled.children).flatMap((group) => Object.values(group));
-    if (fate === 'terminating') for (const child of children) child.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
-    if (fate === 'foreign') for (const child of children) delete child.metadata.ownerReferences;
+    if (childState === 'terminating')
+      for (const child of children) child.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
+    if (childState === 'foreign') for (const child of children) delete child.metadata.ownerReferences;
     const metadata = { ...settled.parent.metadata, annotations };
     const parent = { ...settled.parent, metadata, spec: userSwarm(spec).spec };
     return { ...settled, parent, finalizing, ...(related ? {} : { related: {} }) };

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 const folder = join(import.meta.dirname, 'golden');
 
 /**
- * The text of a golden file, in the order of its keys; with UPDATE_GOLDEN=1 it first becomes what was rendered.
- * Format the files afterwards: how they are laid out does not matter here.
+ * Returns the content of a golden file with its key order. UPDATE_GOLDEN=1 first replaces the file with `rendered`;
+ * format the file afterwards.
  */
 export function golden(name: string, rendered: unknown): string {
   const file = join(folder, `${name}.json`);

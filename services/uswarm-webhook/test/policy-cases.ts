@@ -1,10 +1,9 @@
 /**
- * Who may name what. The webhook judges by these lists, and so does the API server by the chart's
- * ValidatingAdmissionPolicy: one table holds both to the same verdicts.
+ * Test cases for the admission policy. The webhook and the chart's ValidatingAdmissionPolicy must decide them equally.
  */
 export const POLICY_LISTS = {
   runtimeNamespaces: ['userswarms', 'team-a'],
-  // As the chart makes it, the repository of the default image comes first.
+  // The chart adds the repository of the default image as the first prefix.
   imagePrefixes: ['registry.test/uswarm/agent-runtime', 'registry.test/team', 'mirror.test:5000/', 'pinned.test/app@'],
   sharedEnvSecrets: ['uswarm-model-env', 'more.keys'],
   maxCpu: ['2'],
@@ -12,7 +11,7 @@ export const POLICY_LISTS = {
   runtimeConfigMaps: [''],
 } as const;
 
-/** What runs where a UserSwarm names no image. */
+/** The image of a UserSwarm without `runtime.image`. */
 export const DEFAULT_IMAGE = 'registry.test/uswarm/agent-runtime:1.2.3';
 
 /** The name of the UserSwarm in every case. */
@@ -30,7 +29,7 @@ export interface PolicyCase {
     runtime?: { image?: string; resources?: { requests?: Quantities; limits?: Quantities } };
     config?: { envSecretRef: { name: string } };
   };
-  /** Why it is refused; absent where it is allowed. */
+  /** The message of the denial; absent if the spec is allowed. */
   denied?: string;
 }
 
@@ -56,7 +55,7 @@ const namespace = (name: string, allowed: boolean): PolicyCase => ({
 });
 
 export const POLICY_CASES: readonly PolicyCase[] = [
-  { title: 'nothing', spec: {} },
+  { title: 'an empty spec', spec: {} },
   namespace('userswarms', true),
   namespace('team-a', true),
   namespace('team', false),
@@ -109,7 +108,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
     },
   },
   {
-    title: 'an allowed image, and a Secret of somebody else',
+    title: 'an allowed image and the Secret of another workspace',
     spec: { runtime: { image: 'registry.test/team/app:1' }, config: { envSecretRef: { name: 'workspace-b-env' } } },
     denied: "The Secret workspace-b-env is neither the workspace's own nor a shared one.",
   },

@@ -13,7 +13,7 @@ import { platformRevision } from '../src/render/platform-revision.js';
 import { render } from '../src/render/render.js';
 import type { RenderFacts, RenderSettings, TemplateSettings } from '../src/render/settings.js';
 
-/** The same in every run: golden files hold it. */
+/** A fixed key, because the golden files contain it. */
 export const CALL_KEY = [
   '-----BEGIN PUBLIC KEY-----',
   'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=',
@@ -51,11 +51,11 @@ export const testFacts = async (overrides: Partial<RenderFacts> = {}): Promise<R
   ...overrides,
 });
 
-/** As the API server would hand it over: with the defaults of the schema. */
+/** A UserSwarm as the API server stores it, with the defaults of the schema. */
 export const userSwarm = (spec: Record<string, unknown> = {}, name = 'workspace-a'): UserSwarm => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
-  metadata: { name, uid: 'uid-of-the-swarm', generation: 3 },
+  metadata: { name, uid: 'uid-of-the-userswarm', generation: 3 },
   spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
 });
 
@@ -72,7 +72,7 @@ export const syncRequest = (parent: UserSwarm, rest: Partial<SyncRequest> = {}):
   ...rest,
 });
 
-/** The children as a framework made them of an answer: owned, and with what the API server adds. */
+/** The rendered children as stored by the API server: with owner references and default values. */
 function observedChildren(parent: UserSwarm, children: readonly object[]): SyncRequest['children'] {
   const groups: SyncRequest['children'] = { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} };
   for (const child of children as KubernetesObject[]) {
@@ -110,7 +110,7 @@ export interface World {
   conditions?: Condition[];
 }
 
-/** A request for a UserSwarm whose children were rendered before, in the state that `world` says. */
+/** A request for a UserSwarm whose children exist, in the state of `world`. */
 export async function settledRequest(parent: UserSwarm, world: World = {}): Promise<SyncRequest> {
   const { children } = render(syncRequest(parent), testSettings(), await testFacts());
   const observed = observedChildren(parent, children);

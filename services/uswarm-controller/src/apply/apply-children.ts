@@ -39,7 +39,7 @@ export function planChildren(
   observed: Observed,
   applied: AppliedViews,
 ): ChildStep[] {
-  const wanted = new Set(desired.map((child) => viewKey(groupOf(child), child)));
+  const desiredKeys = new Set(desired.map((child) => viewKey(groupOf(child), child)));
   const writes = desired.flatMap((object): ChildStep[] => {
     const group = groupOf(object) as ChildGroup;
     const known = observed[group][keyOf(object)];
@@ -52,7 +52,7 @@ export function planChildren(
   });
   const deletions = CHILD_GROUPS.flatMap((group) =>
     Object.values(observed[group])
-      .filter((child) => !wanted.has(viewKey(group, child)) && child.metadata.deletionTimestamp === undefined)
+      .filter((child) => !desiredKeys.has(viewKey(group, child)) && child.metadata.deletionTimestamp === undefined)
       .map((object): ChildStep => ({ verb: 'delete', group, object })),
   );
   return [...deletions, ...writes];

@@ -118,7 +118,7 @@ describe('the child writer', () => {
     expect(await writer.update(target(), deployment('u1'), 'd1', never)).toMatchObject({ rewrittenBy: 'kyverno' });
   });
 
-  it('transfers fields of its own patch to the existing apply entry', async () => {
+  it('transfers the fields of an earlier patch to the existing apply entry', async () => {
     const entry = (operation: string, fields: object) => ({
       manager: 'uswarm-controller',
       operation,
@@ -167,8 +167,8 @@ describe('the child writer', () => {
   });
 
   it.each([
-    ['has become another object', deployment('u1', { uid: 'd2' })],
-    ['has been given to another owner', deployment('u2', { uid: 'd1' })],
+    ['was recreated with another uid', deployment('u1', { uid: 'd2' })],
+    ['has another owner', deployment('u2', { uid: 'd1' })],
   ])('does not change an object that %s', async (_what, now) => {
     live = now;
     await expect(writer.update(target(), deployment('u1'), 'd1', never)).rejects.toBeInstanceOf(RequeueError);
@@ -194,7 +194,7 @@ describe('the child writer', () => {
   });
 
   it.each([
-    ['is gone already', undefined],
+    ['no longer exists', undefined],
     ['was replaced', deployment('u9', { uid: 'd9' })],
   ])('does not fail to delete an object that %s', async (_what, now) => {
     live = now;

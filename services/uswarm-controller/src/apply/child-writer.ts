@@ -9,7 +9,7 @@ import {
   type Store,
 } from '@uswarm/kube-client';
 import { ownerUid } from '../caches/namespace-scope.js';
-import { lastStranger } from './contest.js';
+import { lastOtherManager } from './contest.js';
 import { ApplyError, RequeueError } from './failure.js';
 import { pruneForeignFields } from './prune-foreign-fields.js';
 
@@ -48,7 +48,7 @@ export function createChildWriter(client: Client, fieldManager: string): ChildWr
     if (foreign.length > 0) await patchSeen(client, resource, owned, foreign, signal);
     const written = await client.apply(resource, withUid(desired, uid), { force: true }, signal);
     store.written(written);
-    return { stored: written, rewrittenBy: lastStranger(live.metadata.managedFields ?? [], fieldManager) };
+    return { stored: written, rewrittenBy: lastOtherManager(live.metadata.managedFields ?? [], fieldManager) };
   };
   return {
     update,

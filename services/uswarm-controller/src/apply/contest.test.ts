@@ -1,26 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Contest, differences, lastStranger, nextRound, pauseOf } from './contest.js';
+import { type Contest, differences, lastOtherManager, nextRound, pauseOf } from './contest.js';
 
-/** When the repairs are made of fields that somebody changes back immediately, in milliseconds. */
-function repairs(untilMs: number): number[] {
-  const made: number[] = [];
+/** The times of the corrections in milliseconds if another client reverts each of them immediately. */
+function correctionTimes(untilMs: number): number[] {
+  const times: number[] = [];
   let known: Contest | undefined;
   for (let now = 0; now <= untilMs; now += 100) {
     if (pauseOf(known, 'spec', now) > 0) continue;
     known = nextRound(known, 'spec', now);
-    made.push(now);
+    times.push(now);
   }
-  return made;
+  return times;
 }
 
 describe('the back-off for contested fields', () => {
   it('allows the first correction immediately, and at most six per minute', () => {
-    const made = repairs(600_000);
-    expect(made[0]).toBe(0);
-    const perMinute = made.map((start) => made.filter((at) => at >= start && at < start + 60_000).length);
+    const times = correctionTimes(600_000);
+    expect(times[0]).toBe(0);
+    const perMinute = times.map((start) => times.filter((at) => at >= start && at < start + 60_000).length);
     expect(Math.max(...perMinute)).toBeLessThanOrEqual(6);
-    // And still put right: whoever stops is not waited for longer than this.
-    expect(Math.max(...made.slice(1).map((at, index) => at - made[index]!))).toBeLessThanOrEqual(30_000);
+    // The longest pause, after which a correction lasts if the other client has stopped.
+    expect(Math.max(...times.slice(1).map((at, index) => at - times[index]!))).toBeLessThanOrEqual(30_000);
   });
 
   it('does not delay other fields, or the same fields after a quiet minute', () => {
@@ -49,7 +49,7 @@ describe('the back-off for contested fields', () => {
       { manager: 'uswarm-controller', time: '2030-01-01T00:00:03Z' },
       { manager: 'kube-controller-manager', subresource: 'status', time: '2030-01-01T00:00:04Z' },
     ];
-    expect(lastStranger(managed, 'uswarm-controller')).toBe('kyverno');
-    expect(lastStranger([], 'uswarm-controller')).toBeUndefined();
+    expect(lastOtherManager(managed, 'uswarm-controller')).toBe('kyverno');
+    expect(lastOtherManager([], 'uswarm-controller')).toBeUndefined();
   });
 });

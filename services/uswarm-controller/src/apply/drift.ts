@@ -27,8 +27,8 @@ export function changedByOthers(
   observed: KubernetesObject,
   applied: AppliedView | undefined,
 ): string | undefined {
-  const wanted = desired.metadata.annotations?.[APPLIED_ANNOTATION];
-  if (applied === undefined || applied.uid !== observed.metadata.uid || applied.hash !== wanted) return undefined;
+  const desiredHash = desired.metadata.annotations?.[APPLIED_ANNOTATION];
+  if (applied === undefined || applied.uid !== observed.metadata.uid || applied.hash !== desiredHash) return undefined;
   return differences(JSON.parse(applied.view), JSON.parse(viewOf(observed, desired)));
 }
 
@@ -44,8 +44,8 @@ export function needsWrite(
   observed: KubernetesObject,
   applied: AppliedView | undefined,
 ): boolean {
-  const wanted = desired.metadata.annotations?.[APPLIED_ANNOTATION];
-  if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== wanted) return true;
+  const desiredHash = desired.metadata.annotations?.[APPLIED_ANNOTATION];
+  if (observed.metadata.annotations?.[APPLIED_ANNOTATION] !== desiredHash) return true;
   if (applied?.uid === observed.metadata.uid) return viewOf(observed, desired) !== applied?.view;
   return !covers(observed, desired);
 }
@@ -57,9 +57,12 @@ interface PodTemplate {
 /** The fields that we set, and the whole spec, which the controller owns exclusively. */
 function viewOf(stored: KubernetesObject, desired: KubernetesObject): string {
   const { template, ...spec } = (stored['spec'] ?? {}) as { template?: PodTemplate };
-  const wanted = desired['spec'] as { template?: PodTemplate } | undefined;
+  const desiredSpec = desired['spec'] as { template?: PodTemplate } | undefined;
   // `kubectl rollout restart` adds an annotation to the pod template.
-  const annotations = project(template?.metadata?.annotations ?? {}, wanted?.template?.metadata?.annotations ?? {});
+  const annotations = project(
+    template?.metadata?.annotations ?? {},
+    desiredSpec?.template?.metadata?.annotations ?? {},
+  );
   const pods = { ...template, metadata: { ...template?.metadata, annotations } };
   return canonical({ ...(project(stored, desired) as object), spec: { ...spec, template: pods } });
 }

@@ -12,21 +12,21 @@ describe('classifying the error of a write', () => {
     ['NamespaceMissing', kube(403, 'Forbidden', 'being terminated', { causes: [{ reason: 'NamespaceTerminating' }] })],
     ['Forbidden', kube(403, 'Forbidden', 'User "x" cannot create resource "services"')],
     ['ApplyFailed', kube(422, 'Invalid', 'spec.selector: field is immutable')],
-  ])('%s', (reason, error) => {
+  ])('classifies the error as %s', (reason, error) => {
     const found = classify(error, 'Service s', 'ns');
     expect(found).toBeInstanceOf(ApplyError);
     expect(found).toMatchObject({ reason });
   });
 
   it.each([
-    ['somebody else wrote', kube(409, 'Conflict', 'the object has been modified')],
-    ['it is gone', kube(404, 'NotFound', 'services "s" not found', { kind: 'services' })],
+    ['a conflict with another writer', kube(409, 'Conflict', 'the object has been modified')],
+    ['a missing object', kube(404, 'NotFound', 'services "s" not found', { kind: 'services' })],
     [
-      'the kind of the owner is too new for admission',
+      'an owner kind that admission does not know yet',
       kube(403, 'Forbidden', 'cannot set blockOwnerDeletion in this case because cannot find RESTMapping for …'),
     ],
-    ['nobody answers', new Error('ECONNREFUSED')],
-  ])('requeues after: %s', (_what, error) => {
+    ['an unreachable API server', new Error('ECONNREFUSED')],
+  ])('requeues after %s', (_what, error) => {
     expect(classify(error, 'Service s', 'ns')).toBeInstanceOf(RequeueError);
   });
 

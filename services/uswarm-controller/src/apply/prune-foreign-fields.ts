@@ -14,20 +14,20 @@ export function pruneForeignFields(
   desired: KubernetesObject,
   fieldManager: string,
 ): PatchOperation[] {
-  const strangers = (stored.metadata.managedFields ?? []).filter(
+  const otherManagers = (stored.metadata.managedFields ?? []).filter(
     ({ manager, subresource = '' }) => manager !== fieldManager && subresource === '',
   );
-  const paths = strangers.flatMap(({ fieldsV1 }) => {
+  const paths = otherManagers.flatMap(({ fieldsV1 }) => {
     const spec = (fieldsV1 as { 'f:spec'?: object } | undefined)?.['f:spec'];
     return spec === undefined ? [] : ownedPaths(spec, ['spec']);
   });
   const unique = new Map(paths.map((path) => [pointer(path), path]));
   return [...unique].flatMap(([path, keys]): PatchOperation[] => {
-    const wanted = at(desired, keys);
-    if (Array.isArray(wanted)) return [{ op: 'add', path, value: wanted }];
+    const desiredValue = at(desired, keys);
+    if (Array.isArray(desiredValue)) return [{ op: 'add', path, value: desiredValue }];
     const free = FREE.every((key, index) => keys[index] === key);
     // A forced apply takes over the fields that we set as well.
-    return wanted !== undefined || free || at(stored, keys) === undefined ? [] : [{ op: 'remove', path }];
+    return desiredValue !== undefined || free || at(stored, keys) === undefined ? [] : [{ op: 'remove', path }];
   });
 }
 

@@ -114,7 +114,11 @@ describe('the caches', () => {
     start('good', 'spare');
     const refused = (): number => api.requests.filter(({ path }) => path === NAMESPACES).length;
     await eventually(() => refused() > 8);
-    expect([state('good'), state('spare'), caches.synced()]).toEqual(['loading', 'loading', false]);
+    expect({ good: state('good'), spare: state('spare'), synced: caches.synced() }).toEqual({
+      good: 'loading',
+      spare: 'loading',
+      synced: false,
+    });
     heal();
     await becomes('good', 'ready');
     await becomes('spare', 'ready');

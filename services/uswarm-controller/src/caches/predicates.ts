@@ -10,8 +10,8 @@ export function childChanged({ before, after }: Change, hasReadyPod: (child: Kub
   const wasAvailable = before !== undefined && isAvailable(before);
   const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
   // The pod of a Deployment whose spec never changed has already triggered a reconcile: see `isAvailable` of the webhook.
-  const told = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
-  return childConcern(before, wasAvailable) !== childConcern(after, told ? false : undefined);
+  const triggered = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
+  return childConcern(before, wasAvailable) !== childConcern(after, triggered ? false : undefined);
 }
 
 /** Whether a pod was deleted (a finalizer waits for that), became Ready, or is not Ready for a new cause. */
@@ -116,7 +116,7 @@ function podConcern(pod: KubernetesObject | undefined): string {
  * Whether the pod lost readiness while its containers are running: its node is lost, or a readiness probe fails.
  */
 function lostReadiness({ conditions = [], containerStatuses = [] }: PodStatus): boolean {
-  const conditionOf = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const conditionOf = (conditionType: string) => conditions.find(({ type }) => type === conditionType);
   const ready = conditionOf('Ready');
   if (ready?.status !== 'False') return false;
   if (conditionOf('ContainersReady')?.status === 'True') return true;

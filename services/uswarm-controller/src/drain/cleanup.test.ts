@@ -38,7 +38,7 @@ const addSwarm = (name: string, metadata: object = {}): void =>
 const addToRelease = (collection: string, name: string): void =>
   void server.put(collection, { apiVersion: 'v1', kind: 'Any', metadata: { name, namespace: 'backend' } });
 const userSwarms = (): string[] => ['a', 'b'].filter((name) => server.get(SWARMS, name) !== undefined);
-/** Kubernetes takes its finalizer off once the children are gone. */
+/** Removes foregroundDeletion, as Kubernetes does when the children are deleted. */
 const startGarbageCollector = (): void => {
   collector = setInterval(() => {
     for (const name of userSwarms()) {

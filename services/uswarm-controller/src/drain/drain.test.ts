@@ -51,11 +51,11 @@ function addChild(collection: string, kind: string, owner: string): void {
   const metadata = { name: `agent-runtime-${owner}`, namespace: 'userswarms', ownerReferences };
   server.put(collection, { apiVersion: 'v1', kind, metadata });
 }
-/** Admission refuses the deletion of this object, whoever asks. */
+/** Makes admission reject the deletion of this object by any client. */
 function refuseDeletion(path: string, afterMs = 0): void {
   const refusal = JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' });
-  server.script(({ method, path: asked }, response) => {
-    if (method !== 'DELETE' || asked !== path) return undefined;
+  server.script(({ method, path: requested }, response) => {
+    if (method !== 'DELETE' || requested !== path) return undefined;
     setTimeout(() => response.writeHead(403).end(refusal), afterMs);
     return true;
   });
@@ -63,7 +63,7 @@ function refuseDeletion(path: string, afterMs = 0): void {
 const userSwarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
 const every = (work: () => void): void => void workers.push(setInterval(work, 5));
 
-/** As the controller does it: off comes the finalizer of whatever is being deleted. */
+/** Removes the finalizers of terminating UserSwarms, as the controller does. */
 const startController = (): void =>
   every(() => {
     for (const name of userSwarms()) {
@@ -72,7 +72,7 @@ const startController = (): void =>
       server.put(SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers: [] } });
     }
   });
-/** Kubernetes' own part: what is deleted in the foreground goes once its dependents are gone. */
+/** Completes foreground deletions, as the garbage collector does when the dependents are deleted. */
 const startGarbageCollector = (): void =>
   every(() => {
     for (const name of ['a', 'b', 'c']) {
@@ -100,7 +100,7 @@ const run = (options: Partial<DrainDeps> = {}): Promise<void> =>
     },
     stopping.signal,
   );
-/** Without those of the flag. */
+/** All writes except those of the drain flag. */
 const writes = (): string[] =>
   server
     .writes()
@@ -162,7 +162,7 @@ describe('a drain', () => {
     addChild(SERVICES, 'Service', 'c');
     await run({ graceMs: 20 });
     expect(userSwarms()).toEqual([]);
-    // Of somebody else, though its name looks like ours.
+    // It is owned by another UserSwarm.
     expect(server.get(SERVICES, 'agent-runtime-c')).toBeDefined();
     const ofA = writes().filter((write) => write.endsWith('a'));
     expect(ofA).toEqual([
@@ -199,14 +199,14 @@ describe('a drain', () => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     let now = 0;
     const running = run({ graceMs: 250, settleMs: 30, elapsed: () => now });
-    const looks = (): number =>
+    const lists = (): number =>
       server.requests.filter(({ method, path }) => method === 'GET' && path === SWARMS).length;
     for (const name of ['a', 'b', 'c']) {
       await eventually(() => server.get(SWARMS, name)?.metadata.deletionTimestamp !== undefined);
       now += 150;
       server.remove(SWARMS, name);
-      const before = looks();
-      await eventually(() => looks() >= before + 2);
+      const before = lists();
+      await eventually(() => lists() >= before + 2);
     }
     now += 30;
     await running;
@@ -236,7 +236,7 @@ describe('a drain', () => {
     startController();
     await run();
     expect(userSwarms()).toEqual([]);
-    // What was deleted is not deleted again.
+    // The second drain deletes no UserSwarm again.
     expect(writes().filter((write) => write.startsWith('DELETE'))).toHaveLength(3);
   });
 
@@ -247,17 +247,17 @@ describe('a drain', () => {
     server.script(({ method, path }, response) => {
       if (method !== 'GET' || path !== SWARMS || faults === 0) return undefined;
       faults -= 1;
-      response.writeHead(500).end(JSON.stringify({ kind: 'Status', code: 500, message: 'etcd is away' }));
+      response.writeHead(500).end(JSON.stringify({ kind: 'Status', code: 500, message: 'etcd is unavailable' }));
       return true;
     });
     await run();
     expect(userSwarms()).toEqual([]);
-    expect(printed.filter((line) => line.includes('etcd is away'))).toHaveLength(1);
+    expect(printed.filter((line) => line.includes('etcd is unavailable'))).toHaveLength(1);
   });
 });
 
 describe('a drain that exceeds its timeout', () => {
-  it('takes our finalizers off all the same, and says what is left behind', async () => {
+  it('removes our finalizers and prints the remaining objects', async () => {
     addSwarm('a');
     addChild(DEPLOYMENTS, 'Deployment', 'a');
     await run({ graceMs: 0, timeoutMs: 50 });
@@ -266,32 +266,32 @@ describe('a drain that exceeds its timeout', () => {
     expect(printed).toContainEqual(expect.stringContaining('Deployment userswarms/agent-runtime-a'));
   });
 
-  it('leaves the finalizers of others, and says whose they are', async () => {
+  it('keeps foreign finalizers and prints them', async () => {
     addSwarm('a', { finalizers: [FINALIZER, 'example.com/backup'] });
     await run({ timeoutMs: 50 });
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual(['example.com/backup']);
     expect(printed).toContainEqual('  a is blocked by the finalizers of other controllers: example.com/backup');
   });
 
-  it('fails if one cannot be deleted at all', async () => {
+  it('fails if a UserSwarm cannot be deleted', async () => {
     addSwarm('a');
     refuseDeletion(`${SWARMS}/a`);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
   });
 
   it.each([
-    ['at once', 0],
-    ['when time is up already', 100],
-  ])('lets go of those that are being deleted where another one is refused %s', async (_when, afterMs) => {
+    ['immediately', 0],
+    ['after the timeout', 100],
+  ])('finalizes terminating UserSwarms if the deletion of another one is refused %s', async (_when, afterMs) => {
     for (const name of ['a', 'b', 'c']) addSwarm(name);
     refuseDeletion(`${SWARMS}/a`, afterMs);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
     expect(userSwarms()).toEqual(['a']);
-    // It lives on, as the release does, and needs its finalizer.
+    // It was not deleted, so it keeps its finalizer.
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
   });
 
-  it('has used up its time when it begins again late, but for what it takes to try', async () => {
+  it('makes one attempt if it restarts after its timeout', async () => {
     const data = { run: 'job', startedAt: new Date(Date.now() - 3_600_000).toISOString(), expiresAt: '' };
     server.put(FLAGS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: flag, data });
     startController();
@@ -302,32 +302,35 @@ describe('a drain that exceeds its timeout', () => {
   });
 });
 
-it('stops when its flag is deleted, as uswarm stays installed', async () => {
+it('stops when its flag is deleted, because the release stays installed', async () => {
   for (const name of ['a', 'b']) addSwarm(name);
   const running = run();
   await eventually(() => writes().length === 2);
   server.remove(FLAGS, flag.name);
   await expect(running).rejects.toThrow(/ConfigMap backend\/uswarm-drain was deleted/);
-  // It has ended, so what comes now stays.
+  // The drain has stopped, so it does not delete a new UserSwarm.
   addSwarm('c');
   expect(server.get(SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-describe('the end of a removal', () => {
+describe('the finish step of an uninstall', () => {
   const end = (): Promise<void> =>
     finish({ client: client(), timeoutMs: 60_000, everyMs: 5, print: (line) => printed.push(line) }, stopping.signal);
 
-  it('lets go of what is kept, and removes what came last', async () => {
+  it('removes the finalizers of kept UserSwarms and deletes late ones', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });
     addSwarm('b');
     await end();
     expect(userSwarms()).toEqual(['a']);
     const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
-    expect([finalizers, deletionTimestamp]).toEqual([['example.com/backup'], undefined]);
+    expect({ finalizers, deletionTimestamp }).toEqual({
+      finalizers: ['example.com/backup'],
+      deletionTimestamp: undefined,
+    });
     expect(printed).toEqual(['a: kept', 'No UserSwarm has a uswarm finalizer.']);
   });
 
-  it('lets go of what is kept also where one that came last cannot be removed', async () => {
+  it('removes the finalizers of kept UserSwarms even if a late one cannot be deleted', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
     addSwarm('b', { finalizers: [] });
     refuseDeletion(`${SWARMS}/b`);
@@ -337,13 +340,13 @@ describe('the end of a removal', () => {
     expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([]);
   });
 
-  it('writes nothing where nothing is left', async () => {
+  it('writes nothing if no UserSwarm has our finalizer', async () => {
     addSwarm('a', { finalizers: [], labels: { [KEEP_LABEL]: 'true' } });
     await end();
     expect(writes()).toEqual([]);
   });
 
-  it('fails if a finalizer cannot be taken off', async () => {
+  it('fails if a finalizer cannot be removed', async () => {
     addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
     server.script(({ method }, response) => {
       if (method !== 'PATCH') return undefined;

@@ -48,12 +48,12 @@ const EVERY_MS = 1_000;
 /** An orchestrator that read the flag just before it was raised may still write. */
 const SETTLE_MS = 3_000;
 /** Minimum time in milliseconds for a drain that was killed and restarted late. */
-const LEAST_MS = 30_000;
-const RETRY = { initialMs: 500, maxMs: 5_000, deadlineMs: LEAST_MS };
+const MIN_DRAIN_MS = 30_000;
+const RETRY = { initialMs: 500, maxMs: 5_000, deadlineMs: MIN_DRAIN_MS };
 
 /** The UserSwarms of one pass. */
 interface Pass {
-  going: KubernetesObject[];
+  terminating: KubernetesObject[];
   kept: KubernetesObject[];
 }
 
@@ -77,29 +77,29 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
   const deadline = start + (await timeLeft(deps, signal));
   const progress = createProgress(print);
   let emptySince: number | undefined;
-  let lastGone = start;
+  let lastProgress = start;
   let failure: string | undefined;
   let helping = graceMs === 0;
   for (;;) {
     const late = elapsed() >= deadline;
     try {
       await guard.check(signal);
-      const { going, kept } = await listPass(client, signal);
-      if (progress.seen(going, kept)) lastGone = elapsed();
-      emptySince = going.length === 0 ? (emptySince ?? elapsed()) : undefined;
+      const { terminating, kept } = await listPass(client, signal);
+      if (progress.update(terminating, kept)) lastProgress = elapsed();
+      emptySince = terminating.length === 0 ? (emptySince ?? elapsed()) : undefined;
       if (emptySince !== undefined && elapsed() - emptySince >= settleMs) break;
-      if (late) return await giveUp(deps, going, signal);
-      if (!helping && going.length > 0 && elapsed() - lastGone >= graceMs) {
+      if (late) return await giveUp(deps, terminating, signal);
+      if (!helping && terminating.length > 0 && elapsed() - lastProgress >= graceMs) {
         helping = true;
         print(
           `No progress for ${seconds(graceMs)}: the controller or its webhook is down. The drain deletes the children itself.`,
         );
       }
       try {
-        await deleteUserSwarms(deps, going, signal);
+        await deleteUserSwarms(deps, terminating, signal);
       } finally {
         // Continues with the others if one deletion fails.
-        if (helping) await helpOut(deps, going, signal);
+        if (helping) await helpOut(deps, terminating, signal);
       }
       failure = undefined;
     } catch (error) {
@@ -119,33 +119,33 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
 
 async function listPass(client: DrainClient, signal: AbortSignal): Promise<Pass> {
   const userSwarms = await listUserSwarms(client, signal);
-  return { going: userSwarms.filter((userSwarm) => !isKept(userSwarm)), kept: userSwarms.filter(isKept) };
+  return { terminating: userSwarms.filter((userSwarm) => !isKept(userSwarm)), kept: userSwarms.filter(isKept) };
 }
 
 /** Remaining milliseconds, minus the time that earlier pods of the Job used. */
 async function timeLeft({ guard, timeoutMs }: DrainDeps, signal: AbortSignal): Promise<number> {
   const retryable = (error: unknown): boolean => !(error instanceof DrainError);
   const used = await retry(() => guard.begin(signal), { ...RETRY, signal, retryable });
-  return Math.max(Math.min(LEAST_MS, timeoutMs), timeoutMs - used);
+  return Math.max(Math.min(MIN_DRAIN_MS, timeoutMs), timeoutMs - used);
 }
 
 const deleteUserSwarms = (
   { client, propagation = 'Background' }: DrainDeps,
-  going: readonly KubernetesObject[],
+  terminating: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<void> =>
   forEach(
-    going.filter((userSwarm) => !isTerminating(userSwarm)),
+    terminating.filter((userSwarm) => !isTerminating(userSwarm)),
     (userSwarm) => deleteSeen(client, USERSWARMS, userSwarm, propagation, signal),
   );
 
 /** Finalizes in place of the controller: deletes the children, then removes the finalizer. */
 async function helpOut(
   { client, runtimeNamespaces }: DrainDeps,
-  going: readonly KubernetesObject[],
+  terminating: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<void> {
-  const held = going.filter((userSwarm) => isTerminating(userSwarm) && hasOurFinalizer(userSwarm));
+  const held = terminating.filter((userSwarm) => isTerminating(userSwarm) && hasOurFinalizer(userSwarm));
   const children: ChildrenByOwner =
     held.length === 0 ? new Map() : await findChildren(client, runtimeNamespaces, signal);
   const childrenOf = (userSwarm: KubernetesObject) => children.get(userSwarm.metadata.uid ?? '') ?? [];
@@ -173,18 +173,18 @@ async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal
   try {
     await deleteUserSwarms(deps, seen, signal);
   } finally {
-    const terminating = (await listPass(client, signal)).going.filter(isTerminating);
+    const terminating = (await listPass(client, signal)).terminating.filter(isTerminating);
     // The foreground finalizer comes from our own deletion.
     const also = deps.propagation === 'Foreground' ? [GARBAGE_COLLECTOR_FINALIZER] : [];
     await forEach(terminating, (userSwarm) => releaseUserSwarm(client, userSwarm, signal, also));
   }
-  const { going } = await listPass(client, signal);
-  for (const userSwarm of going.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
+  const { terminating } = await listPass(client, signal);
+  for (const userSwarm of terminating.filter((each) => isTerminating(each) && foreignFinalizers(each).length > 0)) {
     print(
       `  ${userSwarm.metadata.name} is blocked by the finalizers of other controllers: ${foreignFinalizers(userSwarm).join(', ')}`,
     );
   }
-  const stuck = going.filter((userSwarm) => !isTerminating(userSwarm) || hasOurFinalizer(userSwarm));
+  const stuck = terminating.filter((userSwarm) => !isTerminating(userSwarm) || hasOurFinalizer(userSwarm));
   if (stuck.length > 0) {
     throw new DrainError(`failed to delete: ${stuck.map(({ metadata }) => metadata.name).join(', ')}`);
   }
@@ -198,15 +198,15 @@ function createProgress(print: (line: string) => void) {
   return {
     gone: () => gone,
     /** @returns whether a UserSwarm was deleted since the last pass */
-    seen(going: readonly KubernetesObject[], kept: readonly KubernetesObject[]): boolean {
-      for (const { metadata } of going) known.add(metadata.uid ?? metadata.name);
+    update(terminating: readonly KubernetesObject[], kept: readonly KubernetesObject[]): boolean {
+      for (const { metadata } of terminating) known.add(metadata.uid ?? metadata.name);
       const before = gone;
-      gone = known.size - going.length;
+      gone = known.size - terminating.length;
       if (told === undefined && kept.length > 0) {
         print(`Kept because of the label ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
       }
-      const line = `${counted(going.length)} remaining.`;
-      if (line !== told && going.length > 0) print(line);
+      const line = `${counted(terminating.length)} remaining.`;
+      if (line !== told && terminating.length > 0) print(line);
       told = line;
       return gone > before;
     },

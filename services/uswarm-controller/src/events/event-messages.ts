@@ -59,11 +59,11 @@ function phaseEvents(before: Status | undefined, after: Status): RecordedEvent[]
 function causeEvents(before: Status | undefined, after: Status): RecordedEvent[] {
   const ready = readyOf(after);
   if (ready === undefined || ready.reason === readyOf(before)?.reason || !CAUSES.has(ready.reason)) return [];
-  const told = [before, after].some((status) => {
+  const covered = [before, after].some((status) => {
     const synced = syncedOf(status);
     return synced?.status === 'False' && synced.reason === ready.reason;
   });
-  return told ? [] : [{ type: 'Warning', reason: ready.reason, message: ready.message }];
+  return covered ? [] : [{ type: 'Warning', reason: ready.reason, message: ready.message }];
 }
 
 const CAUSES = new Set(Object.keys(FAILURE_REASONS));

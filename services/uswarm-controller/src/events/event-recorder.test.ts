@@ -79,7 +79,7 @@ describe('the recorder of Events', () => {
     ]);
   });
 
-  it('counts the same one up within ten minutes, and writes another after', async () => {
+  it('increases the count of an equal Event within ten minutes, and creates a new one afterwards', async () => {
     await record(READY);
     now += 60_000;
     await record(READY);
@@ -96,14 +96,14 @@ describe('the recorder of Events', () => {
     expect(created).toHaveLength(2);
   });
 
-  it('tells apart objects, reasons and messages', async () => {
+  it('creates separate Events for different objects, reasons and messages', async () => {
     await record(READY);
     await record({ ...READY, message: 'still' });
     await record(READY, { ...userSwarm, metadata: { ...userSwarm.metadata, uid: 'u2' } });
     expect(created).toHaveLength(3);
   });
 
-  it('writes it anew if the one to count up has run out', async () => {
+  it('creates the Event again if the counted one has expired', async () => {
     await record(READY);
     fault = new KubeError(404, { reason: 'NotFound' });
     await record(READY);
@@ -112,7 +112,7 @@ describe('the recorder of Events', () => {
     expect(created.length + patched.length).toBe(2);
   });
 
-  it('goes on after one that could not be written', async () => {
+  it('continues after a failed write', async () => {
     fault = new Error('no');
     await record(READY);
     fault = undefined;
@@ -120,7 +120,7 @@ describe('the recorder of Events', () => {
     expect(created.map(({ reason }) => reason)).toEqual(['Suspended']);
   });
 
-  it('drops what is too much, and says how much', async () => {
+  it('drops Events above its limit and counts them', async () => {
     for (let at = 0; at < 1_100; at += 1) recorder.record(userSwarm, { ...READY, message: `${at}` });
     expect(dropped).toBeGreaterThan(90);
     await recorder.close();
@@ -128,7 +128,7 @@ describe('the recorder of Events', () => {
   });
 });
 
-describe('what is worth an Event', () => {
+describe('the Events of a UserSwarm', () => {
   const status = (phase: string, synced?: object): Record<string, unknown> => ({
     phase,
     conditions: [
@@ -136,7 +136,7 @@ describe('what is worth an Event', () => {
       ...(synced === undefined ? [] : [{ type: 'Synced', reason: 'Synced', message: '', ...synced }]),
     ],
   });
-  const held = (reason: string, synced: object = {}): Record<string, unknown> => ({
+  const progressing = (reason: string, synced: object = {}): Record<string, unknown> => ({
     phase: 'Progressing',
     conditions: [
       { type: 'Ready', status: 'False', reason, message: 'Why.' },
@@ -147,40 +147,42 @@ describe('what is worth an Event', () => {
 
   it.each([
     [undefined, status('Progressing'), []],
-    [undefined, held('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
+    [undefined, progressing('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
     [undefined, status('Suspended'), ['Normal Suspended Suspended: It answers.']],
     [status('Progressing'), status('Ready'), ['Normal Ready Progressing → Ready: It answers.']],
     [status('Ready'), status('Error'), ['Warning Error Ready → Error: It answers.']],
-    [status('Ready'), held('OOMKilled'), ['Warning OOMKilled Ready → Progressing: Why.']],
-    [status('Ready'), held('Starting'), ['Normal Progressing Ready → Progressing: Why.']],
+    [status('Ready'), progressing('OOMKilled'), ['Warning OOMKilled Ready → Progressing: Why.']],
+    [status('Ready'), progressing('Starting'), ['Normal Progressing Ready → Progressing: Why.']],
     [status('Ready'), status('Ready'), []],
     [status('Ready'), status('Ready', conflict), ['Warning NameConflict taken']],
     [status('Ready', conflict), status('Ready', conflict), []],
     [status('Ready', conflict), status('Ready', { status: 'True', message: 'Done.' }), ['Normal Synced Done.']],
     [status('Ready'), status('Ready', { status: 'True' }), []],
-    [held('Starting'), held('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
-    [held('ImagePullBackOff'), held('ImagePullBackOff'), []],
-    [held('ImagePullBackOff'), held('CrashLoopBackOff'), ['Warning CrashLoopBackOff Why.']],
-    [held('CrashLoopBackOff'), held('Starting'), []],
-    [held('Starting', conflict), held('NameConflict', conflict), []],
-    [held('Starting', conflict), held('NameConflict', { message: 'Done.' }), ['Normal Synced Done.']],
-  ])('%#', (before, after, expected) => {
-    const told = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
-    expect(told).toEqual(expected);
+    [progressing('Starting'), progressing('ImagePullBackOff'), ['Warning ImagePullBackOff Why.']],
+    [progressing('ImagePullBackOff'), progressing('ImagePullBackOff'), []],
+    [progressing('ImagePullBackOff'), progressing('CrashLoopBackOff'), ['Warning CrashLoopBackOff Why.']],
+    [progressing('CrashLoopBackOff'), progressing('Starting'), []],
+    [progressing('Starting', conflict), progressing('NameConflict', conflict), []],
+    [progressing('Starting', conflict), progressing('NameConflict', { message: 'Done.' }), ['Normal Synced Done.']],
+  ])('records status changes (case %#)', (before, after, expected) => {
+    const events = statusEvents(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+    expect(events).toEqual(expected);
   });
 
   it.each(['QuotaExceeded', 'Forbidden', 'ApplyFailed'])(
-    'is a pod that is refused with %s, though the children could be written',
+    'records a pod that is rejected with %s although the children were written',
     (reason) => {
-      expect(statusEvents(held('Starting'), held(reason))).toEqual([{ type: 'Warning', reason, message: 'Why.' }]);
+      expect(statusEvents(progressing('Starting'), progressing(reason))).toEqual([
+        { type: 'Warning', reason, message: 'Why.' },
+      ]);
     },
   );
 
-  it.each(['Forbidden', 'ApplyFailed'])('is a child that could not be written, once: %s', (reason) => {
+  it.each(['Forbidden', 'ApplyFailed'])('records a failed write of a child once: %s', (reason) => {
     const failed = { status: 'False', reason, message: 'Refused.' };
     const event = { type: 'Warning', reason, message: 'Refused.' };
-    expect(statusEvents(held('Starting'), held('Starting', failed))).toEqual([event]);
-    expect(statusEvents(held('Starting', failed), held(reason, failed))).toEqual([]);
+    expect(statusEvents(progressing('Starting'), progressing('Starting', failed))).toEqual([event]);
+    expect(statusEvents(progressing('Starting', failed), progressing(reason, failed))).toEqual([]);
   });
 
   const object = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'ns' } };
@@ -190,14 +192,14 @@ describe('what is worth an Event', () => {
     object,
   }));
 
-  it('of children all but that a new UserSwarm gets them', () => {
+  it('records changes of children except their creation for a new UserSwarm', () => {
     expect(steps.map((step) => worthRecording(step, undefined))).toEqual([false, true, true]);
     expect(steps.map((step) => worthRecording(step, status('Ready')))).toEqual([true, true, true]);
   });
 
-  it('children that were made, changed and deleted', () => {
-    const told = steps.map(childEvent);
-    expect(told.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+  it('names the child that was created, updated or deleted', () => {
+    const events = steps.map(childEvent);
+    expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
       'ChildCreated: Created Service ns/s',
       'ChildUpdated: Updated Service ns/s',
       'ChildDeleted: Deleted Service ns/s',

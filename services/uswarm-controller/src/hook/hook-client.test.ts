@@ -10,7 +10,7 @@ const REQUEST = { finalizing: false } as SyncRequest;
 const ANSWER = { status: { phase: 'Ready' }, children: [] };
 const never = new AbortController().signal;
 
-describe('the call of the webhook', () => {
+describe('the hook client', () => {
   const open: { close(): Promise<void>; drop?: () => void }[] = [];
   const outcomes: string[] = [];
 
@@ -36,39 +36,44 @@ describe('the call of the webhook', () => {
     for (const part of open.splice(0).toReversed()) await part.close();
   });
 
-  it('posts the request with the token and returns the answer', async () => {
-    let seen: unknown;
+  it('posts the request with the token and returns the response', async () => {
+    let received: unknown;
     const hook = await hookTo((request, response) => {
       request.setEncoding('utf8').on('data', (text: string) => {
-        seen = [request.method, request.url, request.headers.authorization, request.headers['content-type'], text];
+        const { method, url, headers } = request;
+        const { authorization, 'content-type': type } = headers;
+        received = { method, url, authorization, type, text };
         response.end(JSON.stringify(ANSWER));
       });
     });
     expect(await hook.call(REQUEST, never)).toEqual(ANSWER);
-    expect(seen).toEqual(['POST', '/sync', 'Bearer secret', 'application/json', '{"finalizing":false}']);
+    expect(received).toEqual({
+      method: 'POST',
+      url: '/sync',
+      authorization: 'Bearer secret',
+      type: 'application/json',
+      text: '{"finalizing":false}',
+    });
     expect(outcomes).toEqual(['ok']);
   });
 
-  it.each([500, 503, 401, 400, 404, 201, 204, 302])(
-    'takes no other status than 200 for an answer: %s',
-    async (status) => {
-      const hook = await hookTo((_request, response) => {
-        response.writeHead(status, { location: '/elsewhere' }).end(status === 204 ? undefined : JSON.stringify(ANSWER));
-      });
-      expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: `the webhook returned HTTP ${status}` });
-      expect(outcomes).toEqual(['refused']);
-    },
-  );
+  it.each([500, 503, 401, 400, 404, 201, 204, 302])('rejects a response with status %s', async (status) => {
+    const hook = await hookTo((_request, response) => {
+      response.writeHead(status, { location: '/elsewhere' }).end(status === 204 ? undefined : JSON.stringify(ANSWER));
+    });
+    expect(await faultOf(hook)).toMatchObject({ outcome: 'refused', message: `the webhook returned HTTP ${status}` });
+    expect(outcomes).toEqual(['refused']);
+  });
 
   it.each(['', '<html>', '[]', 'null', '{}', '{"error":"internal error"}', '{"status":{},"children":"none"}'])(
-    'takes no rubbish for an answer: %s',
+    'rejects an invalid response body: %s',
     async (text) => {
       const hook = await hookTo((_request, response) => void response.end(text));
       expect(await faultOf(hook)).toMatchObject({ outcome: 'invalid' });
     },
   );
 
-  it('reads no more of an answer than one can be long', async () => {
+  it('stops reading a response above the size limit', async () => {
     const hook = await hookTo((_request, response) => {
       const more = (): void => {
         while (!response.destroyed && response.write(' '.repeat(65_536)));
@@ -79,14 +84,14 @@ describe('the call of the webhook', () => {
     expect((await faultOf(hook)).message).toContain('exceeds');
   });
 
-  it('waits no longer than its timeout, for the head and for the rest', async () => {
+  it('times out while it waits for the headers or the body', async () => {
     const silent = await hookTo(() => {}, { timeoutMs: 50 });
     expect(await faultOf(silent)).toMatchObject({ outcome: 'timeout' });
     const slow = await hookTo((_request, response) => void response.write('{'), { timeoutMs: 50 });
     expect(await faultOf(slow)).toMatchObject({ outcome: 'timeout' });
   });
 
-  it('says the same each time that nobody listens', async () => {
+  it('reports the same error for each call while the webhook is unreachable', async () => {
     const hook = await hookTo(() => {});
     await open.shift()?.close();
     const [first, second] = [await faultOf(hook), await faultOf(hook)];
@@ -94,7 +99,7 @@ describe('the call of the webhook', () => {
     expect(second.message).toBe(first.message);
   });
 
-  it('ends when it is no longer wanted, and blames nobody', async () => {
+  it('ends when the call is aborted, and counts no outcome', async () => {
     const hook = await hookTo(() => {});
     const stopping = new AbortController();
     const call = hook.call(REQUEST, stopping.signal);
@@ -103,7 +108,7 @@ describe('the call of the webhook', () => {
     expect(outcomes).toEqual([]);
   });
 
-  it('asks once more on another connection when one breaks, and counts one answer', async () => {
+  it('retries once on another connection when a connection breaks, and counts one outcome', async () => {
     const sockets = new Set<Socket>();
     let broken = false;
     const hook = await hookTo((request, response) => {
@@ -117,7 +122,7 @@ describe('the call of the webhook', () => {
     expect(outcomes).toEqual(['ok']);
   });
 
-  it('asks once more after a refusal, and only once', async () => {
+  it('retries once after an error status', async () => {
     let calls = 0;
     const hook = await hookTo((_request, response) => {
       calls += 1;
@@ -127,7 +132,7 @@ describe('the call of the webhook', () => {
     expect(calls).toBe(2);
   });
 
-  it('waits as long as a webhook asks for that answers 429', async () => {
+  it('returns the Retry-After of a 429 response', async () => {
     let calls = 0;
     const hook = await hookTo((_request, response) => {
       calls += 1;
@@ -144,7 +149,7 @@ describe('the call of the webhook', () => {
     expect(retryAfterSeconds('later', now)).toBeUndefined();
   });
 
-  it('says for how long nobody has been answered', async () => {
+  it('reports the duration of the outage', async () => {
     let down = true;
     const hook = await hookTo((_request, response) => void response.writeHead(down ? 500 : 200).end('{"children":[]}'));
     const first = await faultOf(hook);
@@ -157,7 +162,7 @@ describe('the call of the webhook', () => {
     expect((await faultOf(hook)).outageMs).toBeLessThanOrEqual(performance.now() - answered);
   });
 
-  it('leaves the webhook alone during a long outage but for a probe', async () => {
+  it('sends only probes during a long outage', async () => {
     let calls = 0;
     const hook = await hookTo((request) => void ((calls += 1), request.socket.destroy()), { outageMs: 0 });
     const probe = await faultOf(hook);
@@ -168,16 +173,16 @@ describe('the call of the webhook', () => {
     expect(refused[0]).toMatchObject({ outcome: probe.outcome, message: probe.message });
   });
 
-  describe('with pods of several revisions behind one Service', () => {
+  describe('the hook client with pods of several revisions behind one Service', () => {
     interface Pod {
       revision: string | undefined;
       started: number;
     }
     const OLD: Pod = { revision: 'old', started: 1 };
     const NEW: Pod = { revision: 'new', started: 2 };
-    const NAMELESS: Pod = { revision: undefined, started: 0 };
+    const UNVERSIONED: Pod = { revision: undefined, started: 0 };
     let pods: Pod[];
-    /** As kube-proxy does: each connection goes to one of the pods, and stays there. */
+    /** Assigns each connection to one pod, as kube-proxy does. */
     const podOf = new WeakMap<Socket, Pod>();
     let connections: number;
     const service: RequestListener = ({ socket }, response) => {
@@ -188,7 +193,7 @@ describe('the call of the webhook', () => {
         response.setHeader('uswarm-webhook-revision', revision);
         response.setHeader('uswarm-webhook-started', new Date(started).toISOString());
       }
-      response.end(JSON.stringify({ status: { phase: revision ?? 'nameless' }, children: [] }));
+      response.end(JSON.stringify({ status: { phase: revision ?? 'unversioned' }, children: [] }));
     };
     const phases = async (hook: Hook, times: number): Promise<unknown[]> => {
       const answers = await Promise.all(Array.from({ length: times }, () => hook.call(REQUEST, never)));
@@ -199,16 +204,16 @@ describe('the call of the webhook', () => {
     });
 
     it.each([
-      ['an older one', OLD, 'old'],
-      ['one that names no revision', NAMELESS, 'nameless'],
-    ])('uses the newest revision only as soon as it answers, beside %s', async (_what, older, named) => {
+      ['an older revision', OLD, 'old'],
+      ['a pod without revision headers', UNVERSIONED, 'unversioned'],
+    ])('uses only the newest revision after its first response, beside %s', async (_what, older, name) => {
       pods = [older];
       const hook = await hookTo(service);
-      expect(await phases(hook, 8)).toEqual([named]);
+      expect(await phases(hook, 8)).toEqual([name]);
       pods = [older, older, NEW];
       const seen: unknown[] = [];
       for (let round = 0; round < 40; round += 1) {
-        // A pod that stops ends its connections; until then nothing shows that there is a newer one.
+        // A stopping pod closes its connections; until then, the client does not know of a newer pod.
         if (round % 5 === 0) for (const { drop } of open) drop?.();
         seen.push((await hook.call(REQUEST, never)).status['phase']);
       }
@@ -223,7 +228,7 @@ describe('the call of the webhook', () => {
       const hook = await hookTo(service, { revisionGoneMs: 300 });
       expect(await phases(hook, 1)).toEqual(['new']);
       pods = [OLD];
-      // The newest one's connections go with it.
+      // The connections of the newest pod are closed.
       const before = connections;
       for (const { drop } of open) drop?.();
       expect(await phases(hook, 4)).toEqual(['old']);

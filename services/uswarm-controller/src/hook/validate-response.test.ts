@@ -31,8 +31,8 @@ describe('validating a response', () => {
     ['group', [child({ apiVersion: 'evil.example/v1' })]],
     ['missing namespace', [child({ metadata: { name: 'a' } })]],
     ['missing name', [child({ metadata: { namespace: 'ns' } })]],
-    ['name given twice', [child(), child()]],
-    ['child that is no object', [null as unknown as object]],
+    ['duplicate name', [child(), child()]],
+    ['child that is null', [null as unknown as object]],
   ])('rejects an invalid %s', (_what, children) => {
     expect(problem(...children)).toEqual({ problem: expect.any(String) });
   });

@@ -110,7 +110,7 @@ describe('the lease', () => {
 describe('leader election', () => {
   const TIMING = { retryPeriodMs: 10, renewDeadlineMs: 3_000 };
 
-  /** A lease of which the test says what happens to it. */
+  /** A leader election with a lease that the test controls. */
   const scripted = () => {
     const lease = { answer: (): boolean => false, released: 0, led: 0, leading: false };
     const stopping = new AbortController();
@@ -149,13 +149,14 @@ describe('leader election', () => {
 
   it('counts the first acquisition from the time of the request', async () => {
     const stopping = new AbortController();
-    let [asked, ended] = [0, false];
+    let requests = 0;
+    let ended = false;
     const running = runLeaderElection(
       {
         lease: {
           async tryAcquireOrRenew() {
-            asked += 1;
-            // The answer comes when the whole deadline is over: no time is left to renew it in.
+            requests += 1;
+            // The response comes after the renew deadline, so no time is left for a renewal.
             await new Promise((resolve) => setTimeout(resolve, TIMING.renewDeadlineMs + 10));
             return true;
           },
@@ -173,7 +174,7 @@ describe('leader election', () => {
     );
     await eventually(() => ended);
     await running;
-    expect(asked).toBe(1);
+    expect(requests).toBe(1);
   });
 
   it('returns to standby when another process holds the lease, and can lead again', async () => {

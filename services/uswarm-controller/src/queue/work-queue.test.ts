@@ -177,7 +177,7 @@ describe('the work queue', () => {
     queue.clear();
     queue.done('active');
     jest.advanceTimersByTime(1_000);
-    expect([queue.depth(), queue.retries('delayed')]).toEqual([0, 0]);
+    expect({ depth: queue.depth(), retries: queue.retries('delayed') }).toEqual({ depth: 0, retries: 0 });
     queue.add('later');
     expect(await queue.next()).toBe('later');
   });

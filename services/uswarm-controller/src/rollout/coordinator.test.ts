@@ -112,7 +112,7 @@ describe('the rollout coordinator', () => {
       [ROLLOUT.forced]: null,
     };
     expect(patches).toEqual([{ name: 'a', patch: { metadata: { uid: 'uid-a', resourceVersion: '10', annotations } } }]);
-    expect([events, granted]).toEqual([['Normal RolloutGranted a'], ['a']]);
+    expect({ events, granted }).toEqual({ events: ['Normal RolloutGranted a'], granted: ['a'] });
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 1, failed: 0, halted: false });
   });
 
@@ -121,7 +121,7 @@ describe('the rollout coordinator', () => {
     start(3_600_000);
     await eventually(() => coordinator.state().pending === 1);
     await rest();
-    expect([patches, coordinator.state().inFlight]).toEqual([[], 0]);
+    expect({ patches, inFlight: coordinator.state().inFlight }).toEqual({ patches: [], inFlight: 0 });
   });
 
   it('gives a grant after the initial delay without any change', async () => {
@@ -178,7 +178,7 @@ describe('the rollout coordinator', () => {
     start();
     await eventually(() => granted.length === 1);
     await rest();
-    expect([names().slice(0, 4), granted]).toEqual([['a', 'b', 'c', 'd'], ['e']]);
+    expect({ names: names().slice(0, 4), granted }).toEqual({ names: ['a', 'b', 'c', 'd'], granted: ['e'] });
     const tried = names().length;
     expect(tried).toBeLessThan(12);
     await rest();
@@ -194,7 +194,7 @@ describe('the rollout coordinator', () => {
     denied.set('a', new Error('connection refused'));
     start();
     await rest();
-    expect([names(), granted]).toEqual([['a'], []]);
+    expect({ names: names(), granted }).toEqual({ names: ['a'], granted: [] });
   });
 
   it('reports a forced grant', async () => {
@@ -223,7 +223,7 @@ describe('the rollout coordinator', () => {
       coordinator.changed();
       await rest();
     }
-    expect([patches, events]).toEqual([[], ['Warning RolloutHalted a']]);
+    expect({ patches, events }).toEqual({ patches: [], events: ['Warning RolloutHalted a'] });
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 0, failed: 1, halted: true });
   });
 
@@ -233,7 +233,7 @@ describe('the rollout coordinator', () => {
     await eventually(() => patches.length === 1);
     expect(patches[0]).toMatchObject({ patch: { metadata: { annotations: { [ROLLOUT.revision]: null } } } });
     await rest();
-    expect([patches.length, granted]).toEqual([1, []]);
+    expect({ patchesCount: patches.length, granted }).toEqual({ patchesCount: 1, granted: [] });
   });
 
   it('reports zeros when it no longer leads', async () => {

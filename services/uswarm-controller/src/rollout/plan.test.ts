@@ -36,7 +36,7 @@ describe('the rollout plan', () => {
     }
     all((name) => world.orchestrate(name));
     expect(granted()).toEqual(['d', 'b']);
-    world.carryOut(plan());
+    world.apply(plan());
     expect(granted()).toEqual([]);
     expect(plan().inFlight).toBe(2);
   });
@@ -44,7 +44,7 @@ describe('the rollout plan', () => {
   it('counts a runtime as in flight until it is Ready with the new revision', () => {
     world.release('r2');
     world.orchestrate('a');
-    world.carryOut(plan());
+    world.apply(plan());
     const seen: number[] = [];
     const steps = [
       () => world.orchestrate('a'),
@@ -66,18 +66,22 @@ describe('the rollout plan', () => {
     world.release('r2');
     const one = { ...LIMITS, maxConcurrent: 1 };
     for (const name of ['a', 'b']) world.orchestrate(name);
-    world.carryOut(plan(one));
+    world.apply(plan(one));
     world.message('a');
     world.orchestrate('a');
     const { unused, grants, inFlight } = plan(one);
-    expect([unused.map(({ metadata }) => metadata.name), grants.length, inFlight]).toEqual([['a'], 1, 1]);
+    expect({ unused: unused.map(({ metadata }) => metadata.name), grantsCount: grants.length, inFlight }).toEqual({
+      unused: ['a'],
+      grantsCount: 1,
+      inFlight: 1,
+    });
     expect(grants[0]?.parent.metadata.name).toBe('b');
   });
 
   it('forces a runtime after the deadline, also if its orchestrator does not use its grant', () => {
     world.release('r2');
     world.orchestrate('a');
-    world.carryOut(plan());
+    world.apply(plan());
     world.pass(LIMITS.deadlineS * 1_000);
     expect(plan().grants.map(({ parent, forced }) => [parent.metadata.name, forced])).toEqual([
       ['a', true],
@@ -97,7 +101,7 @@ describe('the rollout plan', () => {
     for (let rounds = 0; rounds < 12; rounds += 1) round();
     expect(plan()).toMatchObject({ pending: 0, inFlight: 0 });
     world.pass(60_000);
-    world.lose('a');
+    world.loseNode('a');
     expect(plan()).toMatchObject({ inFlight: 0 });
     const lost = world.runtimes.get('b')!;
     Object.assign(lost, { ready: false, reason: 'CrashLoopBackOff', readySince: world.now });
@@ -122,7 +126,7 @@ describe('the rollout plan', () => {
     world.release('r2');
     for (let rounds = 0; rounds < 12; rounds += 1) round();
     const [failed = ''] = world.notReady();
-    world.hold(failed);
+    world.suspendByOperator(failed);
     expect(plan()).toMatchObject({ halted: ['r2'], grants: [] });
     for (let rounds = 0; rounds < 12; rounds += 1) round();
     expect(plan()).toMatchObject({ halted: ['r2'], pending: 3, inFlight: 0 });
@@ -132,21 +136,24 @@ describe('the rollout plan', () => {
   it('does not count a runtime that got the new revision while suspended as failed', () => {
     world.release('r2');
     world.orchestrate('a');
-    world.carryOut(plan());
+    world.apply(plan());
     world.pass(1_000);
-    world.sleep('a');
+    world.suspendIdle('a');
     for (let times = 0; times < 2; times += 1) {
       world.sync('a');
       world.pass(1_000);
     }
-    expect([world.runtimes.get('a')?.revision, plan().failed.size]).toEqual(['r2', 0]);
+    expect({ revision: world.runtimes.get('a')?.revision, failed: plan().failed.size }).toEqual({
+      revision: 'r2',
+      failed: 0,
+    });
   });
 
   describe('the rollout plan when all runtimes were suspended during the next revision', () => {
     beforeEach(() => {
       world.release('r2');
       for (let rounds = 0; rounds < 12; rounds += 1) round();
-      all((name) => world.sleep(name));
+      all((name) => world.suspendIdle(name));
       all((name) => world.sync(name));
       world.pass(1_000);
       world.release('r3');
@@ -159,7 +166,7 @@ describe('the rollout plan', () => {
 
     it('revokes their grants once and counts none as in flight', () => {
       expect(plan().unused).toHaveLength(5);
-      world.carryOut(plan());
+      world.apply(plan());
       expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
       wake();
       expect(plan()).toMatchObject({ unused: [], inFlight: 0 });
@@ -176,7 +183,7 @@ describe('the rollout plan', () => {
     world.release('r2');
     for (const name of ['a', 'b']) {
       world.orchestrate(name);
-      world.carryOut(plan());
+      world.apply(plan());
       world.orchestrate(name);
       world.sync(name);
       world.orchestrate(name);
@@ -193,12 +200,12 @@ describe('the rollout plan', () => {
     const forcing = { ...LIMITS, maxConcurrent: 5, deadlineS: 1 };
     world.release('r2');
     world.pass(1_000);
-    world.carryOut(plan(forcing));
+    world.apply(plan(forcing));
     all((name) => world.sync(name));
     all((name) => world.start(name));
     world.pass(1_000);
     world.release('r3');
-    for (const name of NAMES) world.sleep(name);
+    for (const name of NAMES) world.suspendIdle(name);
     for (const step of ['sync', 'message', 'sync', 'start'] as const) all((name) => world[step](name));
     world.pass(1_000);
     world.release('r2');
@@ -209,17 +216,17 @@ describe('the rollout plan', () => {
     all((name) => world.orchestrate(name));
     expect(world.notReady()).toEqual([]);
     expect(granted()).toEqual(['a', 'b']);
-    world.carryOut(plan());
+    world.apply(plan());
     expect(plan()).toMatchObject({ grants: [], inFlight: 2 });
   });
 
   it('revokes an unused grant for an abandoned revision', () => {
     world.release('r2');
     all((name) => world.orchestrate(name));
-    world.carryOut(plan());
+    world.apply(plan());
     world.release('r3');
     expect(plan().unused.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
-    world.carryOut(plan());
+    world.apply(plan());
     expect(plan().unused).toEqual([]);
   });
 

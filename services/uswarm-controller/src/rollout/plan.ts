@@ -44,7 +44,7 @@ export function planRollout(
   refused: ReadonlySet<string> = new Set(),
 ): RolloutPlan {
   const members = parents.map(memberOf).filter(({ state }) => state !== 'none');
-  const withState = (wanted: Member['state']): Member[] => members.filter((member) => member.state === wanted);
+  const withState = (state: Member['state']): Member[] => members.filter((member) => member.state === state);
   const inFlight = withState('inFlight');
   const failed = Map.groupBy(withState('failed'), ({ granted }) => granted ?? '');
   const halted = [...failed.keys()].filter((revision) => isHalted(members, revision, limits.maxFailures));
@@ -54,7 +54,7 @@ export function planRollout(
   // A runtime with a grant already counts as in flight.
   const pressed = inFlight.filter((member) => isUnforced(member) && isLate(member));
   const waiting = withState('waiting')
-    .filter((member) => !halted.includes(member.pending ?? '') && (member.wanted || isLate(member)))
+    .filter((member) => !halted.includes(member.pending ?? '') && (member.requested || isLate(member)))
     .toSorted((left, right) => isRefused(left) - isRefused(right) || bySince(left, right))
     .slice(0, Math.max(0, limits.maxConcurrent - inFlight.length));
   const grants = [...pressed, ...waiting].map((member) => ({

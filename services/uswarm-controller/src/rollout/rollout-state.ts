@@ -25,13 +25,13 @@ export interface Member {
   /** The current grant while it waits. */
   rolloutGrant: RolloutGrant | undefined;
   /** Its orchestrator requests the rollout because the runtime is idle. */
-  wanted: boolean;
+  requested: boolean;
   /** Start of the wait in milliseconds since the epoch; NaN if unknown. */
   since: number;
 }
 
 /** Reasons of a runtime that is not Ready and has not failed. */
-const ON_ITS_WAY: ReadonlySet<string | undefined> = new Set([
+const PENDING_REASONS: ReadonlySet<string | undefined> = new Set([
   undefined,
   'Starting',
   'Queued',
@@ -47,17 +47,17 @@ export function memberOf(parent: KubernetesObject): Member {
   const status = (parent['status'] ?? {}) as UserSwarmStatus;
   const upToDate = conditionOf(status, 'UpToDate');
   const pending = upToDate?.status === 'False' ? status.pendingRevision : undefined;
-  const wants = annotations[ROLLOUT.wanted];
+  const requested = annotations[ROLLOUT.wanted];
   const member = {
     parent,
     pending,
     granted: annotations[ROLLOUT.revision],
     grantedAt: annotations[ROLLOUT.time] ?? '',
     rolloutGrant: rolloutGrantOf(parent.metadata, status),
-    wanted: wants !== undefined && wants === pending,
+    requested: requested !== undefined && requested === pending,
     since: Date.parse(upToDate?.lastTransitionTime ?? ''),
   };
-  return { ...member, state: stateOf(member, status, wants !== undefined) };
+  return { ...member, state: stateOf(member, status, requested !== undefined) };
 }
 
 function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
@@ -83,14 +83,14 @@ function stateOfStopped({ granted }: Omit<Member, 'state'>, status: UserSwarmSta
 
 /** The state of a runtime whose pod has an older revision. */
 function stateOfOld(
-  { pending, granted, rolloutGrant, wanted }: Omit<Member, 'state'>,
+  { pending, granted, rolloutGrant, requested }: Omit<Member, 'state'>,
   status: UserSwarmStatus,
 ): MemberState {
-  if (rolloutGrant !== undefined && rolloutGrant.revision === pending && (rolloutGrant.forced || wanted))
+  if (rolloutGrant !== undefined && rolloutGrant.revision === pending && (rolloutGrant.forced || requested))
     return 'inFlight';
   // The previous grant is still in flight.
   const ready = conditionOf(status, 'Ready');
-  const onItsWay = ready?.status !== 'True' && ON_ITS_WAY.has(ready?.reason);
+  const onItsWay = ready?.status !== 'True' && PENDING_REASONS.has(ready?.reason);
   if (granted !== undefined && onItsWay) return 'inFlight';
   // No longer requested, or for a revision that is no longer the current one.
   return rolloutGrant === undefined ? 'waiting' : 'unused';
@@ -106,7 +106,7 @@ function stateOfNew({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus)
 function stateOfUnready(status: UserSwarmStatus): MemberState {
   // The spec became invalid, and the time of the replacement is unknown.
   if (status.phase === 'Error') return 'none';
-  return ON_ITS_WAY.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
+  return PENDING_REASONS.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
 }
 
 /**
@@ -121,5 +121,5 @@ function wasReady(status: UserSwarmStatus): boolean {
 const isAfter = (later: Condition, earlier: Condition | undefined): boolean =>
   later.lastTransitionTime > (earlier?.lastTransitionTime ?? '');
 
-const conditionOf = ({ conditions = [] }: UserSwarmStatus, wanted: Condition['type']): Condition | undefined =>
-  conditions.find(({ type }) => type === wanted);
+const conditionOf = ({ conditions = [] }: UserSwarmStatus, conditionType: Condition['type']): Condition | undefined =>
+  conditions.find(({ type }) => type === conditionType);

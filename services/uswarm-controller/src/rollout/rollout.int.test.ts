@@ -41,7 +41,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await api.close();
   });
 
-  /** The webhook is another one from now on; at the next resync everybody has asked it. */
+  /** Replaces the webhook; every UserSwarm is reconciled with it at the next resync. */
   async function release(environment: Record<string, string>): Promise<void> {
     const config = await webhookConfig({ ROLLOUT_GATE: 'on', ...environment });
     app = createWebhookApp({ ...config, logger: silentLogger });
@@ -69,12 +69,12 @@ describe('the rollout of a release with the controller and the webhook', () => {
     const changed = { ...now, metadata: { ...now.metadata, ...metadata, generation }, spec: { ...now.spec, ...spec } };
     api.put(SWARMS, changed as unknown as KubernetesObject);
   };
-  const make = (name: string): void => {
+  const create = (name: string): void => {
     const spec = UserSwarmSpec.parse({ userId: 'user-1' });
     api.put(SWARMS, { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name }, spec });
   };
-  /** As the Deployment's own controller does once the pod answers, or is gone. */
-  const settle = (name: string): void => {
+  /** Completes the rollout of a Deployment in its status, as the Deployment controller does. */
+  const completeDeployment = (name: string): void => {
     const deployment = runtime(name);
     if (deployment === undefined) return;
     const pods = deployment.spec.replicas;
@@ -83,9 +83,9 @@ describe('the rollout of a release with the controller and the webhook', () => {
   };
   const isReady = (name: string): boolean => userSwarm(name).status?.phase === 'Ready';
   const allReady = async (): Promise<void> => {
-    for (const name of NAMES) make(name);
+    for (const name of NAMES) create(name);
     await eventually(() => NAMES.every((name) => runtime(name) !== undefined));
-    for (const name of NAMES) settle(name);
+    for (const name of NAMES) completeDeployment(name);
     await eventually(() => NAMES.every(isReady));
   };
   const allPending = (): Promise<void> =>
@@ -99,7 +99,11 @@ describe('the rollout of a release with the controller and the webhook', () => {
       api.writes().flatMap(({ method, path }) => (path.startsWith(DEPLOYMENTS) ? [`${method} ${path}`] : []));
     const before = writes();
     await allPending();
-    expect([writes(), granted(), NAMES.every(isReady)]).toEqual([before, [], true]);
+    expect({ writes: writes(), granted: granted(), ready: NAMES.every(isReady) }).toEqual({
+      writes: before,
+      granted: [],
+      ready: true,
+    });
 
     const pending = userSwarm('workspace-b').status?.pendingRevision ?? '';
     for (const name of ['workspace-b', 'workspace-c']) change(name, { annotations: { [ROLLOUT.wanted]: pending } });
@@ -111,21 +115,31 @@ describe('the rollout of a release with the controller and the webhook', () => {
       [ROLLOUT.time]: expect.stringMatching(/^\d{4}-.*Z$/),
     });
 
-    // Its orchestrator suspends it, and lets it run again once nothing is pending.
+    // The orchestrator suspends the runtime, and resumes it when nothing is pending.
     change(first, {}, { suspend: true });
     await eventually(() => userSwarm(first).status?.pendingRevision === undefined);
-    expect([runtime(first)?.spec.replicas, image(first), granted()]).toEqual([0, 'registry.test/runtime:2', [first]]);
-    const { [ROLLOUT.wanted]: _wish, ...annotations } = userSwarm(first).metadata.annotations ?? {};
+    expect({ replicas: runtime(first)?.spec.replicas, image: image(first), granted: granted() }).toEqual({
+      replicas: 0,
+      image: 'registry.test/runtime:2',
+      granted: [first],
+    });
+    const { [ROLLOUT.wanted]: _requested, ...annotations } = userSwarm(first).metadata.annotations ?? {};
     change(first, { annotations }, { suspend: false });
     await eventually(() => runtime(first)?.spec.replicas === 1);
     expect(granted()).toEqual([first]);
-    settle(first);
+    completeDeployment(first);
     await eventually(() => granted().length === 2);
-    expect([image('workspace-a'), NAMES.every(isReady)]).toEqual(['registry.test/runtime:1', true]);
-    const shows = ['uswarm_controller_rollout_in_flight 1', 'uswarm_controller_rollout_grants_total{forced="false"} 2'];
+    expect({ image: image('workspace-a'), ready: NAMES.every(isReady) }).toEqual({
+      image: 'registry.test/runtime:1',
+      ready: true,
+    });
+    const expected = [
+      'uswarm_controller_rollout_in_flight 1',
+      'uswarm_controller_rollout_grants_total{forced="false"} 2',
+    ];
     await eventually(async () => {
-      const figures = await registry.metrics();
-      return shows.every((figure) => figures.includes(figure));
+      const metrics = await registry.metrics();
+      return expected.every((sample) => metrics.includes(sample));
     });
   });
 
@@ -142,16 +156,16 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await eventually(async () => (await registry.metrics()).includes('uswarm_controller_rollout_halted 1'));
     await eventually(() => api.requests.some(({ body }) => body['reason'] === 'RolloutHalted'));
     const others = NAMES.filter((name) => name !== first);
-    expect([granted(), others.every(isReady), others.map(image)]).toEqual([
-      [first],
-      true,
-      ['registry.test/runtime:1', 'registry.test/runtime:1'],
-    ]);
+    expect({ granted: granted(), ready: others.every(isReady), images: others.map(image) }).toEqual({
+      granted: [first],
+      ready: true,
+      images: ['registry.test/runtime:1', 'registry.test/runtime:1'],
+    });
 
-    // Going back heals what failed without any go-ahead, and is nothing to the others.
+    // A rollback repairs the failed runtime without a grant and does not affect the others.
     await release({});
     await eventually(() => image(first) === 'registry.test/runtime:1');
-    settle(first);
+    completeDeployment(first);
     await eventually(() => NAMES.every(isReady));
     expect(others.map((name) => userSwarm(name).status?.pendingRevision)).toEqual([undefined, undefined]);
   });
@@ -160,23 +174,23 @@ describe('the rollout of a release with the controller and the webhook', () => {
     await start({ resyncS: 3_600, rollout: { maxConcurrent: 1, deadlineS: 0, maxFailures: 1 } });
     await allReady();
     await release(NEXT);
-    change('workspace-b', { annotations: { note: 'looked at' } });
+    change('workspace-b', { annotations: { note: 'changed' } });
     await eventually(() => image('workspace-b') === 'registry.test/runtime:2');
     expect(granted()).toEqual(['workspace-b']);
   });
 
   it('starts at most maxConcurrentStarts runtimes concurrently, in order', async () => {
     await start({ maxConcurrentStarts: 1 });
-    const made = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);
-    for (const name of NAMES) make(name);
+    const started = (): string[] => NAMES.filter((name) => runtime(name) !== undefined);
+    for (const name of NAMES) create(name);
     const queued = (): string[] => NAMES.filter((name) => userSwarm(name).status?.conditions?.[0]?.reason === 'Queued');
-    await eventually(() => made().length === 1 && queued().length === 2);
+    await eventually(() => started().length === 1 && queued().length === 2);
     await eventually(async () => (await registry.metrics()).includes('uswarm_controller_start_queue_length 2'));
-    for (let begun = 1; begun < NAMES.length; begun += 1) {
-      for (const name of made()) settle(name);
-      await eventually(() => made().length === begun + 1 && queued().length === NAMES.length - begun - 1);
+    for (let count = 1; count < NAMES.length; count += 1) {
+      for (const name of started()) completeDeployment(name);
+      await eventually(() => started().length === count + 1 && queued().length === NAMES.length - count - 1);
     }
-    for (const name of made()) settle(name);
+    for (const name of started()) completeDeployment(name);
     await eventually(() => NAMES.every(isReady));
     expect(NAMES.some((name) => JSON.stringify(userSwarm(name)).includes('uswarm.dev/start'))).toBe(false);
   });

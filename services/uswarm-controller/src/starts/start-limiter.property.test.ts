@@ -35,7 +35,7 @@ interface Holder {
   shown: boolean;
 }
 
-/** The same rules with plain lists, and no thought of cost. */
+/** A reference implementation with plain lists. */
 class Model {
   now = 0;
   holders: Record<string, Holder> = {};
@@ -56,21 +56,21 @@ class Model {
   }
   private handOver(): void {
     while (Object.keys(this.holders).length < MAX && this.waiting.length > 0) {
-      // Places are in the order of the names.
+      // The queue order equals the order of the names.
       const [first = ''] = this.waiting.toSorted();
-      this.leaveLine(first);
+      this.leaveQueue(first);
       this.overdue = this.overdue.filter((other) => other !== first);
       this.holders[first] = { since: this.now, admitted: true, shown: false };
       this.woken.push(first);
     }
   }
-  private leaveLine(name: string): void {
+  private leaveQueue(name: string): void {
     this.waiting = this.waiting.filter((other) => other !== name);
   }
-  ask(name: string): boolean {
+  admit(name: string): boolean {
     this.settle();
     if (this.holders[name] !== undefined) return true;
-    this.leaveLine(name);
+    this.leaveQueue(name);
     if (Object.keys(this.holders).length >= MAX) this.waiting.push(name);
     else {
       this.overdue = this.overdue.filter((other) => other !== name);
@@ -78,8 +78,8 @@ class Model {
     }
     return this.holders[name] !== undefined;
   }
-  refuse(name: string): void {
-    this.leaveLine(name);
+  forget(name: string): void {
+    this.leaveQueue(name);
     const held = this.holders[name] !== undefined;
     this.drop(name);
     if (held) this.handOver();
@@ -88,7 +88,7 @@ class Model {
     const holder = this.holders[name];
     if (reason !== 'Starting') this.overdue = this.overdue.filter((other) => other !== name);
     if (reason === 'Starting') {
-      this.leaveLine(name);
+      this.leaveQueue(name);
       if (holder !== undefined) holder.shown = true;
       else if (!lost && !this.overdue.includes(name)) {
         this.holders[name] = { since: this.now, admitted: false, shown: true };
@@ -101,11 +101,11 @@ class Model {
   }
   stop(name: string): void {
     this.overdue = this.overdue.filter((other) => other !== name);
-    this.leaveLine(name);
+    this.leaveQueue(name);
     this.drop(name);
     this.settle();
   }
-  lead(): void {
+  becomeLeader(): void {
     this.waiting = [];
     for (const [name, holder] of Object.entries(this.holders)) {
       holder.admitted = false;
@@ -131,7 +131,7 @@ function command(text: string, act: (model: Model, real: Real) => void): Command
         { starting: limiter.starting(), queued: limiter.queued(), woken },
         { starting: Object.keys(model.holders).length, queued: model.waiting.length, woken: model.woken },
       );
-      assert(limiter.queued() === 0 || limiter.starting() >= MAX, 'a slot is free while one waits');
+      assert(limiter.queued() === 0 || limiter.starting() >= MAX, 'a slot is free while a runtime is queued');
     },
     toString: () => text,
   };
@@ -140,10 +140,10 @@ function command(text: string, act: (model: Model, real: Real) => void): Command
 const name = fc.constantFrom(...NAMES);
 const commands = [
   name.map((one) =>
-    command(`ask ${one}`, (model, { limiter }) => {
+    command(`admit ${one}`, (model, { limiter }) => {
       const before = limiter.starting();
-      assert.equal(limiter.admit(userSwarm(one)), model.ask(one));
-      assert(limiter.starting() <= Math.max(MAX, before), 'more start than may');
+      assert.equal(limiter.admit(userSwarm(one)), model.admit(one));
+      assert(limiter.starting() <= Math.max(MAX, before), 'more runtimes start than the limit allows');
     }),
   ),
   fc
@@ -171,9 +171,9 @@ const commands = [
     }),
   ),
   name.map((one) =>
-    command(`refuse ${one}`, (model, { limiter }) => {
+    command(`forget ${one}`, (model, { limiter }) => {
       limiter.forget(one);
-      model.refuse(one);
+      model.forget(one);
     }),
   ),
   fc.constantFrom(1, SLOT_MS / 2, SLOT_MS).map((ms) =>
@@ -183,9 +183,9 @@ const commands = [
     }),
   ),
   fc.constant(
-    command('lead anew', (model, { limiter }) => {
+    command('become leader', (model, { limiter }) => {
       limiter.reset();
-      model.lead();
+      model.becomeLeader();
     }),
   ),
 ];

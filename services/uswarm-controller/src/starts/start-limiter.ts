@@ -15,8 +15,8 @@ import { StartSlots } from './start-slots.js';
 import { type Compare, createStartQueue } from './start-queue.js';
 
 /**
- * The start limiter: bounds how many runtimes start at the same time, because a node that pulls and starts hundreds
- * of pods at once starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for
+ * The start limiter: limits how many runtimes start concurrently, because a node that pulls and starts hundreds of
+ * pods concurrently starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for
  * a named reason, is suspended or deleted, or its slot expires. One that lost Ready holds none.
  */
 export interface StartLimiter {
@@ -93,7 +93,7 @@ export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
       const reason = runs ? reasonOf(after) : undefined;
       if (!runs || reason === STARTING) waiting.remove(key);
       if (runs && reason === STARTING) slots.show(key, readyUntil(statusOf(after)) === undefined);
-      else if (runs && (reason === undefined || NOT_BEGUN.has(reason))) slots.hide(key);
+      else if (runs && (reason === undefined || NOT_STARTED.has(reason))) slots.hide(key);
       else slots.end(key);
       expire();
     },
@@ -108,7 +108,7 @@ export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
 
 const STARTING = 'Starting';
 /** Reasons of a runtime that was admitted and has not started yet. */
-const NOT_BEGUN: ReadonlySet<string> = new Set(['Queued', 'Suspended']);
+const NOT_STARTED: ReadonlySet<string> = new Set(['Queued', 'Suspended']);
 
 const isToRun = (parent: KubernetesObject): boolean =>
   parent.metadata.deletionTimestamp === undefined && (parent['spec'] as { suspend?: boolean })?.suspend !== true;
@@ -139,6 +139,6 @@ export function isAboutToStart(parent: KubernetesObject, observed: Observed): bo
 export function withQueuedStatus(parent: UserSwarm, queued: boolean): UserSwarm {
   const { [START]: theirs, ...annotations } = parent.metadata.annotations ?? {};
   if (!queued && theirs === undefined) return parent;
-  const told = queued ? { ...annotations, [START]: START_QUEUED } : annotations;
-  return { ...parent, metadata: { ...parent.metadata, annotations: told } };
+  const sent = queued ? { ...annotations, [START]: START_QUEUED } : annotations;
+  return { ...parent, metadata: { ...parent.metadata, annotations: sent } };
 }

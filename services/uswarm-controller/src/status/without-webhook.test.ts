@@ -38,17 +38,17 @@ const dying = { deletionTimestamp: BEFORE };
 
 describe('the status during an outage of the webhook', () => {
   it.each<[string, KubernetesObject, Observed, boolean]>([
-    ['that is new', userSwarm(undefined), none, true],
-    ['that runs as it did', userSwarm(READY), children(1), false],
-    ['whose pod died', userSwarm(READY), children(), true],
-    ['whose Service was deleted', userSwarm(READY), { ...children(1), 'Service.v1': {} }, true],
-    ['whose spec changed', userSwarm(READY, { generation: 3 }), children(1), true],
-    ['that is being deleted', userSwarm(READY, dying), children(1), true],
-    ['that sleeps', userSwarm(SUSPENDED), children(), false],
-    ['that sleeps and is to wake', userSwarm(SUSPENDED, { generation: 3 }), children(), true],
-    ['that was on its way', userSwarm({ phase: 'Progressing', observedGeneration: 2 }), children(), true],
-    ['that was refused', userSwarm({ phase: 'Error', observedGeneration: 2 }), none, false],
-  ])('%s: needs the webhook: %4$s', (_what, parent, observed, needs) => {
+    ['new', userSwarm(undefined), none, true],
+    ['running unchanged', userSwarm(READY), children(1), false],
+    ['without its pod', userSwarm(READY), children(), true],
+    ['without its Service', userSwarm(READY), { ...children(1), 'Service.v1': {} }, true],
+    ['with a changed spec', userSwarm(READY, { generation: 3 }), children(1), true],
+    ['terminating', userSwarm(READY, dying), children(1), true],
+    ['suspended', userSwarm(SUSPENDED), children(), false],
+    ['suspended and resuming', userSwarm(SUSPENDED, { generation: 3 }), children(), true],
+    ['in progress', userSwarm({ phase: 'Progressing', observedGeneration: 2 }), children(), true],
+    ['rejected', userSwarm({ phase: 'Error', observedGeneration: 2 }), none, false],
+  ])('needsWebhook of a UserSwarm that is %s is %4$s', (_what, parent, observed, needs) => {
     expect(needsWebhook(parent, observed)).toBe(needs);
   });
 

@@ -94,7 +94,7 @@ describe('writing the status', () => {
     }
     expect(times.slice(0, 7)).toEqual([0, 200, 600, 1_400, 3_000, 6_200, 12_600]);
     expect(times.at(-1)! - times.at(-2)!).toBe(10_000);
-    // It says at once when that will be.
+    // Each delayed write reports when it is due.
     expect([...due].slice(0, -1)).toEqual(times.slice(1));
     now += 20_000;
     memory = (await write(memory))?.sent;

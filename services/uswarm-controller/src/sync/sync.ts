@@ -47,7 +47,7 @@ export interface Memory {
   contests: Contests;
   status: SentStatus | undefined;
   /** Start of the webhook outage for this UserSwarm, in monotonic milliseconds. */
-  unansweredSince: number | undefined;
+  outageSince: number | undefined;
   /** When the API server first refused the children as busy, in monotonic milliseconds. */
   busySince: number | undefined;
 }
@@ -56,7 +56,7 @@ export const emptyMemory = (): Memory => ({
   applied: new Map(),
   contests: new Map(),
   status: undefined,
-  unansweredSince: undefined,
+  outageSince: undefined,
   busySince: undefined,
 });
 
@@ -102,10 +102,10 @@ export async function syncUserSwarm(deps: SyncDeps, key: string, options: SyncOp
   const scope = caches.scope(runtimeNamespaceOf(cached));
   if (scope?.state() === 'loading') return { outcome: 'waiting' };
   try {
-    const unseen = cannotObserveReason(cached, scope);
-    if (unseen !== undefined) {
+    const hidden = cannotObserveReason(cached, scope);
+    if (hidden !== undefined) {
       deps.starts.forget(key);
-      return await finishReconcile(deps, cached, undefined, new ApplyError('Forbidden', unseen), options);
+      return await finishReconcile(deps, cached, undefined, new ApplyError('Forbidden', hidden), options);
     }
     // Without children, no finalizer is needed.
     const held = deleting || scope === undefined || hasFinalizer(cached, FINALIZER);
@@ -149,7 +149,7 @@ async function reconcile(
     if (!queued) deps.starts.forget(key);
     return handleHookFailure(deps, parent, observed, { error, startedAt }, options);
   }
-  options.memory.unansweredSince = undefined;
+  options.memory.outageSince = undefined;
   let failure: ApplyError | RequeueError | undefined;
   let done: Applied = { wrote: false, waitMs: undefined };
   try {
@@ -165,9 +165,9 @@ async function reconcile(
     return { outcome: 'finalized' };
   }
   if (failure instanceof ServerBusy) {
-    const told = busyFor(deps, failure, options.memory);
-    if (told === undefined) return busy(failure);
-    failure = told;
+    const reported = busyFor(deps, failure, options.memory);
+    if (reported === undefined) return busy(failure);
+    failure = reported;
   } else options.memory.busySince = undefined;
   const { wrote, waitMs = 0 } = done;
   const result = await finishReconcile(deps, parent, response.status, failure, options);
@@ -231,8 +231,8 @@ async function handleHookFailure(
       : { outcome: 'waiting', resyncAfterS: Math.max(retryAfterS, MIN_BUSY_S) };
   }
   const { outageShownMs = OUTAGE_SHOWN_MS, elapsed = monotonic, clock } = deps;
-  options.memory.unansweredSince ??= startedAt;
-  const lastedMs = Math.max(error.outageMs, elapsed() - options.memory.unansweredSince);
+  options.memory.outageSince ??= startedAt;
+  const lastedMs = Math.max(error.outageMs, elapsed() - options.memory.outageSince);
   const failed: SyncResult = { outcome: 'failed', reason: 'WebhookUnavailable', error };
   if (lastedMs < outageShownMs) return { ...failed, resyncAfterS: (outageShownMs - lastedMs) / 1_000 };
   if (!needsWebhook(parent, observed)) return failed;

@@ -69,7 +69,7 @@ describe('the workers', () => {
   });
 
   it.each<[string, () => void]>([
-    ['ends well', () => (parent = undefined)],
+    ['succeeds', () => (parent = undefined)],
     [
       'fails',
       () => {
@@ -77,8 +77,8 @@ describe('the workers', () => {
         throw new Error('no');
       },
     ],
-  ])('forget a UserSwarm that is deleted during a reconcile that %s', async (_how, goes) => {
-    during = goes;
+  ])('forget a UserSwarm that is deleted during a reconcile that %s', async (_how, sideEffect) => {
+    during = sideEffect;
     await work();
     await eventually(() => gone.length > 0);
     expect(gone).toEqual(['u1']);

@@ -53,7 +53,8 @@ export function createWorkers(deps: WorkersDeps): Workers {
       if (result.outcome === 'gone') forget(key);
       schedule(deps, key, result);
       done(result.outcome, result.reason);
-      if (result.error !== undefined) deps.logger.warn({ userswarm: key, why: told(result.error) }, 'reconcile failed');
+      if (result.error !== undefined)
+        deps.logger.warn({ userswarm: key, why: errorText(result.error) }, 'reconcile failed');
     } catch (error) {
       if (signal.aborted) return;
       deps.logger.warn({ err: error, userswarm: key }, 'reconcile failed');
@@ -105,6 +106,6 @@ function schedule({ queue, parentOf, clock, resyncMs }: WorkersDeps, key: string
 }
 
 /** The error as one sentence, without a stack trace. */
-function told({ message, cause }: Error): string {
+function errorText({ message, cause }: Error): string {
   return cause instanceof Error && !message.includes(cause.message) ? `${message}: ${cause.message}` : message;
 }

@@ -44,16 +44,21 @@ const SPACES = {
   SVC_SPACES_SECRET: 'the-secret-of-the-spaces',
 };
 
-const refusal = async (overrides: Record<string, string>): Promise<string> =>
+const configError = async (overrides: Record<string, string>): Promise<string> =>
   loadWebhookConfig(environment(overrides)).then(
-    () => 'it was accepted',
+    () => 'the configuration was accepted',
     (error: Error) => error.message,
   );
 
-describe('the environment of the webhook', () => {
-  it('HOOK-003: is complete with what is required, serves port 8080, and reads the policy', async () => {
+describe('webhook configuration', () => {
+  it('HOOK-003: the required variables are sufficient; the port defaults to 8080 and the policy is read', async () => {
     const { settings, database, port, opsPort } = await loadWebhookConfig(environment());
-    expect([port, opsPort, database, settings.stores]).toEqual([8080, 8081, undefined, []]);
+    expect({ port, opsPort, database, stores: settings.stores }).toEqual({
+      port: 8080,
+      opsPort: 8081,
+      database: undefined,
+      stores: [],
+    });
     expect(settings.policy).toEqual({
       runtimeNamespaces: new Set(['userswarms', 'other']),
       imagePrefixes: [],
@@ -62,7 +67,7 @@ describe('the environment of the webhook', () => {
     });
   });
 
-  it('takes a SYNC_TOKEN without the line break at its end, which no header can have', async () => {
+  it('removes a trailing line break from SYNC_TOKEN', async () => {
     const { SYNC_TOKEN = '' } = environment();
     expect((await loadWebhookConfig(environment({ SYNC_TOKEN: `${SYNC_TOKEN}\n` }))).syncToken).toBe(SYNC_TOKEN);
   });
@@ -73,8 +78,8 @@ describe('the environment of the webhook', () => {
     'SVC_AGENT_RUNTIME_IMAGE',
     'SVC_ORCHESTRATOR_ENDPOINT',
     'SVC_MCP_ENDPOINT',
-  ])('does not do without %s', async (name) => {
-    expect(await refusal({ [name]: '' })).toBe(`${name} is not set`);
+  ])('requires %s', async (name) => {
+    expect(await configError({ [name]: '' })).toBe(`${name} is not set`);
   });
 
   it.each([
@@ -93,8 +98,8 @@ describe('the environment of the webhook', () => {
     ['RUNTIME_PODS', '{"proxy":{"https":"http://user:9f3c@proxy.test","noProxy":""}}'],
     ['RUNTIME_PODS', '{"trustedCA":{"configMap":"Not_9f3c","key":"ca.crt"}}'],
     ['SVC_REDIS_ADDR', 'two words-9f3c'],
-  ])('refuses a malformed %s without printing it', async (name, value) => {
-    const message = await refusal({ [name]: value });
+  ])('rejects a malformed %s without printing its value', async (name, value) => {
+    const message = await configError({ [name]: value });
     expect(message).toContain(name);
     expect(message).not.toContain('9f3c');
   });
@@ -102,9 +107,9 @@ describe('the environment of the webhook', () => {
   it.each([
     ['SVC_DATABASE_', DATABASE],
     ['SVC_SPACES_', SPACES],
-  ])('takes %s* as a whole only', async (group, variables) => {
+  ])('requires either all or none of the variables %s*', async (group, variables) => {
     for (const name of Object.keys(variables)) {
-      const message = await refusal({ ...variables, [name]: '' });
+      const message = await configError({ ...variables, [name]: '' });
       expect(message).toBe(`${group}* is incomplete: ${name} missing`);
     }
     const { settings } = await loadWebhookConfig(environment(variables));
@@ -115,13 +120,13 @@ describe('the environment of the webhook', () => {
     ['SVC_DATABASE_PORT', 'a-9f3c'],
     ['SVC_DATABASE_PORT', '70000'],
     ['SVC_DATABASE_SSLMODE', 'perhaps-9f3c'],
-  ])('refuses a malformed %s', async (name, value) => {
-    const message = await refusal({ ...DATABASE, [name]: value });
+  ])('rejects a malformed %s of the database group without printing its value', async (name, value) => {
+    const message = await configError({ ...DATABASE, [name]: value });
     expect(message).toContain(`${name} is not valid`);
     expect(message).not.toContain('9f3c');
   });
 
-  it('takes the call key from a certificate, from one line, and never from a private key', async () => {
+  it('reads the call key from a certificate or from one line, and rejects a private key', async () => {
     const oneLine = CALL_KEY.replaceAll('\n', '\\n');
     const { settings } = await loadWebhookConfig(environment({ USWARM_CALL_PUBLIC_KEY: oneLine }));
     expect(settings.callPublicKey).toBe(CALL_KEY);
@@ -129,20 +134,20 @@ describe('the environment of the webhook', () => {
     expect(certified.settings.callPublicKey).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n/);
     const { privateKey } = generateKeyPairSync('ed25519');
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    expect(await refusal({ USWARM_CALL_PUBLIC_KEY: pem })).toContain('USWARM_CALL_PUBLIC_KEY');
+    expect(await configError({ USWARM_CALL_PUBLIC_KEY: pem })).toContain('USWARM_CALL_PUBLIC_KEY');
   });
 
-  it('does not start without a runtime namespace, or with a list that is malformed', async () => {
+  it('rejects a policy without a runtime namespace or with a malformed list', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'uswarm-policy-'));
-    expect(await refusal({ POLICY_DIRECTORY: folder })).toContain('allows no runtime namespace');
+    expect(await configError({ POLICY_DIRECTORY: folder })).toContain('allows no runtime namespace');
     await writeFile(join(folder, 'runtimeNamespaces'), 'userswarms\nNot A Namespace\n');
-    expect(await refusal({ POLICY_DIRECTORY: folder })).toContain('entry 2 of runtimeNamespaces');
+    expect(await configError({ POLICY_DIRECTORY: folder })).toContain('entry 2 of runtimeNamespaces');
     await rm(folder, { recursive: true });
   });
 });
 
-describe('secrets of the environment', () => {
-  it('are in no child', async () => {
+describe('secrets and providers of the configuration', () => {
+  it('no child contains a secret of the environment', async () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9]{32,48}$/);
     const secrets = fc.record({
       sync: secret,
@@ -165,8 +170,8 @@ describe('secrets of the environment', () => {
           }),
         );
         const parent = userSwarm();
-        const answer = render(syncRequest(parent), config.settings, await testFacts());
-        const text = JSON.stringify(answer);
+        const response = render(syncRequest(parent), config.settings, await testFacts());
+        const text = JSON.stringify(response);
         for (const value of [sync, password, redis, key, spaces]) expect(text).not.toContain(value);
         for (const name of ['SVC_DATABASE_PASSWORD', 'SVC_REDIS_ADDR', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET']) {
           expect(text).toContain(`"secretKeyRef":{"name":"uswarm-runtime-stores","key":"${name}"}`);
@@ -177,15 +182,15 @@ describe('secrets of the environment', () => {
   });
 
   it.each([
-    ['those of our own image by default', {}, ['demo', 'openai']],
+    ['those of the default image', {}, ['demo', 'openai']],
     ['those of RUNTIME_PROVIDERS', { RUNTIME_PROVIDERS: 'demo, anthropic' }, ['demo', 'anthropic']],
-  ])('has the model providers of runtimes: %s', async (_what, env, providers) => {
+  ])('the model providers of runtimes are %s', async (_what, env, providers) => {
     const { settings } = await loadWebhookConfig(environment(env));
     expect([...settings.providers]).toEqual(providers);
   });
 });
 
-/** Self-signed, of an Ed25519 key that nobody has any more. */
+/** Self-signed with an Ed25519 key that is no longer stored. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBQDCB86ADAgECAhRoCEoGiJ9P5pjoUMS9ArJfmexv0zAFBgMrZXAwFjEUMBIG
 A1UEAwwLdXN3YXJtLWNhbGwwHhcNMjYxMTIxMTUyMjI4WhcNMzYxMTE4MTUyMjI4

@@ -5,31 +5,34 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { webhookConfig } from '../../test/loaded-config.js';
 import { programDigest, webhookRevision } from './webhook-revision.js';
 
-describe('the revision of a webhook', () => {
-  const of = async (environment: Record<string, string> = {}, probed = false, program = 'p'): Promise<string> =>
-    webhookRevision((await webhookConfig(environment)).settings, probed, program);
+describe('webhookRevision', () => {
+  const revisionWith = async (
+    environment: Record<string, string> = {},
+    probed = false,
+    program = 'p',
+  ): Promise<string> => webhookRevision((await webhookConfig(environment)).settings, probed, program);
 
-  it('is the same for two replicas', async () => {
-    expect(await of()).toBe(await of());
-    expect(await of()).toMatch(/^[0-9a-f]{16}$/);
+  it('returns the same revision for two replicas', async () => {
+    expect(await revisionWith()).toBe(await revisionWith());
+    expect(await revisionWith()).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('is another one for another setting, another policy, another database and another program', async () => {
+  it('returns a different revision if the settings, the policy, the database or the program differ', async () => {
     const { settings } = await webhookConfig();
     const policy = { ...settings.policy, sharedEnvSecrets: new Set(['another']) };
     const all = await Promise.all([
-      of(),
-      of({ SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:2' }),
-      of({ ROLLOUT_GATE: 'on' }),
+      revisionWith(),
+      revisionWith({ SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:2' }),
+      revisionWith({ ROLLOUT_GATE: 'on' }),
       webhookRevision({ ...settings, policy }, false, 'p'),
-      of({}, true),
-      of({}, false, 'another'),
+      revisionWith({}, true),
+      revisionWith({}, false, 'another'),
     ]);
     expect(new Set(all).size).toBe(all.length);
   });
 });
 
-describe('the digest of a program', () => {
+describe('programDigest', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'uswarm-program-'));
@@ -39,7 +42,7 @@ describe('the digest of a program', () => {
   });
   afterAll(() => rm(directory, { recursive: true }));
 
-  it('changes with any JavaScript file, and with nothing else', async () => {
+  it('the digest changes when a JavaScript file changes, and not when any other file changes', async () => {
     const before = await programDigest(directory);
     await writeFile(join(directory, 'main.js.map'), 'three');
     expect(await programDigest(directory)).toBe(before);

@@ -5,9 +5,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 export function bearerCheck(tokens: readonly string[]): (headers: IncomingHttpHeaders) => boolean {
   const expected = tokens.map(digest);
   return ({ authorization = '' }) => {
-    const shown = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-    if (shown === undefined) return false;
-    const actual = digest(shown);
+    const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+    if (token === undefined) return false;
+    const actual = digest(token);
     return expected.map((each) => timingSafeEqual(actual, each)).includes(true);
   };
 }

@@ -22,7 +22,7 @@ import { trustedMounts, trustedVolumes } from './outbound.js';
 import type { RenderSettings, TemplateSettings } from './settings.js';
 
 export const RUNTIME_CONTAINER = 'agent-runtime';
-const NOBODY = 65_532;
+const NON_ROOT_UID = 65_532;
 /** Startup probe time in seconds; the kubelet probes once per second. */
 export const STARTUP_PROBE_S = 120;
 
@@ -102,9 +102,9 @@ export function renderTemplate(input: TemplateInput): object {
       terminationGracePeriodSeconds: pods.terminationGracePeriodSeconds,
       securityContext: {
         runAsNonRoot: true,
-        runAsUser: NOBODY,
-        runAsGroup: NOBODY,
-        fsGroup: NOBODY,
+        runAsUser: NON_ROOT_UID,
+        runAsGroup: NON_ROOT_UID,
+        fsGroup: NON_ROOT_UID,
         seccompProfile: { type: 'RuntimeDefault' },
       },
       containers: [renderContainer(input)],
@@ -146,8 +146,8 @@ function renderContainer({ parent, spec, image, settings }: TemplateInput): obje
       capabilities: { drop: ['ALL'] },
       readOnlyRootFilesystem: true,
       runAsNonRoot: true,
-      runAsUser: NOBODY,
-      runAsGroup: NOBODY,
+      runAsUser: NON_ROOT_UID,
+      runAsGroup: NON_ROOT_UID,
       seccompProfile: { type: 'RuntimeDefault' },
     },
     // The shortest probe period, so that readiness is reported early.

@@ -22,13 +22,13 @@ async function template(settings: RenderSettings, request = syncRequest(userSwar
   );
   return deployment!.spec.template;
 }
-const variables = ({ spec }: Template): Record<string, string | undefined> =>
+const environmentOf = ({ spec }: Template): Record<string, string | undefined> =>
   Object.fromEntries(spec.containers[0].env.map(({ name, value }) => [name, value]));
 
-describe('a certificate authority of the operator', () => {
+describe('trusted certificate authority', () => {
   const trustedCA = { configMap: 'company-ca', key: 'root.pem' };
 
-  it('is mounted from its ConfigMap, and Node is told where it is', async () => {
+  it('the certificate is mounted from its ConfigMap and NODE_EXTRA_CA_CERTS names the file', async () => {
     const pod = await template(withPods({ trustedCA }));
     expect(pod.spec.volumes.at(-1)).toEqual({
       name: 'trusted-ca',
@@ -36,20 +36,20 @@ describe('a certificate authority of the operator', () => {
     });
     const mount = { name: 'trusted-ca', mountPath: '/etc/uswarm/trusted-ca', readOnly: true };
     expect(pod.spec.containers[0].volumeMounts.at(-1)).toEqual(mount);
-    expect(variables(pod)['NODE_EXTRA_CA_CERTS']).toBe('/etc/uswarm/trusted-ca/ca.crt');
+    expect(environmentOf(pod)['NODE_EXTRA_CA_CERTS']).toBe('/etc/uswarm/trusted-ca/ca.crt');
   });
 
-  it('is not there by default: a runtime has a cache and a folder for temporary files', async () => {
+  it('a pod has only the volumes cache and tmp by default', async () => {
     const pod = await template(testSettings());
     expect(pod.spec.volumes.map(({ name }) => name)).toEqual(['cache', 'tmp']);
-    expect(Object.keys(variables(pod)).filter((name) => /PROXY|CERTS/.test(name))).toEqual([]);
+    expect(Object.keys(environmentOf(pod)).filter((name) => /PROXY|CERTS/.test(name))).toEqual([]);
   });
 });
 
-describe('a proxy', () => {
-  it('reaches the runtime with the names that are excepted from it', async () => {
+describe('proxy', () => {
+  it('the proxy and its exceptions reach the runtime as environment variables', async () => {
     const proxy = { https: 'http://proxy.test:3128', http: 'http://proxy.test:3129', noProxy: 'localhost,.svc' };
-    expect(variables(await template(withPods({ proxy })))).toMatchObject({
+    expect(environmentOf(await template(withPods({ proxy })))).toMatchObject({
       HTTPS_PROXY: 'http://proxy.test:3128',
       HTTP_PROXY: 'http://proxy.test:3129',
       NO_PROXY: 'localhost,.svc',
@@ -57,7 +57,7 @@ describe('a proxy', () => {
     });
   });
 
-  it('never repeats a variable that the operator sets in extraEnv', async () => {
+  it('a variable in extraEnv replaces the generated one', async () => {
     const extraEnv = [
       { name: 'NO_PROXY', value: 'mine' },
       { name: 'NODE_EXTRA_CA_CERTS', value: '/mine' },
@@ -68,27 +68,27 @@ describe('a proxy', () => {
     );
     const names = pod.spec.containers[0].env.map(({ name }) => name);
     expect(names).toHaveLength(new Set(names).size);
-    expect(variables(pod)).toMatchObject({ NO_PROXY: 'mine', NODE_EXTRA_CA_CERTS: '/mine' });
+    expect(environmentOf(pod)).toMatchObject({ NO_PROXY: 'mine', NODE_EXTRA_CA_CERTS: '/mine' });
   });
 });
 
-it('the grace period of a pod is that of the settings, and the program knows it', async () => {
+it('the configured grace period is set in the pod and in the environment of the runtime', async () => {
   const pod = await template(withPods({ terminationGracePeriodSeconds: 120 }));
   expect(pod.spec.terminationGracePeriodSeconds).toBe(120);
-  expect(variables(pod)['USWARM_TERMINATION_GRACE_S']).toBe('120');
+  expect(environmentOf(pod)['USWARM_TERMINATION_GRACE_S']).toBe('120');
 });
 
-describe('the revision of Secrets', () => {
+describe('Secret revision', () => {
   const next = withPods({ secretRevision: '2' });
 
-  it('is in the pod template and makes another revision of the platform', async () => {
+  it('the Secret revision is in the pod template and changes the platform revision', async () => {
     expect((await template(next)).metadata.annotations).toEqual({ 'uswarm.dev/secret-revision': '2' });
     expect((await template(testSettings())).metadata.annotations).toBeUndefined();
     const revisions = [undefined, '1', '2'].map((secretRevision) => platformRevision(withPods({ secretRevision })));
     expect(new Set(revisions).size).toBe(3);
   });
 
-  it('reaches a runtime that runs through the gate of rollouts only', async () => {
+  it('a new Secret revision reaches a running runtime only through the rollout gate', async () => {
     const running = await settledRequest(userSwarm());
     expect((await template(next, running)).metadata.annotations).toBeUndefined();
     const { status } = render(running, next, await testFacts());

@@ -13,13 +13,13 @@ const settings = testSettings({
   },
 });
 
-// The same table is tried on an API server with the chart's policy: e2e/platform/admission-policy.e2e.test.ts.
-describe('a UserSwarm that names', () => {
-  it.each([...POLICY_CASES])('$title', async ({ spec, denied }) => {
+// e2e/platform/admission-policy.e2e.test.ts tests the chart's policy with the same table on an API server.
+describe('admission policy of the webhook', () => {
+  it.each([...POLICY_CASES])('decides as the policy table requires: $title', async ({ spec, denied }) => {
     const request = syncRequest(userSwarm(spec, POLICY_CASE_NAME));
     const { children, status } = render(request, settings, await testFacts());
     const [ready] = status['conditions'] as { reason: string; message: string }[];
-    const refusal = ready!.reason === 'PolicyDenied' ? ready!.message : undefined;
-    expect({ refusal, children: children.length }).toEqual({ refusal: denied, children: denied === undefined ? 3 : 0 });
+    const message = ready!.reason === 'PolicyDenied' ? ready!.message : undefined;
+    expect({ message, children: children.length }).toEqual({ message: denied, children: denied === undefined ? 3 : 0 });
   });
 });

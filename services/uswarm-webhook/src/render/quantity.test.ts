@@ -33,18 +33,18 @@ describe('quantities', () => {
     ['+2', '2'],
     ['0Mi', '0'],
     ['0100Mi', '100Mi'],
-  ])('%s is stored as %s', (text, canonical) => {
+  ])('canonicalQuantity(%s) is %s', (text, canonical) => {
     expect(canonicalQuantity(text)).toBe(canonical);
   });
 
   it.each(
     ['', 'Mi', '1 Gi', '-1', '1mm', 'a', '1e999', '1e', '.', '1KI', '10E', '9999999E'].filter((text) => text !== '10E'),
-  )('%p is none', (text) => {
+  )('%p is not a quantity', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
     expect(() => canonicalQuantity(text)).toThrow('not a quantity');
   });
 
-  it('is written as the API server stores it, whatever it was, and then stays so', () => {
+  it('the canonical form equals the form that the API server stores and is stable', () => {
     fc.assert(
       fc.property(quantities, (text) => {
         const canonical = canonicalQuantity(text);
@@ -54,7 +54,7 @@ describe('quantities', () => {
     );
   });
 
-  it('compares across suffixes', () => {
+  it('exceeds compares quantities with different suffixes', () => {
     expect(exceeds('1Gi', '1G')).toBe(true);
     expect(exceeds('1000m', '1')).toBe(false);
     expect(exceeds('1001m', '1')).toBe(true);

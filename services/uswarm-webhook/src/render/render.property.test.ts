@@ -10,7 +10,7 @@ import type { DatabaseState } from './settings.js';
 const databases = fc.constantFrom<DatabaseState>('unset', 'reachable', 'unreachable');
 const copy = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
-/** Key order as another program might send it. */
+/** The same value with the reverse key order. */
 function reversed<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(reversed) as Value;
   if (typeof value !== 'object' || value === null) return value;
@@ -24,35 +24,35 @@ function reversed<Value>(value: Value): Value {
 const replicasOf = (children: readonly object[]): unknown[] =>
   children.map((child) => (child as { spec?: { replicas?: unknown } }).spec?.replicas);
 
-describe('rendering, whatever is observed', () => {
-  it('answers as the protocol and the schema of the status want it', async () => {
+describe('rendering of arbitrary requests', () => {
+  it('every response conforms to the hook protocol and the status schema', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
-        const answer = checkResponse(request, copy(render(request, configured, await testFacts({ database }))));
-        expect(UserSwarmStatus.safeParse(answer.status).error).toBeUndefined();
+        const response = checkResponse(request, copy(render(request, configured, await testFacts({ database }))));
+        expect(UserSwarmStatus.safeParse(response.status).error).toBeUndefined();
       }),
     );
   });
 
-  it('HOOK-004: gives equal bytes for equal requests and changes none of them', async () => {
+  it('HOOK-004: equal requests give equal bytes, and rendering does not change the request', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
         const before = JSON.stringify(request);
         const facts = await testFacts({ database });
-        const answer = JSON.stringify(render(request, configured, facts));
+        const response = JSON.stringify(render(request, configured, facts));
         expect(JSON.stringify(request)).toBe(before);
-        expect(JSON.stringify(render(copy(request), configured, facts))).toBe(answer);
-        // Nor does the order of objects in the request matter, except to the list of what is still to go.
+        expect(JSON.stringify(render(copy(request), configured, facts))).toBe(response);
+        // The order of objects in the request matters only to the list of objects that remain to be deleted.
         if (request.finalizing) return;
         const other = { ...request, children: reversed(request.children), related: reversed(request.related) };
-        expect(render(other, configured, facts).status).toEqual(JSON.parse(answer).status);
+        expect(render(other, configured, facts).status).toEqual(JSON.parse(response).status);
       }),
     );
   });
 
-  it('is idempotent: its own status fed back changes nothing, whatever the time', async () => {
+  it('rendering is idempotent: the returned status as input gives the same response at any time', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, databases, async (pending, configured, database) => {
         const request = await pending;
@@ -64,40 +64,44 @@ describe('rendering, whatever is observed', () => {
     );
   });
 
-  it('never leaves a child of its own out because of an error', async () => {
+  it('an error never removes an owned child from the response', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, async (pending, configured) => {
         const request = { ...(await pending), finalizing: false };
         const { status, children } = render(request, configured, await testFacts());
-        const kept = new Set(children.map((child) => keyOf(refOf(child as never))));
+        const rendered = new Set(children.map((child) => keyOf(refOf(child as never))));
         const lost = ownChildren(request)
           .map((child) => keyOf(refOf(child)))
-          .filter((key) => !kept.has(key));
-        // One that moved namespaces is to be rendered anew; an error moves nothing.
+          .filter((key) => !rendered.has(key));
+        // After a change of the namespace, the children are rendered in the new one; an error changes no namespace.
         const isError = status['phase'] === 'Error';
         expect(isError ? lost : children.slice(3)).toEqual([]);
         const ready = (status as UserSwarmStatus).conditions?.find(({ type }) => type === 'Ready');
-        const mayBeFewer = isError || request.parent.metadata.annotations?.[START] === START_QUEUED;
-        expect(mayBeFewer || children.length === 3).toBe(true);
+        const mayBeIncomplete = isError || request.parent.metadata.annotations?.[START] === START_QUEUED;
+        expect(mayBeIncomplete || children.length === 3).toBe(true);
         expect(ready?.reason === 'Queued' && replicasOf(children).includes(1)).toBe(false);
       }),
     );
   });
 
-  it('is finalized exactly when nothing is shown any more, and asks for nothing until then', async () => {
+  it('a deletion is finalized exactly when no object is observed any more, and renders no children before that', async () => {
     await fc.assert(
       fc.asyncProperty(requests, settings, async (pending, configured) => {
         const request = { ...(await pending), finalizing: true };
-        const shown = [...Object.values(request.children), request.related['Pod.v1'] ?? {}];
-        const empty = shown.every((group) => Object.keys(group).length === 0);
+        const observed = [...Object.values(request.children), request.related['Pod.v1'] ?? {}];
+        const empty = observed.every((group) => Object.keys(group).length === 0);
         const { children, finalized, status } = render(request, configured, await testFacts());
-        expect([children, finalized, status['phase']]).toEqual([[], empty, 'Deleting']);
+        expect({ children, finalized, phase: status['phase'] }).toEqual({
+          children: [],
+          finalized: empty,
+          phase: 'Deleting',
+        });
       }),
     );
   });
 });
 
-describe('in the model of a cluster', () => {
+describe('rendering in the cluster model', () => {
   const createWorld = (flavour: 'builtin' | 'metacontroller') => {
     const clock = createManualClock();
     const world = new ModelWorld({
@@ -110,7 +114,7 @@ describe('in the model of a cluster', () => {
   };
   const flavours = fc.constantFrom<'builtin' | 'metacontroller'>('builtin', 'metacontroller');
 
-  it('is at a fixpoint after three syncs, whatever the spec', async () => {
+  it('every spec reaches a fixpoint after three syncs', async () => {
     await fc.assert(
       fc.asyncProperty(specs, flavours, async (spec, flavour) => {
         const world = createWorld(flavour);
@@ -128,22 +132,22 @@ describe('in the model of a cluster', () => {
     );
   });
 
-  it('ends every deletion, whatever happened before', async () => {
+  it('every deletion completes, regardless of previous changes', async () => {
     const changes = fc.array(fc.tuple(specs, fc.nat(6)), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(changes, flavours, async (steps, flavour) => {
         const world = createWorld(flavour);
         for (const [spec, seconds] of steps) {
-          const swarm = userSwarm({ ...spec, placement: {} });
-          await world.apply({ ...swarm, metadata: { name: 'workspace-a' } } as never);
+          const created = userSwarm({ ...spec, placement: {} });
+          await world.apply({ ...created, metadata: { name: 'workspace-a' } } as never);
           await world.pass(seconds);
         }
         await world.delete({ kind: 'UserSwarm', name: 'workspace-a' });
         await world.pass(20);
-        const left = ['UserSwarm', 'Deployment', 'Service', 'ServiceAccount', 'Pod'].flatMap((kind) =>
+        const remaining = ['UserSwarm', 'Deployment', 'Service', 'ServiceAccount', 'Pod'].flatMap((kind) =>
           world.api.list(kind),
         );
-        expect(left).toEqual([]);
+        expect(remaining).toEqual([]);
       }),
       { numRuns: 40 },
     );

@@ -31,8 +31,8 @@ async function rendered(parent: UserSwarm, settings: RenderSettings = testSettin
 const environment = ({ env }: { env: { name: string; value?: string }[] }): Record<string, string | undefined> =>
   Object.fromEntries(env.map(({ name, value }) => [name, value]));
 
-describe('rendering a UserSwarm', () => {
-  it('HOOK-006: answers with its ServiceAccount, its Service and its Deployment, and nothing else', async () => {
+describe('rendering of a UserSwarm', () => {
+  it('HOOK-006: the response has exactly a ServiceAccount, a Service and a Deployment', async () => {
     const { children } = await rendered(userSwarm());
     expect(children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
       'ServiceAccount agent-runtime-workspace-a',
@@ -41,13 +41,13 @@ describe('rendering a UserSwarm', () => {
     ]);
   });
 
-  it('CRD-004: tells the runtime whose it is, however the id is written', async () => {
+  it('CRD-004: userId reaches the runtime unexpanded', async () => {
     const { container } = await rendered(userSwarm({ userId: 'user-$(USWARM_MCP_TOKEN)$$' }));
-    // A kubelet turns the doubled dollars back into single ones and expands nothing.
+    // The kubelet unescapes $$ to $ and expands nothing.
     expect(environment(container)['USWARM_USER_ID']).toBe('user-$$(USWARM_MCP_TOKEN)$$$$');
   });
 
-  it('CRD-005: children go to placement.runtimeNamespace; userswarms by default', async () => {
+  it('CRD-005: children are in placement.runtimeNamespace, by default userswarms', async () => {
     const namespaces = async (spec: object): Promise<unknown[]> =>
       (await rendered(userSwarm({ ...spec }))).children.map(({ metadata }) => metadata.namespace);
     expect(await namespaces({})).toEqual(['userswarms', 'userswarms', 'userswarms']);
@@ -55,15 +55,18 @@ describe('rendering a UserSwarm', () => {
     expect(await namespaces({ placement })).toEqual(Array(3).fill('userswarms-spare'));
   });
 
-  it('CRD-006: runtime.image is the image; without one the configured image is', async () => {
+  it('CRD-006: the image is runtime.image, by default the configured image', async () => {
     const own = await rendered(userSwarm({ runtime: { image: 'registry.test/own:2' } }));
-    expect([own.container.image, own.status['image']]).toEqual(['registry.test/own:2', 'registry.test/own:2']);
+    expect({ containerImage: own.container.image, statusImage: own.status['image'] }).toEqual({
+      containerImage: 'registry.test/own:2',
+      statusImage: 'registry.test/own:2',
+    });
     for (const runtime of [{}, { image: '' }]) {
       expect((await rendered(userSwarm({ runtime }))).container.image).toBe('registry.test/runtime:1');
     }
   });
 
-  it('CRD-007: runtime.port is the gRPC port everywhere; 42618 by default', async () => {
+  it('CRD-007: runtime.port is the gRPC port in all objects, by default 42618', async () => {
     for (const [runtime, port] of [
       [{}, 42_618],
       [{ port: 5000 }, 5000],
@@ -77,7 +80,7 @@ describe('rendering a UserSwarm', () => {
     }
   });
 
-  it('CRD-008: runtime.resources are the requests and limits, as the API server writes them', async () => {
+  it('CRD-008: runtime.resources are rendered as canonical requests and limits', async () => {
     const resources = { requests: { cpu: '0.5', memory: '128Mi' }, limits: { cpu: '1000m', memory: '1024Mi' } };
     const { container } = await rendered(userSwarm({ runtime: { resources } }));
     expect(container.resources).toEqual({
@@ -86,7 +89,7 @@ describe('rendering a UserSwarm', () => {
     });
   });
 
-  it('CRD-009: config.defaultProvider reaches the runtime, and is left out otherwise', async () => {
+  it('CRD-009: config.defaultProvider reaches the runtime and is absent by default', async () => {
     const { container } = await rendered(userSwarm({ config: { defaultProvider: 'openai' } }));
     expect(environment(container)['USWARM_DEFAULT_PROVIDER']).toBe('openai');
     expect(environment((await rendered(userSwarm())).container)).not.toHaveProperty('USWARM_DEFAULT_PROVIDER');
@@ -100,7 +103,7 @@ describe('rendering a UserSwarm', () => {
       return { phase, reason: conditions[0]!.reason, message: conditions[0]!.message };
     };
 
-    it('is InvalidSpec, and the message names the providers of the runtime', async () => {
+    it('an unknown provider is InvalidSpec, and the message lists the known providers', async () => {
       expect(await readyOf(unknown)).toEqual({
         phase: 'Error',
         reason: 'InvalidSpec',
@@ -108,24 +111,24 @@ describe('rendering a UserSwarm', () => {
       });
     });
 
-    it('is accepted if the operator lists it for an image of their own', async () => {
+    it('a provider is accepted if the operator configures it for a custom image', async () => {
       const settings = testSettings({ providers: new Set(['anthropic']) });
       expect(await readyOf(unknown, settings)).toMatchObject({ phase: 'Progressing' });
     });
 
-    it('is accepted if the UserSwarm names another image, which may offer other providers', async () => {
+    it('any provider is accepted if the UserSwarm names another image', async () => {
       const runtime = { image: 'registry.test/own:2' };
       expect(await readyOf({ ...unknown, runtime })).toMatchObject({ phase: 'Progressing' });
     });
   });
 
-  it('CRD-010: config.defaultModel reaches the runtime, and is left out otherwise', async () => {
+  it('CRD-010: config.defaultModel reaches the runtime and is absent by default', async () => {
     const { container } = await rendered(userSwarm({ config: { defaultModel: 'some/model-1' } }));
     expect(environment(container)['USWARM_DEFAULT_MODEL']).toBe('some/model-1');
     expect(environment((await rendered(userSwarm())).container)).not.toHaveProperty('USWARM_DEFAULT_MODEL');
   });
 
-  it('CRD-011: config.envSecretRef is where the sensitive environment comes from', async () => {
+  it('CRD-011: config.envSecretRef is the source of the sensitive environment', async () => {
     for (const name of ['workspace-a-env', 'uswarm-model-env']) {
       const { container } = await rendered(userSwarm({ config: { envSecretRef: { name } } }));
       expect(container.envFrom).toEqual([{ secretRef: { name } }]);
@@ -133,7 +136,7 @@ describe('rendering a UserSwarm', () => {
     expect((await rendered(userSwarm())).container.envFrom).toBeUndefined();
   });
 
-  it('takes the secret ones of the stores from a Secret and the others as they are', async () => {
+  it('store variables with secrets come from a Secret, the others are literal values', async () => {
     const stores = [{ name: 'SVC_DATABASE_HOST', value: 'db.test' }, { name: 'SVC_DATABASE_PASSWORD' }];
     const { container } = await rendered(userSwarm(), testSettings({ stores }));
     expect(container.env).toContainEqual({ name: 'SVC_DATABASE_HOST', value: 'db.test' });
@@ -143,7 +146,7 @@ describe('rendering a UserSwarm', () => {
     });
   });
 
-  it('puts the settings of runtime pods where they belong, and leaves empty ones out', async () => {
+  it('the settings of runtime pods are rendered, and empty ones are omitted', async () => {
     const pods = runtimePods.parse({
       imagePullSecrets: [{ name: 'pull' }],
       imagePullPolicy: 'Always',
@@ -175,69 +178,69 @@ describe('rendering a UserSwarm', () => {
     expect(container.env.slice(-2)).toEqual([{ name: 'EMPTY' }, { name: 'TZ', value: 'UTC' }]);
   });
 
-  it('renders no pod while suspended', async () => {
+  it('a suspended UserSwarm has zero replicas', async () => {
     const { deployment, status } = await rendered(userSwarm({ suspend: true }));
     expect(deployment.spec.replicas).toBe(0);
     expect(status['phase']).toBe('Suspended');
   });
 });
 
-describe('what is refused', () => {
-  const refused = async (parent: UserSwarm, settings = testSettings()) => {
+describe('invalid and denied specs', () => {
+  const readyOf = async (parent: UserSwarm, settings = testSettings()) => {
     const { children, status } = render(syncRequest(parent), settings, await testFacts());
     const ready = (status['conditions'] as { type: string; reason: string; message: string }[])[0]!;
     return { children, phase: status['phase'], reason: ready.reason, message: ready.message };
   };
 
   it.each([
-    ['a namespace that is not for runtimes', { placement: { runtimeNamespace: 'kube-system' } }, 'kube-system'],
-    ['an image from elsewhere', { runtime: { image: 'elsewhere.test/x:1' } }, 'elsewhere.test/x:1'],
+    ['a namespace that is not a runtime namespace', { placement: { runtimeNamespace: 'kube-system' } }, 'kube-system'],
+    ['an image without an allowed prefix', { runtime: { image: 'elsewhere.test/x:1' } }, 'elsewhere.test/x:1'],
     ["another workspace's Secret", { config: { envSecretRef: { name: 'workspace-b-env' } } }, 'workspace-b-env'],
     ['any other Secret', { config: { envSecretRef: { name: 'uswarm-runtime-stores' } } }, 'uswarm-runtime-stores'],
-  ])('%s: PolicyDenied', async (_what, spec, named) => {
-    const answer = await refused(userSwarm(spec));
-    expect(answer).toMatchObject({ children: [], phase: 'Error', reason: 'PolicyDenied' });
-    expect(answer.message).toContain(named);
+  ])('%s is PolicyDenied', async (_what, spec, named) => {
+    const response = await readyOf(userSwarm(spec));
+    expect(response).toMatchObject({ children: [], phase: 'Error', reason: 'PolicyDenied' });
+    expect(response.message).toContain(named);
   });
 
-  it('knows where a name ends that an image prefix ends with', async () => {
+  it('an image prefix matches only complete path segments', async () => {
     const policy = { ...testSettings().policy, imagePrefixes: ['registry.test/team'] };
     const phaseOf = async (image: string): Promise<unknown> =>
-      (await refused(userSwarm({ runtime: { image } }), testSettings({ policy }))).phase;
+      (await readyOf(userSwarm({ runtime: { image } }), testSettings({ policy }))).phase;
     expect(await phaseOf('registry.test/team/app:1')).toBe('Progressing');
     expect(await phaseOf('registry.test/team:1')).toBe('Progressing');
     expect(await phaseOf('registry.test/team-of-others/app:1')).toBe('Error');
   });
 
-  it('allows the configured image alone where there are no prefixes', async () => {
+  it('only the configured image is allowed if there are no image prefixes', async () => {
     const settings = testSettings({ policy: { ...testSettings().policy, imagePrefixes: [] } });
-    expect((await refused(userSwarm({ runtime: { image: 'registry.test/runtime:1' } }), settings)).phase).toBe(
+    expect((await readyOf(userSwarm({ runtime: { image: 'registry.test/runtime:1' } }), settings)).phase).toBe(
       'Progressing',
     );
-    expect((await refused(userSwarm({ runtime: { image: 'registry.test/runtime:2' } }), settings)).phase).toBe('Error');
+    expect((await readyOf(userSwarm({ runtime: { image: 'registry.test/runtime:2' } }), settings)).phase).toBe('Error');
   });
 
   it.each([
-    ['an amount that is none', { resources: { limits: { cpu: 'many' } } }, 'limits.cpu'],
+    ['an invalid quantity', { resources: { limits: { cpu: 'many' } } }, 'limits.cpu'],
     [
       'a request above its limit',
       { resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } },
       'requests.memory',
     ],
-  ])('%s: InvalidSpec', async (_what, runtime, named) => {
-    const answer = await refused(userSwarm({ runtime }));
-    expect(answer).toMatchObject({ children: [], phase: 'Error', reason: 'InvalidSpec' });
-    expect(answer.message).toContain(named);
+  ])('%s is InvalidSpec', async (_what, runtime, named) => {
+    const response = await readyOf(userSwarm({ runtime }));
+    expect(response).toMatchObject({ children: [], phase: 'Error', reason: 'InvalidSpec' });
+    expect(response.message).toContain(named);
   });
 
-  it('a spec that admission would not have let through: InvalidSpec with the field', async () => {
+  it('a spec that violates the CRD schema is InvalidSpec, and the message names the field', async () => {
     const parent = userSwarm();
-    const answer = await refused({ ...parent, spec: { ...parent.spec, userId: '' } });
-    expect(answer).toMatchObject({ phase: 'Error', reason: 'InvalidSpec' });
-    expect(answer.message).toContain('spec.userId');
+    const response = await readyOf({ ...parent, spec: { ...parent.spec, userId: '' } });
+    expect(response).toMatchObject({ phase: 'Error', reason: 'InvalidSpec' });
+    expect(response.message).toContain('spec.userId');
   });
 
-  it('keeps the children as they are, field by field, and stops the pod when told to', async () => {
+  it('a denied spec preserves all fields of the children, and suspend still stops the pod', async () => {
     const settled = await settledRequest(userSwarm({ config: { envSecretRef: { name: 'uswarm-model-env' } } }));
     const before = render(settled, testSettings(), await testFacts());
     const policy = { ...testSettings().policy, sharedEnvSecrets: new Set<string>() };
@@ -253,10 +256,10 @@ describe('what is refused', () => {
     ]);
   });
 
-  it('keeps only children of its own', async () => {
+  it('a denied spec preserves only owned children', async () => {
     const settled = await settledRequest(userSwarm());
-    const stranger = { ...settled.parent, metadata: { ...settled.parent.metadata, uid: 'another' } };
+    const recreated = { ...settled.parent, metadata: { ...settled.parent.metadata, uid: 'another' } };
     const policy = { ...testSettings().policy, runtimeNamespaces: new Set(['elsewhere']) };
-    expect(render({ ...settled, parent: stranger }, testSettings({ policy }), await testFacts()).children).toEqual([]);
+    expect(render({ ...settled, parent: recreated }, testSettings({ policy }), await testFacts()).children).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { renderDeployment } from './deployment.js';
 import { InvalidSpecError } from './invalid-spec-error.js';
 import { preservedChildren } from './preserved-children.js';
 import { childIdentityOf } from './child-identity.js';
-import { rollOut } from './rollout.js';
+import { applyRollout } from './rollout.js';
 import { renderService } from './service.js';
 import { renderServiceAccount } from './service-account.js';
 import type { RenderFacts, RenderSettings } from './settings.js';
@@ -50,8 +50,8 @@ export function render(request: SyncRequest, settings: RenderSettings, facts: Re
 
 /** The response during a deletion: no children. Finalized when the request has no children and no pods. */
 function finalize({ children, related }: SyncRequest, status: Status): SyncResponse {
-  const shown = [...Object.values(children), related['Pod.v1'] ?? {}];
-  const finalized = shown.every((group) => Object.keys(group).length === 0);
+  const observed = [...Object.values(children), related['Pod.v1'] ?? {}];
+  const finalized = observed.every((group) => Object.keys(group).length === 0);
   return {
     status: { ...status },
     children: [],
@@ -74,11 +74,19 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
     const image = allowedImage(spec, settings.image, settings.policy);
     checkProvider(spec, image, settings);
     const identity = childIdentityOf(parent, spec);
-    const wanted = renderDeployment({ parent, spec, image, settings });
-    const { deployment, keptImage, revisions, queued } = rollOut({ request, spec, wanted, settings });
+    const desired = renderDeployment({ parent, spec, image, settings });
+    const { deployment, preservedImage, revisions, queued } = applyRollout({ request, spec, desired, settings });
     const children = [renderServiceAccount(identity), renderService(identity, spec.runtime.port)];
-    const shown = { image: keptImage ?? image, deployment: (deployment ?? wanted) as Deployment, revisions, queued };
-    return { rendering: { spec, ...shown }, children: deployment === undefined ? children : [...children, deployment] };
+    const fields = {
+      image: preservedImage ?? image,
+      deployment: (deployment ?? desired) as Deployment,
+      revisions,
+      queued,
+    };
+    return {
+      rendering: { spec, ...fields },
+      children: deployment === undefined ? children : [...children, deployment],
+    };
   } catch (error) {
     // A suspension applies even if the rest of the spec is invalid.
     const suspend = spec?.suspend ?? (parent.spec as Partial<UserSwarmSpec> | undefined)?.suspend === true;

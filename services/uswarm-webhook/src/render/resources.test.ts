@@ -3,8 +3,8 @@ import { renderResources } from './resources.js';
 
 const defaults = { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } };
 
-describe('resources of the pod', () => {
-  it('CRD-008: what the spec asks for goes before the defaults, amount by amount', () => {
+describe('renderResources', () => {
+  it('CRD-008: each amount in the spec overrides the default amount', () => {
     const own = { requests: { cpu: '0.25' }, limits: { cpu: '2', memory: '1024Mi' } };
     expect(renderResources(own, defaults)).toEqual({
       requests: { cpu: '250m', memory: '128Mi' },
@@ -12,12 +12,12 @@ describe('resources of the pod', () => {
     });
   });
 
-  it('gives way with a default that contradicts the spec', () => {
+  it('adjusts a default that contradicts the spec', () => {
     expect(renderResources({ limits: { memory: '64Mi' } }, defaults).requests?.['memory']).toBe('64Mi');
     expect(renderResources({ requests: { memory: '1Gi' } }, defaults).limits?.['memory']).toBe('1Gi');
   });
 
-  it('says nothing where nobody said anything', () => {
+  it('returns no amounts if neither the spec nor the defaults have any', () => {
     expect(renderResources(undefined, {})).toEqual({});
     expect(renderResources({ requests: {} }, {})).toEqual({});
   });

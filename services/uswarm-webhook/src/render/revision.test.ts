@@ -6,19 +6,19 @@ import { runtimePods } from '../config/runtime-pods.js';
 import { platformRevision } from './platform-revision.js';
 import { specRevision } from './revision.js';
 
-const of = (spec: object): string => specRevision(userSwarm(spec as Record<string, unknown>).spec);
+const revisionWith = (spec: object): string => specRevision(userSwarm(spec as Record<string, unknown>).spec);
 
-describe('the revision of a specification', () => {
-  it('is the same whether it is suspended or not', () => {
+describe('specRevision', () => {
+  it('ignores suspend', () => {
     fc.assert(
       fc.property(specs, (spec) => {
-        expect(of({ ...spec, suspend: true })).toBe(of({ ...spec, suspend: false }));
+        expect(revisionWith({ ...spec, suspend: true })).toBe(revisionWith({ ...spec, suspend: false }));
       }),
     );
   });
 
-  it('is another one for anything else that its author says', () => {
-    const said = [
+  it('changes with every other field of the spec', () => {
+    const variants = [
       {},
       { userId: 'another' },
       { placement: { runtimeNamespace: 'elsewhere' } },
@@ -29,26 +29,26 @@ describe('the revision of a specification', () => {
       { config: { defaultModel: 'm' } },
       { config: { envSecretRef: { name: 'workspace-a-env' } } },
     ];
-    expect(new Set(said.map((spec) => of(spec))).size).toBe(said.length);
+    expect(new Set(variants.map((spec) => revisionWith(spec))).size).toBe(variants.length);
   });
 
-  it('does not change with a field that a later version adds with a default, nor with the order of fields', () => {
+  it('ignores explicit default values and the order of fields', () => {
     const { spec } = userSwarm();
-    const usual = specRevision(spec);
-    expect(specRevision({ ...spec, config: {} })).toBe(usual);
+    const base = specRevision(spec);
+    expect(specRevision({ ...spec, config: {} })).toBe(base);
     expect(
       specRevision(userSwarm({ runtime: { port: 42_618 }, placement: { runtimeNamespace: 'userswarms' } }).spec),
-    ).toBe(usual);
+    ).toBe(base);
     const config = { defaultProvider: 'p', defaultModel: 'm' };
-    const turned = { defaultModel: 'm', defaultProvider: 'p' };
-    expect(specRevision({ ...spec, config: turned })).toBe(specRevision({ ...spec, config }));
+    const reordered = { defaultModel: 'm', defaultProvider: 'p' };
+    expect(specRevision({ ...spec, config: reordered })).toBe(specRevision({ ...spec, config }));
   });
 });
 
-describe('the revision of the platform', () => {
+describe('platformRevision', () => {
   const revision = (overrides: Parameters<typeof testSettings>[0]): string => platformRevision(testSettings(overrides));
 
-  it('is another one with another image, call key, or setting of pods', () => {
+  it('changes with the image, the call key, the stores and the pod settings', () => {
     const revisions = [
       revision({}),
       revision({ image: 'registry.test/runtime:2' }),
@@ -60,7 +60,7 @@ describe('the revision of the platform', () => {
     expect(new Set(revisions).size).toBe(revisions.length);
   });
 
-  it('stays with a setting that no pod sees', () => {
+  it('ignores settings that do not affect pods', () => {
     const policy = { ...testSettings().policy, imagePrefixes: [] };
     expect(revision({ policy })).toBe(revision({}));
   });

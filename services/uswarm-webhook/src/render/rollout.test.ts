@@ -14,7 +14,7 @@ import { render } from './render.js';
 import { PLATFORM_REVISION, REVISION, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
-/** The release that what runs was rendered with, and the one after it. */
+/** The settings of the running release and of the next one. */
 const OLD = testSettings();
 const NEW = testSettings({ image: 'registry.test/runtime:2' });
 const NOT_READY = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, unavailableReplicas: 1 };
@@ -23,10 +23,10 @@ interface Rendered extends KubernetesObject {
   spec: { replicas: number; template: { spec: { containers: [{ image: string }] } } };
 }
 
-async function answerTo(request: SyncRequest, settings: RenderSettings = NEW) {
-  const answer = render(request, settings, await testFacts());
-  const status = answer.status as UserSwarmStatus;
-  const deployment = (answer.children as unknown as Rendered[]).find(({ kind }) => kind === 'Deployment');
+async function renderWith(request: SyncRequest, settings: RenderSettings = NEW) {
+  const response = render(request, settings, await testFacts());
+  const status = response.status as UserSwarmStatus;
+  const deployment = (response.children as unknown as Rendered[]).find(({ kind }) => kind === 'Deployment');
   const condition = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
   return {
     status,
@@ -49,47 +49,60 @@ const withSpec = (request: SyncRequest, spec: Record<string, unknown>): SyncRequ
   parent: { ...request.parent, spec: userSwarm(spec).spec },
 });
 
-describe('a runtime that runs while the platform has another revision', () => {
-  it('is rendered as it was, is Ready, and says what it waits for', async () => {
+describe('a running runtime after a change of the platform revision', () => {
+  it('a running runtime keeps its template, stays Ready and reports the pending revision', async () => {
     const request = await settledRequest(userSwarm());
-    const { status, deployment, ready, upToDate } = await answerTo(request);
-    const before = await answerTo(request, OLD);
+    const { status, deployment, ready, upToDate } = await renderWith(request);
+    const before = await renderWith(request, OLD);
     expect(deployment).toEqual(before.deployment);
-    expect([status.phase, status.image, ready?.reason]).toEqual(['Ready', 'registry.test/runtime:1', 'Available']);
-    expect([status.revision, status.pendingRevision]).toEqual([OLD.platformRevision, NEW.platformRevision]);
+    expect({ phase: status.phase, image: status.image, reason: ready?.reason }).toEqual({
+      phase: 'Ready',
+      image: 'registry.test/runtime:1',
+      reason: 'Available',
+    });
+    expect({ revision: status.revision, pendingRevision: status.pendingRevision }).toEqual({
+      revision: OLD.platformRevision,
+      pendingRevision: NEW.platformRevision,
+    });
     expect(upToDate).toMatchObject({ status: 'False', reason: 'RolloutPending', observedGeneration: 3 });
-    expect([before.status.revision, before.status.pendingRevision, before.upToDate?.reason]).toEqual([
-      OLD.platformRevision,
-      undefined,
-      'UpToDate',
-    ]);
+    expect({
+      revision: before.status.revision,
+      pendingRevision: before.status.pendingRevision,
+      reason: before.upToDate?.reason,
+    }).toEqual({ revision: OLD.platformRevision, pendingRevision: undefined, reason: 'UpToDate' });
   });
 
-  it('is put right by what it was, not by what somebody made of it', async () => {
+  it('a running runtime is repaired from its recorded template, not from its edited spec', async () => {
     const request = await settledRequest(userSwarm());
     const changed = observedDeployment(request) as Rendered;
     changed.spec.template.spec.containers[0].image = 'elsewhere.test/miner:1';
-    expect((await answerTo(request)).image).toBe('registry.test/runtime:1');
+    expect((await renderWith(request)).image).toBe('registry.test/runtime:1');
   });
 
-  it('gets the new template when it is suspended, and when it resumes', async () => {
+  it('a runtime gets the new template when it is suspended and when it resumes', async () => {
     const request = withSpec(await settledRequest(userSwarm()), { suspend: true });
-    const { deployment, image } = await answerTo(request);
-    expect([deployment?.spec.replicas, image]).toEqual([0, 'registry.test/runtime:2']);
+    const { deployment, image } = await renderWith(request);
+    expect({ replicas: deployment?.spec.replicas, image }).toEqual({ replicas: 0, image: 'registry.test/runtime:2' });
     const stopped = await settledRequest(userSwarm({ suspend: true }), { deployment: { observedGeneration: 1 } });
-    const resumed = await answerTo(withSpec(stopped, {}));
-    expect([resumed.deployment?.spec.replicas, resumed.image]).toEqual([1, 'registry.test/runtime:2']);
+    const resumed = await renderWith(withSpec(stopped, {}));
+    expect({ replicas: resumed.deployment?.spec.replicas, image: resumed.image }).toEqual({
+      replicas: 1,
+      image: 'registry.test/runtime:2',
+    });
   });
 
-  it('waits until the Deployment has the new template, not only until it is rendered', async () => {
-    const { status, upToDate } = await answerTo(withSpec(await settledRequest(userSwarm()), { suspend: true }));
-    expect([status.phase, status.pendingRevision]).toEqual(['Suspended', NEW.platformRevision]);
+  it('the rollout stays pending until the Deployment has the new template', async () => {
+    const { status, upToDate } = await renderWith(withSpec(await settledRequest(userSwarm()), { suspend: true }));
+    expect({ phase: status.phase, pendingRevision: status.pendingRevision }).toEqual({
+      phase: 'Suspended',
+      pendingRevision: NEW.platformRevision,
+    });
     expect(upToDate?.status).toBe('False');
   });
 
-  it('gets the new template at once where its author changes the specification', async () => {
+  it('a running runtime gets the new template immediately if its spec changes', async () => {
     const request = await settledRequest(userSwarm());
-    expect((await answerTo(withSpec(request, { config: { defaultModel: 'another' } }))).image).toBe(
+    expect((await renderWith(withSpec(request, { config: { defaultModel: 'another' } }))).image).toBe(
       'registry.test/runtime:2',
     );
   });
@@ -110,33 +123,33 @@ describe('a runtime that runs while the platform has another revision', () => {
   ];
 
   it.each([
-    ['no go-ahead', {}, 1],
-    ['the go-ahead alone: its orchestrator suspends it', rolloutGrant({}), 1],
-    ['one that is forced', rolloutGrant({ [ROLLOUT.forced]: 'true' }), 2],
+    ['no grant keeps its template', {}, 1],
+    ['a grant keeps its template until the orchestrator suspends it', rolloutGrant({}), 1],
+    ['a forced grant gets the new template', rolloutGrant({ [ROLLOUT.forced]: 'true' }), 2],
     [
-      'one that was forced for another revision',
+      'a forced grant for another revision keeps its template',
       rolloutGrant({ [ROLLOUT.revision]: 'r0', [ROLLOUT.forced]: 'true' }),
       1,
     ],
-  ])('with %s', async (_what, annotations, release) => {
+  ])('a running runtime with %s', async (_what, annotations, release) => {
     const request = annotated(await settledRequest(userSwarm(), { conditions: upToDate('False', 5) }), annotations);
-    expect((await answerTo(request)).image).toBe(`registry.test/runtime:${release}`);
+    expect((await renderWith(request)).image).toBe(`registry.test/runtime:${release}`);
   });
 
   it.each([
-    ['begins to wait again', upToDate('True', 2)],
-    ['waits again', upToDate('False', 6)],
-  ])('is not forced by what was forced before, where it %s for that revision', async (_what, conditions) => {
+    ['became up to date and is pending again', upToDate('True', 2)],
+    ['has been pending since after the grant', upToDate('False', 6)],
+  ])('an earlier forced grant has no effect if the runtime %s for that revision', async (_what, conditions) => {
     const request = annotated(
       await settledRequest(userSwarm(), { conditions }),
       rolloutGrant({ [ROLLOUT.forced]: 'true' }),
     );
-    expect((await answerTo(request)).image).toBe('registry.test/runtime:1');
+    expect((await renderWith(request)).image).toBe('registry.test/runtime:1');
   });
 
-  it('is replaced where it does not come up, and not where it starts or only lost its readiness', async () => {
+  it('a runtime that fails to start is replaced; one that is starting or only lost readiness is not', async () => {
     const imageWith = async (world: Parameters<typeof settledRequest>[1]) =>
-      (await answerTo(await settledRequest(userSwarm(), world))).image;
+      (await renderWith(await settledRequest(userSwarm(), world))).image;
     const backOff = pod({ state: { waiting: { reason: 'ImagePullBackOff', message: 'not found' } } });
     const late = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }];
     expect(await imageWith({ deployment: NOT_READY, pods: [backOff] })).toBe('registry.test/runtime:2');
@@ -145,17 +158,17 @@ describe('a runtime that runs while the platform has another revision', () => {
       'registry.test/runtime:1',
     );
     expect(await imageWith({ deployment: NOT_READY })).toBe('registry.test/runtime:1');
-    // A pod that goes is shown beside the one that answers.
+    // A terminating pod is observed beside the ready one.
     expect(await imageWith({ pods: [backOff] })).toBe('registry.test/runtime:1');
   });
 
-  it('is replaced at once without a controller that gives go-aheads', async () => {
-    const { image, status } = await answerTo(await settledRequest(userSwarm()), { ...NEW, rolloutGate: false });
-    expect([image, status.phase]).toEqual(['registry.test/runtime:2', 'Progressing']);
+  it('a running runtime is replaced immediately if the controller has no rollout gate', async () => {
+    const { image, status } = await renderWith(await settledRequest(userSwarm()), { ...NEW, rolloutGate: false });
+    expect({ image, phase: status.phase }).toEqual({ image: 'registry.test/runtime:2', phase: 'Progressing' });
   });
 });
 
-describe('a Deployment that does not say what it was', () => {
+describe('a Deployment without complete revision annotations', () => {
   const edited = async (annotations: Record<string, string | undefined>): Promise<SyncRequest> => {
     const request = await settledRequest(userSwarm());
     const { metadata } = observedDeployment(request);
@@ -166,62 +179,69 @@ describe('a Deployment that does not say what it was', () => {
     return request;
   };
 
-  it('of a release without the gate keeps its template, and its specification is noted', async () => {
+  it('a Deployment of a release without the rollout gate keeps its template and gets a spec revision', async () => {
     const request = await edited({ [PLATFORM_REVISION]: undefined, [SPEC_REVISION]: undefined, [TEMPLATE]: undefined });
-    const { deployment, status, image } = await answerTo(request);
+    const { deployment, status, image } = await renderWith(request);
     const before = observedDeployment(request).metadata.annotations;
     expect(deployment?.metadata.annotations).toEqual({
       [REVISION]: before?.[REVISION],
       [SPEC_REVISION]: specRevision(request.parent.spec),
     });
-    expect([image, status.phase]).toEqual(['registry.test/runtime:1', 'Ready']);
-    expect([status.revision, status.pendingRevision]).toEqual([undefined, NEW.platformRevision]);
-    const plain = await answerTo(await settledRequest(userSwarm()), OLD);
+    expect({ image, phase: status.phase }).toEqual({ image: 'registry.test/runtime:1', phase: 'Ready' });
+    expect({ revision: status.revision, pendingRevision: status.pendingRevision }).toEqual({
+      revision: undefined,
+      pendingRevision: NEW.platformRevision,
+    });
+    const plain = await renderWith(await settledRequest(userSwarm()), OLD);
     expect(deployment?.spec).toEqual(plain.deployment?.spec);
   });
 
   it.each([
-    ['no JSON', '{'],
+    ['invalid JSON', '{'],
     ['another template', '{"spec":{"containers":[{"name":"agent-runtime","image":"elsewhere.test/miner:1"}]}}'],
-  ])('and has %s in its identity keeps the template that it has', async (_what, text) => {
-    expect((await answerTo(await edited({ [TEMPLATE]: text }))).image).toBe('registry.test/runtime:1');
+  ])('a Deployment whose template annotation is %s keeps its observed template', async (_what, text) => {
+    expect((await renderWith(await edited({ [TEMPLATE]: text }))).image).toBe('registry.test/runtime:1');
   });
 
-  it('is put right where the platform is the same', async () => {
+  it('a changed revision annotation is repaired if the platform revision is the same', async () => {
     const request = await edited({ [REVISION]: 'changed' });
-    const { deployment, status } = await answerTo(request, OLD);
+    const { deployment, status } = await renderWith(request, OLD);
     expect(deployment?.metadata.annotations?.[REVISION]).not.toBe('changed');
     expect(status.pendingRevision).toBeUndefined();
   });
 
-  it('is no hold for one whose marks are all gone', async () => {
+  it('a Deployment without any revision annotation gets the new template', async () => {
     const request = await edited({ [REVISION]: undefined, [PLATFORM_REVISION]: undefined });
-    expect((await answerTo(request)).image).toBe('registry.test/runtime:2');
+    expect((await renderWith(request)).image).toBe('registry.test/runtime:2');
   });
 });
 
-describe('a runtime that may not start yet', () => {
+describe('a runtime in the start queue', () => {
   const queued = (request: SyncRequest): SyncRequest => annotated(request, { [START]: START_QUEUED });
 
-  it('is Queued, with a ServiceAccount and a Service and no Deployment', async () => {
-    const { deployment, status, ready } = await answerTo(queued(syncRequest(userSwarm())));
+  it('a new runtime is Queued and has a ServiceAccount and a Service but no Deployment', async () => {
+    const { deployment, status, ready } = await renderWith(queued(syncRequest(userSwarm())));
     expect(deployment).toBeUndefined();
-    expect([status.phase, ready?.reason]).toEqual(['Progressing', 'Queued']);
+    expect({ phase: status.phase, reason: ready?.reason }).toEqual({ phase: 'Progressing', reason: 'Queued' });
   });
 
-  it('stays without a pod where it has a Deployment, which gets the new template', async () => {
+  it('a queued runtime with a Deployment gets the new template and no pod', async () => {
     const stopped = await settledRequest(userSwarm({ suspend: true }));
-    const { deployment, image, ready } = await answerTo(queued(withSpec(stopped, {})));
-    expect([deployment?.spec.replicas, image, ready?.reason]).toEqual([0, 'registry.test/runtime:2', 'Queued']);
+    const { deployment, image, ready } = await renderWith(queued(withSpec(stopped, {})));
+    expect({ replicas: deployment?.spec.replicas, image, reason: ready?.reason }).toEqual({
+      replicas: 0,
+      image: 'registry.test/runtime:2',
+      reason: 'Queued',
+    });
   });
 
-  it('goes on where it runs', async () => {
-    const { deployment, status } = await answerTo(queued(await settledRequest(userSwarm())), OLD);
-    expect([deployment?.spec.replicas, status.phase]).toEqual([1, 'Ready']);
+  it('a runtime that is already running is not stopped by the queue', async () => {
+    const { deployment, status } = await renderWith(queued(await settledRequest(userSwarm())), OLD);
+    expect({ replicas: deployment?.spec.replicas, phase: status.phase }).toEqual({ replicas: 1, phase: 'Ready' });
   });
 
-  it('is Suspended where it is not to run', async () => {
+  it('a suspended runtime is Suspended, not Queued', async () => {
     const request = withSpec(await settledRequest(userSwarm({ suspend: true })), { suspend: true });
-    expect((await answerTo(queued(request))).status.phase).toBe('Suspended');
+    expect((await renderWith(queued(request))).status.phase).toBe('Suspended');
   });
 });

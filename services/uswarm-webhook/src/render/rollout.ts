@@ -25,8 +25,8 @@ export interface Revisions {
 export interface Rollout {
   /** The Deployment to write; undefined if the runtime waits for a start slot. */
   deployment: KubernetesObject | undefined;
-  /** The kept template, if it is not the desired one. */
-  keptImage: string | undefined;
+  /** The preserved template, if it is not the desired one. */
+  preservedImage: string | undefined;
   revisions: Revisions;
   /** The start limiter has queued the runtime. */
   queued: boolean;
@@ -36,24 +36,24 @@ export interface RolloutInput {
   request: SyncRequest;
   spec: UserSwarmSpec;
   /** The desired Deployment. */
-  wanted: KubernetesObject;
+  desired: KubernetesObject;
   settings: RenderSettings;
 }
 
 /** Returns the desired Deployment, or one that keeps the running template until the rollout is granted. */
-export function rollOut(input: RolloutInput): Rollout {
-  const { request, spec, wanted, settings } = input;
+export function applyRollout(input: RolloutInput): Rollout {
+  const { request, spec, desired, settings } = input;
   const { deployment } = observe(request, spec.placement.runtimeNamespace);
-  const revisions = deployment === undefined && isDeleting(request) ? {} : revisionsOf(deployment, wanted, settings);
+  const revisions = deployment === undefined && isDeleting(request) ? {} : revisionsOf(deployment, desired, settings);
   if (!spec.suspend && waitsToStart(request, deployment)) {
-    const stopped = { ...wanted, spec: { ...(wanted['spec'] as object), replicas: 0 } };
+    const stopped = { ...desired, spec: { ...(desired['spec'] as object), replicas: 0 } };
     const known = deployment === undefined ? {} : revisions;
-    return { deployment: deployment && stopped, keptImage: undefined, revisions: known, queued: true };
+    return { deployment: deployment && stopped, preservedImage: undefined, revisions: known, queued: true };
   }
   const running = isRunning(deployment) && !mayChange(input, deployment) ? deployment : undefined;
-  if (running === undefined) return { deployment: wanted, keptImage: undefined, revisions, queued: false };
-  const kept = keep(input, running);
-  return { deployment: kept.deployment, keptImage: kept.image, revisions, queued: false };
+  if (running === undefined) return { deployment: desired, preservedImage: undefined, revisions, queued: false };
+  const preserved = preserve(input, running);
+  return { deployment: preserved.deployment, preservedImage: preserved.image, revisions, queued: false };
 }
 
 const isRunning = (deployment: Deployment | undefined): deployment is Deployment =>
@@ -65,30 +65,30 @@ const waitsToStart = ({ parent }: SyncRequest, deployment: Deployment | undefine
 /** The revisions for the status, from the annotations of the Deployment. */
 function revisionsOf(
   deployment: Deployment | undefined,
-  wanted: KubernetesObject,
+  desired: KubernetesObject,
   { platformRevision }: RenderSettings,
 ): Revisions {
   // The Deployment is created in this reconcile; reporting its revision now saves a status write.
   if (deployment === undefined) return { revision: platformRevision };
   const { annotations = {} } = deployment.metadata;
   const revision = annotations[PLATFORM_REVISION];
-  const isCurrent = revision === platformRevision || annotations[REVISION] === wanted.metadata.annotations?.[REVISION];
+  const isCurrent = revision === platformRevision || annotations[REVISION] === desired.metadata.annotations?.[REVISION];
   if (isCurrent) return { revision: platformRevision };
   return { ...(revision === undefined ? {} : { revision }), pendingRevision: platformRevision };
 }
 
 /** Whether the running pod may be replaced, or would not be affected. */
-function mayChange({ request, spec, wanted, settings }: RolloutInput, deployment: Deployment): boolean {
+function mayChange({ request, spec, desired, settings }: RolloutInput, deployment: Deployment): boolean {
   const { platformRevision, rolloutGate } = settings;
   const { annotations = {} } = deployment.metadata;
   const template = annotations[REVISION];
-  const { [SPEC_REVISION]: spoken = '', [REVISION]: next } = wanted.metadata.annotations ?? {};
+  const { [SPEC_REVISION]: desiredSpec = '', [REVISION]: next } = desired.metadata.annotations ?? {};
   if (!rolloutGate || spec.suspend || isDeleting(request)) return true;
   // With an equal platform revision, the difference is a manual change of this Deployment.
   if (template === undefined || annotations[PLATFORM_REVISION] === platformRevision) return true;
   if (template === next) return true;
   // The author changed the spec.
-  if ((annotations[SPEC_REVISION] ?? spoken) !== spoken) return true;
+  if ((annotations[SPEC_REVISION] ?? desiredSpec) !== desiredSpec) return true;
   return isForced(request, platformRevision) || hasNothingToLose(request, spec, deployment);
 }
 
@@ -104,20 +104,20 @@ function hasNothingToLose(request: SyncRequest, spec: UserSwarmSpec, deployment:
 }
 
 /** The Deployment with its current template. */
-function keep(
-  { request, spec, wanted }: RolloutInput,
+function preserve(
+  { request, spec, desired }: RolloutInput,
   deployment: Deployment,
 ): { deployment: KubernetesObject; image: string | undefined } {
   const known = ownAnnotations(deployment);
   const recorded = recordedTemplate(known);
   const { template } = (deployment.spec ?? {}) as { template?: unknown };
-  const kept = recorded ?? preservedTemplate(template);
+  const preserved = recorded ?? preservedTemplate(template);
   // A release without the gate did not store the hash of the spec.
-  const spoken = wanted.metadata.annotations?.[SPEC_REVISION] ?? '';
-  const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? spoken };
+  const desiredSpec = desired.metadata.annotations?.[SPEC_REVISION] ?? '';
+  const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? desiredSpec };
   return {
-    deployment: deploymentOf(childIdentityOf(request.parent, spec), { template: kept, annotations, pods: 1 }),
-    image: imageOf(kept),
+    deployment: deploymentOf(childIdentityOf(request.parent, spec), { template: preserved, annotations, pods: 1 }),
+    image: imageOf(preserved),
   };
 }
 

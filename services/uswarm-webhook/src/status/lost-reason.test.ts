@@ -3,7 +3,7 @@ import type { Condition, KubernetesObject } from '@uswarm/contract/userswarm';
 import { pod, settledRequest, testFacts, testSettings, userSwarm, type World } from '../../test/webhook-input.js';
 import { render } from '../render/render.js';
 
-// The shapes are those that Kubernetes 1.34 writes: kubelet, node lifecycle controller, Deployment controller.
+// Pods and conditions as Kubernetes 1.34 writes them: kubelet, node lifecycle controller, Deployment controller.
 
 const at = (time: string): string => `2030-01-01T${time}Z`;
 const STARTED = at('09:00:00');
@@ -77,8 +77,8 @@ async function readyOf(world: World, now = NOW): Promise<Condition> {
   return (status['conditions'] as Condition[]).find(({ type }) => type === 'Ready')!;
 }
 
-describe('the reason of a runtime that lost Ready', () => {
-  it.each<[reason: string, what: string, pods: KubernetesObject[], says: RegExp]>([
+describe('the reason of a runtime that was Ready before', () => {
+  it.each<[reason: string, what: string, pods: KubernetesObject[], expected: RegExp]>([
     [
       'NodeLost',
       'only the condition Ready of the pod is False',
@@ -92,7 +92,7 @@ describe('the reason of a runtime that lost Ready', () => {
     ],
     [
       'ReadinessFailed',
-      'the container runs and is not ready since a time after its start',
+      'the container is running and lost readiness after its start',
       [podWith({ ...running, ready: false }, UNREADY)],
       /fails its readiness probe/,
     ],
@@ -105,7 +105,7 @@ describe('the reason of a runtime that lost Ready', () => {
           ready: false,
           restartCount: 4,
           state: { waiting: { reason: 'CrashLoopBackOff' } },
-          lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'a secret of somebody else' } },
+          lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'a secret of another workspace' } },
         }),
       ],
       /^The container proxy beside the runtime keeps stopping, last with exit code 3\. It was/,
@@ -113,12 +113,12 @@ describe('the reason of a runtime that lost Ready', () => {
     ['Evicted', 'its pod was evicted and has no successor yet', [evictedPod(LOST)], /low on resource: memory/],
     ['Evicted', 'its pod was evicted and the next one is starting', [NEW_POD, evictedPod(LOST)], /low on resource/],
     ['Starting', 'its pod was deleted and the next one is starting', [NEW_POD], /is starting/],
-  ])('is %s if %s', async (reason, _what, pods, says) => {
+  ])('the reason is %s if %s', async (reason, _what, pods, expected) => {
     const ready = await readyOf({ pods });
-    expect(ready).toMatchObject({ status: 'False', reason, message: expect.stringMatching(says) });
+    expect(ready).toMatchObject({ status: 'False', reason, message: expect.stringMatching(expected) });
   });
 
-  it('comes with the time until which the runtime was Ready, which stays the same', async () => {
+  it('the message has the time until which the runtime was Ready, and it does not change', async () => {
     const pods = [podWith({ ...running, ready: false }, UNREADY)];
     const first = await readyOf({ pods });
     expect(first.message).toMatch(/ It was Ready until 2030-01-01T10:00:02Z\.$/);
@@ -127,18 +127,18 @@ describe('the reason of a runtime that lost Ready', () => {
     expect(later).toEqual(first);
   });
 
-  it('says nothing of a time before the runtime was last resumed', async () => {
+  it('the message has no time from before the last resume', async () => {
     const conditions = [condition('Ready', 'False', at('09:00:00')), condition('Suspended', 'False', at('09:59:00'))];
     expect((await readyOf({ pods: [NEW_POD], conditions })).message).toBe('The runtime is starting.');
   });
 
-  it('is not Evicted because of a pod that was evicted before the runtime was last resumed', async () => {
+  it('a pod that was evicted before the last resume does not give the reason Evicted', async () => {
     const conditions = [condition('Ready', 'False', at('09:00:00')), condition('Suspended', 'False', at('09:59:00'))];
     const pods = [NEW_POD, evictedPod(at('09:30:00'))];
     expect((await readyOf({ pods, conditions })).reason).toBe('Starting');
   });
 
-  it('is not NodeLost if the pod waits for a readiness gate', async () => {
+  it('a pod that waits for a readiness gate does not give the reason NodeLost', async () => {
     const conditions = conditionsOf(
       ['Ready', 'False', LOST, 'ReadinessGatesNotReady'],
       ['ContainersReady', 'True', STARTED],
@@ -146,7 +146,7 @@ describe('the reason of a runtime that lost Ready', () => {
     expect((await readyOf({ pods: [podWith({ ...running, ready: true }, conditions)] })).reason).toBe('Starting');
   });
 
-  it('is not ReadinessFailed between the startup probe and the first readiness probe', async () => {
+  it('a pod between its startup probe and first readiness probe does not give the reason ReadinessFailed', async () => {
     const conditions = conditionsOf(['Ready', 'False', at('08:59:59'), 'ContainersNotReady']);
     expect((await readyOf({ pods: [podWith({ ...running, ready: false }, conditions)] })).reason).toBe('Starting');
   });
@@ -154,12 +154,12 @@ describe('the reason of a runtime that lost Ready', () => {
   it.each([
     ['was lost, 300 s after its last pod was created', at('10:05:01'), 'StartDeadlineExceeded'],
     ['was lost, less than 300 s after its last pod was created', at('10:05:00'), 'Starting'],
-  ])('is by the clock of the webhook for one that %s', async (_what, now, reason) => {
-    // `NewReplicaSetAvailable`: the Deployment's own deadline never passes again.
+  ])('the webhook applies the start deadline to a runtime that %s', async (_what, now, reason) => {
+    // After `NewReplicaSetAvailable`, the Deployment does not check its own deadline again.
     expect((await readyOf({ pods: [NEW_POD] }, new Date(now))).reason).toBe(reason);
   });
 
-  it('does not hand a newer revision to a runtime that lost its node', async () => {
+  it('a runtime that lost its node does not get a newer revision', async () => {
     const pods = [
       podWith(
         { ...running, ready: true },
@@ -173,7 +173,7 @@ describe('the reason of a runtime that lost Ready', () => {
   });
 });
 
-describe('how a runtime that crashes ended', () => {
+describe('the message about a crashing runtime', () => {
   const crashed = (terminated: object, restartCount = 2): World => ({
     conditions: [],
     pods: [
@@ -184,7 +184,7 @@ describe('how a runtime that crashes ended', () => {
     ],
   });
 
-  it('is a full heap if the exit code is 134', async () => {
+  it('exit code 134 is reported as OOMKilled with a full heap', async () => {
     const { reason, message } = await readyOf(crashed({ exitCode: 134, reason: 'Error' }));
     expect({ reason, message }).toEqual({
       reason: 'OOMKilled',
@@ -195,27 +195,27 @@ describe('how a runtime that crashes ended', () => {
   it.each([
     ['killed after the time of its startup probe', at('09:02:05'), /did not pass its startup probe/],
     ['killed earlier', at('09:01:00'), /keeps stopping, last with exit code 137/],
-  ])('tells a startup probe that failed from another kill: %s', async (_what, finishedAt, says) => {
-    const end = { exitCode: 137, reason: 'Error', startedAt: STARTED, finishedAt };
-    expect(await readyOf(crashed(end))).toMatchObject({
+  ])('a failed startup probe is distinguished from another kill: %s', async (_what, finishedAt, expected) => {
+    const terminated = { exitCode: 137, reason: 'Error', startedAt: STARTED, finishedAt };
+    expect(await readyOf(crashed(terminated))).toMatchObject({
       reason: 'CrashLoopBackOff',
-      message: expect.stringMatching(says),
+      message: expect.stringMatching(expected),
     });
   });
 
-  it('is not a startup probe that failed if the pod was ready meanwhile', async () => {
-    const end = { exitCode: 137, reason: 'Error', startedAt: at('08:00:00'), finishedAt: at('09:30:00') };
-    expect((await readyOf(crashed(end))).message).toMatch(/last with exit code 137/);
+  it('a kill of a pod that was ready before is not reported as a failed startup probe', async () => {
+    const terminated = { exitCode: 137, reason: 'Error', startedAt: at('08:00:00'), finishedAt: at('09:30:00') };
+    expect((await readyOf(crashed(terminated))).message).toMatch(/last with exit code 137/);
   });
 
-  it('comes with what its log says last', async () => {
+  it('the message contains the last fatal log record', async () => {
     const message = `${JSON.stringify({ level: 'fatal', msg: 'USWARM_MODEL_TIMEOUT_MS: expected number' })}\n`;
     expect((await readyOf(crashed({ exitCode: 1, reason: 'Error', message }))).message).toBe(
       'The runtime keeps stopping, last with exit code 1: USWARM_MODEL_TIMEOUT_MS: expected number.',
     );
   });
 
-  it('has the kubelet keep the end of its log', async () => {
+  it('the termination message policy keeps the end of the log', async () => {
     const { children } = render(await settledRequest(userSwarm()), testSettings(), await testFacts());
     expect(JSON.stringify(children)).toContain('"terminationMessagePolicy":"FallbackToLogsOnError"');
   });

@@ -1,5 +1,5 @@
 import { RUNTIME_CONTAINER } from '../render/deployment.js';
-import { howItEnds } from './ending.js';
+import { terminationSummary } from './termination.js';
 import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
 import { type Cause, firstCause } from './pod-reason.js';
 
@@ -36,7 +36,7 @@ function sidecarCrashing({ status }: Pod): Cause | undefined {
   if (failing === undefined) return undefined;
   const { exitCode } = failing.state?.terminated ?? failing.lastState?.terminated ?? {};
   // The log of a foreign container is not shown.
-  const how = howItEnds(exitCode === undefined ? {} : { exitCode });
+  const how = terminationSummary(exitCode === undefined ? {} : { exitCode });
   return { reason: 'SidecarCrashing', message: `The container ${failing.name} beside the runtime ${how}.` };
 }
 

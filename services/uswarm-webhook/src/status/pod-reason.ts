@@ -1,6 +1,6 @@
 import type { FailureReason } from '@uswarm/contract/userswarm';
 import { RUNTIME_CONTAINER } from '../render/deployment.js';
-import { ABORTED, failedStartupProbe, howItEnds } from './ending.js';
+import { SIGABRT_EXIT, failedStartupProbe, terminationSummary } from './termination.js';
 import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
 
 /** Why a runtime is not Ready. The message is stable for the same cause. */
@@ -79,10 +79,10 @@ function outOfMemory(pod: Pod): Cause | undefined {
   if (ends.some((end) => end?.reason === 'OOMKilled')) {
     return { reason: 'OOMKilled', message: 'The runtime was killed: it used more memory than its limit.' };
   }
-  return ends.some((end) => end?.exitCode === ABORTED)
+  return ends.some((end) => end?.exitCode === SIGABRT_EXIT)
     ? {
         reason: 'OOMKilled',
-        message: `The runtime aborted with exit code ${ABORTED}, as Node.js does when its heap is full.`,
+        message: `The runtime aborted with exit code ${SIGABRT_EXIT}, as Node.js does when its heap is full.`,
       }
     : undefined;
 }
@@ -101,7 +101,7 @@ function crashLoop(pod: Pod): Cause | undefined {
       reason: 'CrashLoopBackOff',
       message: 'The runtime was stopped: it did not pass its startup probe in time.',
     };
-  return { reason: 'CrashLoopBackOff', message: `The runtime ${howItEnds(end ?? {})}.` };
+  return { reason: 'CrashLoopBackOff', message: `The runtime ${terminationSummary(end ?? {})}.` };
 }
 
 function unschedulable(pod: Pod): Cause | undefined {

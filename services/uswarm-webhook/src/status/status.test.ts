@@ -10,7 +10,7 @@ const synced = (reason: string): Condition => ({
   type: 'Synced',
   status: 'False',
   reason,
-  message: 'what the API server said',
+  message: 'the message of the API server',
   lastTransitionTime: '2029-12-31T00:00:00Z',
 });
 
@@ -23,7 +23,7 @@ async function statusOf(request: SyncRequest, facts: Partial<RenderFacts> = {}) 
 const starting = (world: World): Promise<SyncRequest> =>
   settledRequest(userSwarm(), { deployment: NOT_READY, ...world });
 
-describe('the cause in the REASON column', () => {
+describe('the reason of the condition Ready', () => {
   const CAUSES: Record<string, World> = {
     NamespaceMissing: { namespaces: [] },
     NameConflict: { conditions: [synced('NameConflict')] },
@@ -55,13 +55,17 @@ describe('the cause in the REASON column', () => {
     Starting: {},
   };
 
-  it.each(Object.keys(CAUSES))('%s', async (reason) => {
+  it.each(Object.keys(CAUSES))('the reason is %s', async (reason) => {
     const { phase, ready } = await statusOf(await starting(CAUSES[reason]!));
-    expect([phase, ready.status, ready.reason]).toEqual(['Progressing', 'False', reason]);
+    expect({ phase, status: ready.status, reason: ready.reason }).toEqual({
+      phase: 'Progressing',
+      status: 'False',
+      reason,
+    });
     expect(ready.message).not.toBe('');
   });
 
-  it('is the first one in their order where several apply', async () => {
+  it('the reason is the first one in order of precedence if several apply', async () => {
     const order = ['SecretMissing', 'ImagePullBackOff', 'OOMKilled', 'CrashLoopBackOff', 'Unschedulable'];
     for (const [index, reason] of order.entries()) {
       const pods = order.slice(index).flatMap((later) => CAUSES[later]!.pods ?? []);
@@ -72,7 +76,7 @@ describe('the cause in the REASON column', () => {
     }
   });
 
-  it('says the same of one failed pull in both wordings of the kubelet', async () => {
+  it('both kubelet reasons for a failed image pull give the same condition', async () => {
     const cause = 'failed to resolve reference "x": x: not found';
     const first = await statusOf(await starting({ pods: [waiting('ErrImagePull', cause)] }));
     const second = await statusOf(
@@ -87,17 +91,17 @@ describe('the cause in the REASON column', () => {
     ['ErrImagePull', 'dial tcp: lookup registry.test: no such host', 'the registry is unreachable'],
     ['InvalidImageName', '', 'its name is malformed'],
     ['ErrImageNeverPull', '', 'its pull policy is Never'],
-  ])('%s %s: %s', async (reason, message, said) => {
-    expect((await statusOf(await starting({ pods: [waiting(reason, message)] }))).ready.message).toContain(said);
+  ])('%s with message "%s" reports: %s', async (reason, message, expected) => {
+    expect((await statusOf(await starting({ pods: [waiting(reason, message)] }))).ready.message).toContain(expected);
   });
 
-  it('names the Secret, and the key in it', async () => {
+  it('the message names the Secret and its missing key', async () => {
     const text = "couldn't find key SVC_DATABASE_PASSWORD in Secret userswarms/uswarm-runtime-stores";
     const { ready } = await statusOf(await starting({ pods: [waiting('CreateContainerConfigError', text)] }));
     expect(ready.message).toBe('The Secret userswarms/uswarm-runtime-stores has no key SVC_DATABASE_PASSWORD.');
   });
 
-  it('does not take one restart for a loop, but a second one, also between two starts', async () => {
+  it('one restart is not a crash loop; two restarts are, even between two starts', async () => {
     const crashed = (restartCount: number): World => ({
       pods: [pod({ restartCount, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } })],
     });
@@ -105,14 +109,14 @@ describe('the cause in the REASON column', () => {
     expect((await statusOf(await starting(crashed(2)))).ready.reason).toBe('CrashLoopBackOff');
   });
 
-  it('does not look at pods that go, or at those of others', async () => {
-    const going = { ...waiting('CrashLoopBackOff') };
-    going.metadata = { ...going.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' };
+  it('terminating pods and foreign pods are ignored', async () => {
+    const terminating = { ...waiting('CrashLoopBackOff') };
+    terminating.metadata = { ...terminating.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' };
     const others = pod({ state: { waiting: { reason: 'ErrImagePull' } } }, { metadata: { name: 'b', labels: {} } });
-    expect((await statusOf(await starting({ pods: [going, others] }))).ready.reason).toBe('Starting');
+    expect((await statusOf(await starting({ pods: [terminating, others] }))).ready.reason).toBe('Starting');
   });
 
-  it.each(['Failed', 'Succeeded'])('does not look at a pod that ended for good (%s)', async (phase) => {
+  it.each(['Failed', 'Succeeded'])('a pod in phase %s is ignored', async (phase) => {
     const [killed] = CAUSES['OOMKilled']!.pods!;
     const evicted = {
       ...killed!,
@@ -123,20 +127,20 @@ describe('the cause in the REASON column', () => {
     expect((await statusOf(await starting({ pods }))).ready.reason).toBe('Unschedulable');
   });
 
-  it('leaves the name of the refused pod out: it is another one each time', async () => {
+  it('the message omits the name of the rejected pod, which changes with each attempt', async () => {
     const { ready } = await statusOf(await starting(CAUSES['QuotaExceeded']!));
     expect(ready.message).toBe('The pod was rejected: exceeded quota: q');
   });
 
-  it('is Forbidden where anything but a quota refuses the pod', async () => {
+  it('the reason is Forbidden if anything except a quota rejects the pod', async () => {
     const message = 'pods "a-1" is forbidden: violates PodSecurity "restricted:latest"';
     const deployment = { ...NOT_READY, conditions: [{ type: 'ReplicaFailure', status: 'True', message }] };
     expect((await statusOf(await starting({ deployment }))).ready.reason).toBe('Forbidden');
   });
 });
 
-describe('Ready', () => {
-  it('is what a whole set of children with a ready pod is', async () => {
+describe('the phase Ready', () => {
+  it('a UserSwarm is Ready if all children exist and the pod is ready', async () => {
     const { phase, conditions } = await statusOf(await settledRequest(userSwarm()));
     expect(phase).toBe('Ready');
     expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
@@ -151,121 +155,133 @@ describe('Ready', () => {
     expect(conditions.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
   });
 
-  it('is not what a pod of an older template makes', async () => {
+  it('a pod of an older template is not Ready', async () => {
     const request = await settledRequest(userSwarm());
     const parent = userSwarm({ config: { defaultModel: 'another' } });
     expect((await statusOf({ ...request, parent })).phase).toBe('Progressing');
   });
 
-  it.each(['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const)('needs the %s', async (group) => {
-    const request = await settledRequest(userSwarm());
-    expect((await statusOf({ ...request, children: { ...request.children, [group]: {} } })).phase).toBe('Progressing');
-  });
+  it.each(['ServiceAccount.v1', 'Service.v1', 'Deployment.apps/v1'] as const)(
+    'Ready requires the %s',
+    async (group) => {
+      const request = await settledRequest(userSwarm());
+      expect((await statusOf({ ...request, children: { ...request.children, [group]: {} } })).phase).toBe(
+        'Progressing',
+      );
+    },
+  );
 
   const isReady = (status: 'True' | 'False') => pod({}, { conditions: [{ type: 'Ready', status }] });
 
-  it('follows the pod of a Deployment whose spec never changed, before the Deployment says so', async () => {
+  it('Ready follows the pod, not the Deployment status, if the Deployment spec never changed', async () => {
     const behind = await settledRequest(userSwarm(), { deployment: NOT_READY, pods: [isReady('True')] });
     expect((await statusOf(behind)).phase).toBe('Ready');
     const ahead = await settledRequest(userSwarm(), { pods: [isReady('False')] });
     expect((await statusOf(ahead)).phase).toBe('Progressing');
   });
 
-  it('does not follow the pod of a Deployment whose spec changed: it may be one of the former template', async () => {
+  it('Ready does not follow the pod after the Deployment spec changed, because the pod may be outdated', async () => {
     const request = await settledRequest(userSwarm(), { deployment: NOT_READY, pods: [isReady('True')] });
     for (const { metadata } of Object.values(request.children['Deployment.apps/v1'])) metadata.generation = 2;
     expect((await statusOf(request)).phase).toBe('Progressing');
   });
 
-  it('waits for the Deployment controller to have seen the Deployment', async () => {
+  it('Ready requires that the Deployment controller observed the current generation', async () => {
     const deployment = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, observedGeneration: 0 };
     expect((await statusOf(await settledRequest(userSwarm(), { deployment }))).phase).toBe('Progressing');
   });
 
-  it('keeps the time of a condition until its status flips, whatever the reason', async () => {
+  it('lastTransitionTime changes only with the status of a condition', async () => {
     const first = await statusOf(await starting({}), { now: new Date('2030-01-01T00:00:05.900Z') });
     expect(first.ready.lastTransitionTime).toBe('2030-01-01T00:00:05Z');
     const { conditions } = first;
     const later = { now: new Date('2030-01-02T00:00:00Z') };
     const second = await statusOf(await starting({ conditions, pods: [waiting('CrashLoopBackOff')] }), later);
-    expect([second.ready.reason, second.ready.lastTransitionTime]).toEqual([
-      'CrashLoopBackOff',
-      '2030-01-01T00:00:05Z',
-    ]);
+    expect({ reason: second.ready.reason, lastTransitionTime: second.ready.lastTransitionTime }).toEqual({
+      reason: 'CrashLoopBackOff',
+      lastTransitionTime: '2030-01-01T00:00:05Z',
+    });
     const third = await statusOf(await settledRequest(userSwarm(), { conditions }), later);
-    expect([third.phase, third.ready.lastTransitionTime]).toEqual(['Ready', '2030-01-02T00:00:00Z']);
+    expect({ phase: third.phase, lastTransitionTime: third.ready.lastTransitionTime }).toEqual({
+      phase: 'Ready',
+      lastTransitionTime: '2030-01-02T00:00:00Z',
+    });
   });
 
-  it('gives Synced back as it came', async () => {
+  it('the condition Synced is returned unchanged', async () => {
     const before = synced('NameConflict');
     const { conditions } = await statusOf(await settledRequest(userSwarm(), { conditions: [before] }));
     expect(conditions.at(-1)).toEqual(before);
   });
 
-  it('does not mind that the webhook was away', async () => {
+  it('an earlier WebhookUnavailable does not affect the reason', async () => {
     const { ready } = await statusOf(await starting({ conditions: [synced('WebhookUnavailable')] }));
     expect(ready.reason).toBe('Starting');
   });
 });
 
-describe('the database', () => {
+describe('the state of the runtime database', () => {
   const down = { database: 'unreachable' as const };
 
-  it('keeps a swarm that was never Ready in Progressing, also with a ready pod', async () => {
+  it('a UserSwarm that was never Ready stays Progressing while the database is unreachable', async () => {
     const { phase, ready, conditions, resyncAfterSeconds } = await statusOf(await settledRequest(userSwarm()), down);
-    expect([phase, ready.reason]).toEqual(['Progressing', 'DatabaseUnreachable']);
+    expect({ phase, reason: ready.reason }).toEqual({ phase: 'Progressing', reason: 'DatabaseUnreachable' });
     expect(conditions.find(({ type }) => type === 'DependenciesReachable')?.status).toBe('False');
     expect(resyncAfterSeconds).toBeGreaterThan(0);
   });
 
-  it('is the reason only where nothing nearer is', async () => {
+  it('DatabaseUnreachable is the reason only if there is no more specific one', async () => {
     expect((await statusOf(await starting({}), down)).ready.reason).toBe('DatabaseUnreachable');
     const crashing = await starting({ pods: [waiting('CrashLoopBackOff')] });
     expect((await statusOf(crashing, down)).ready.reason).toBe('CrashLoopBackOff');
   });
 
-  it('leaves a swarm alone that is Ready', async () => {
+  it('a database outage does not change the phase of a Ready UserSwarm', async () => {
     const { conditions } = await statusOf(await settledRequest(userSwarm()), { database: 'reachable' });
     const later = await statusOf(await settledRequest(userSwarm(), { conditions }), down);
-    expect([later.phase, later.ready]).toEqual(['Ready', conditions[0]]);
-    const told = later.conditions.find(({ type }) => type === 'DependenciesReachable');
-    expect(told).toMatchObject({ status: 'False', reason: 'DatabaseUnreachable' });
+    expect({ phase: later.phase, ready: later.ready }).toEqual({ phase: 'Ready', ready: conditions[0] });
+    const dependencies = later.conditions.find(({ type }) => type === 'DependenciesReachable');
+    expect(dependencies).toMatchObject({ status: 'False', reason: 'DatabaseUnreachable' });
     const others = (all: Condition[]) => all.filter(({ type }) => type !== 'DependenciesReachable');
     expect(others(later.conditions)).toEqual(others(conditions));
   });
 });
 
-describe('other phases', () => {
-  it('Suspended at once, whatever still runs', async () => {
+describe('phases other than Ready', () => {
+  it('the phase is Suspended immediately, even while a pod is running', async () => {
     const { phase, ready } = await statusOf(await settledRequest(userSwarm({ suspend: true })));
-    expect([phase, ready.status, ready.reason]).toEqual(['Suspended', 'False', 'Suspended']);
+    expect({ phase, status: ready.status, reason: ready.reason }).toEqual({
+      phase: 'Suspended',
+      status: 'False',
+      reason: 'Suspended',
+    });
   });
 
-  it('Error goes before Suspended', async () => {
+  it('Error takes precedence over Suspended', async () => {
     const spec = { suspend: true, placement: { runtimeNamespace: 'kube-system' } };
     const { phase, conditions } = await statusOf(await settledRequest(userSwarm(spec)));
     expect(phase).toBe('Error');
     expect(conditions.find(({ type }) => type === 'Suspended')?.status).toBe('True');
   });
 
-  it('Deleting goes before everything, and says what it waits for', async () => {
+  it('Deleting takes precedence over all phases, and the message names the remaining objects', async () => {
     const request = { ...(await settledRequest(userSwarm({ suspend: true }))), finalizing: true };
     const { phase, ready } = await statusOf(request);
-    expect([phase, ready.reason]).toEqual(['Deleting', 'Deleting']);
+    expect({ phase, reason: ready.reason }).toEqual({ phase: 'Deleting', reason: 'Deleting' });
     expect(ready.message).toContain('Deployment userswarms/agent-runtime-workspace-a');
   });
 
-  it('Deleting names the pods, which take longest, as long as there are any', async () => {
+  it('Deleting names the pods while there are any, because they take longest', async () => {
     const settled = await settledRequest(userSwarm(), { pods: [pod({})] });
     const { ready } = await statusOf({ ...settled, finalizing: true });
     expect(ready.message).toBe('Waiting for the deletion of Pod agent-runtime-workspace-a-1.');
   });
 
-  it('Deleting shows from the deletion on, also while the garbage collector has its turn', async () => {
+  it('the phase is Deleting from the deletionTimestamp on, also during garbage collection', async () => {
     const request = await settledRequest(userSwarm());
     const metadata = { ...request.parent.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' };
-    const answer = render({ ...request, parent: { ...request.parent, metadata } }, testSettings(), await testFacts());
-    expect(answer.status['phase']).toBe('Deleting');
-    expect(answer.children).toHaveLength(3);
+    const response = render({ ...request, parent: { ...request.parent, metadata } }, testSettings(), await testFacts());
+    expect(response.status['phase']).toBe('Deleting');
+    expect(response.children).toHaveLength(3);
   });
 });

@@ -32,7 +32,7 @@ export interface Status {
 export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: RenderFacts): Status {
   const { metadata, status } = request.parent;
   const previous = status?.conditions ?? [];
-  const view = look(request, rendering, facts, previous);
+  const view = deriveView(request, rendering, facts, previous);
   const conditions = stampConditions(
     {
       Ready: { ...view.summary, status: view.phase === 'Ready' ? 'True' : 'False' },
@@ -44,7 +44,7 @@ export function deriveStatus(request: SyncRequest, rendering: Rendering, facts: 
     },
     { previous, generation: metadata.generation, now: facts.now },
   );
-  return { phase: view.phase, ...shownRuntime(request, rendering), ...shownRevisions(request, rendering), conditions };
+  return { phase: view.phase, ...runtimeFields(request, rendering), ...revisionFields(request, rendering), conditions };
 }
 
 interface View {
@@ -61,7 +61,12 @@ const SUSPENDED = { reason: 'Suspended', message: 'The runtime is suspended.' };
 const RUNNING: Finding = { status: 'False', reason: 'NotSuspended', message: 'The runtime is not suspended.' };
 const VALID: Finding = { status: 'True', reason: 'Valid', message: 'The specification is valid.' };
 
-function look(request: SyncRequest, rendering: Rendering, facts: RenderFacts, previous: readonly Condition[]): View {
+function deriveView(
+  request: SyncRequest,
+  rendering: Rendering,
+  facts: RenderFacts,
+  previous: readonly Condition[],
+): View {
   const suspend = 'failure' in rendering ? rendering.suspend : rendering.spec.suspend;
   const available = availability(request, rendering);
   const wasReady = previous.some(({ type, status }) => type === 'Ready' && status === 'True');
@@ -78,7 +83,7 @@ function look(request: SyncRequest, rendering: Rendering, facts: RenderFacts, pr
   };
 }
 
-interface Standing {
+interface Availability {
   suspend: boolean;
   available: boolean;
   blocked: boolean;
@@ -89,7 +94,7 @@ interface Standing {
 function summarise(
   request: SyncRequest,
   rendering: Rendering,
-  { suspend, available, blocked, facts }: Standing,
+  { suspend, available, blocked, facts }: Availability,
 ): Pick<View, 'phase' | 'summary'> {
   if (isDeleting(request)) return { phase: 'Deleting', summary: { reason: 'Deleting', message: remains(request) } };
   if ('failure' in rendering) return { phase: 'Error', summary: rendering.failure };
@@ -147,7 +152,7 @@ function dependencies({ database }: RenderFacts): Finding {
 }
 
 /** Image and address of the runtime; the stored ones if the spec is invalid. */
-function shownRuntime({ parent }: SyncRequest, rendering: Rendering): Pick<Status, 'image' | 'address'> {
+function runtimeFields({ parent }: SyncRequest, rendering: Rendering): Pick<Status, 'image' | 'address'> {
   if ('failure' in rendering) {
     const { image, address } = parent.status ?? {};
     return { ...(image === undefined ? {} : { image }), ...(address === undefined ? {} : { address }) };
@@ -176,7 +181,7 @@ function upToDate(rendering: Rendering): Finding {
 }
 
 /** The revisions for the status; the stored one if the spec is invalid. */
-function shownRevisions({ parent }: SyncRequest, rendering: Rendering): Revisions {
+function revisionFields({ parent }: SyncRequest, rendering: Rendering): Revisions {
   if (!('failure' in rendering)) return rendering.revisions;
   const { revision } = parent.status ?? {};
   return revision === undefined ? {} : { revision };

@@ -46,7 +46,7 @@ const NO_IP = [
   'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "6091888ef6": plugin type="ptp" failed (add): failed to allocate for range 0: no IP addresses available in range set: 10.244.0.1-10.244.0.254',
 ] as const;
 
-describe('the reason of a pod that gets no sandbox', () => {
+describe('the reason of a pod without a sandbox', () => {
   it.each<[what: string, event: readonly [string, string], reason: string, message: string]>([
     [
       'a missing Secret',
@@ -55,9 +55,14 @@ describe('the reason of a pod that gets no sandbox', () => {
       'The volume v of the pod cannot be mounted: the Secret absent does not exist.',
     ],
     ['a mount without a cause', TIMED_OUT, 'MountFailed', 'The volume v of the pod cannot be mounted.'],
-    ['no pod IP', NO_IP, 'SandboxFailed', 'The node cannot set up the pod: the node has no pod IP left.'],
     [
-      'no pod IP on AWS',
+      'a node without a free pod IP',
+      NO_IP,
+      'SandboxFailed',
+      'The node cannot set up the pod: the node has no pod IP left.',
+    ],
+    [
+      'a node without a free pod IP on AWS',
       [
         'FailedCreatePodSandBox',
         'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "1": plugin type="aws-cni" name="aws-cni" failed (add): add cmd: failed to assign an IP address to container',
@@ -66,7 +71,7 @@ describe('the reason of a pod that gets no sandbox', () => {
       'The node cannot set up the pod: the node has no pod IP left.',
     ],
     [
-      'a network plugin that is not there yet',
+      'an uninitialized network plugin',
       [
         'NetworkNotReady',
         'network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
@@ -84,7 +89,7 @@ describe('the reason of a pod that gets no sandbox', () => {
       'The node cannot set up the pod: the node does not have its runtime class.',
     ],
     [
-      'a silent container runtime',
+      'an unresponsive container runtime',
       [
         'FailedCreatePodSandBox',
         'Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded',
@@ -92,22 +97,20 @@ describe('the reason of a pod that gets no sandbox', () => {
       'SandboxFailed',
       'The node cannot set up the pod: the container runtime does not answer in time.',
     ],
-  ])('names %s', async (_what, told, reason, message) => {
-    expect(await readyOf(event(told))).toEqual({ reason, message });
+  ])('the reason names %s', async (_what, observed, reason, message) => {
+    expect(await readyOf(event(observed))).toEqual({ reason, message });
   });
 
-  it('stays the same if the kubelet also says that it waited in vain', async () => {
+  it('an additional kubelet timeout Event does not change the reason', async () => {
     expect(await readyOf(event(TIMED_OUT), event(MISSING_SECRET))).toEqual(await readyOf(event(MISSING_SECRET)));
   });
 
-  it('is that of the newest Event', async () => {
+  it('the newest Event determines the reason', async () => {
     expect((await readyOf(event(NO_IP), event(MISSING_SECRET))).reason).toBe('SandboxFailed');
   });
 
-  it('is Starting without Events, and if they are about another pod', async () => {
-    expect([(await readyOf()).reason, (await readyOf(event(NO_IP, 'another'))).reason]).toEqual([
-      'Starting',
-      'Starting',
-    ]);
+  it('the reason is Starting without Events and with Events of another pod', async () => {
+    expect((await readyOf()).reason).toBe('Starting');
+    expect((await readyOf(event(NO_IP, 'another'))).reason).toBe('Starting');
   });
 });

@@ -33,10 +33,10 @@ const textOf = ({ message }: KubernetesObject): string => (typeof message === 's
 /** One failure has two Events: one of the attempt, and one of the kubelet's timeout, which has no cause. */
 function mountFailed(events: readonly KubernetesObject[]): Cause {
   const found = events.filter(({ reason }) => MOUNT.has(reason)).map((event) => readMount(textOf(event)));
-  const told = found.find(({ cause }) => cause !== '') ?? found[0];
-  const volume = told?.volume === undefined ? 'A volume' : `The volume ${told.volume}`;
-  const why = told === undefined || told.cause === '' ? '' : `: ${told.cause}`;
-  return { reason: 'MountFailed', message: `${volume} of the pod cannot be mounted${why}.` };
+  const best = found.find(({ cause }) => cause !== '') ?? found[0];
+  const volume = best?.volume === undefined ? 'A volume' : `The volume ${best.volume}`;
+  const suffix = best === undefined || best.cause === '' ? '' : `: ${best.cause}`;
+  return { reason: 'MountFailed', message: `${volume} of the pod cannot be mounted${suffix}.` };
 }
 
 function readMount(text: string): { volume: string | undefined; cause: string } {

@@ -2,7 +2,7 @@ import { STARTUP_PROBE_S } from '../render/deployment.js';
 import type { Terminated } from './observed.js';
 
 /** Exit code for SIGABRT: Node.js with a full heap. */
-export const ABORTED = 134;
+export const SIGABRT_EXIT = 134;
 /** Exit codes for SIGKILL and SIGTERM, which the kubelet sends after a failed probe. */
 const KILLED: ReadonlySet<number | undefined> = new Set([137, 143]);
 const MAX_EXCERPT = 200;
@@ -22,17 +22,17 @@ export function failedStartupProbe(end: Terminated, unreadySince: string | undef
 }
 
 /** Describes the last termination of a container, with the cause from its log if found. */
-export function howItEnds({ exitCode, message }: Terminated): string {
+export function terminationSummary({ exitCode, message }: Terminated): string {
   if (exitCode === undefined) return 'cannot be started';
-  const said = lastWords(message ?? '');
-  return `keeps stopping, last with exit code ${exitCode}${said === undefined ? '' : `: ${said}`}`;
+  const cause = lastErrorMessage(message ?? '');
+  return `keeps stopping, last with exit code ${exitCode}${cause === undefined ? '' : `: ${cause}`}`;
 }
 
 /**
  * The cause from the end of the log of a container, at most 200 characters. Only the message of a fatal log record and
  * the first line of an uncaught error are used. Text that looks like a credential is removed.
  */
-export function lastWords(log: string): string | undefined {
+export function lastErrorMessage(log: string): string | undefined {
   const lines = log.split('\n').toReversed();
   const found = lines.map((line) => recordText(line) ?? uncaughtError(line)).find((text) => text !== undefined);
   if (found === undefined || found === '') return undefined;
