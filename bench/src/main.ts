@@ -10,11 +10,11 @@ import { BenchError, readCommand, type Settings, USAGE } from './settings.js';
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const shown = (file: string): string => relative(process.cwd(), file);
 
-async function measureAll(settings: Settings): Promise<number> {
-  const result = await run(settings, say);
+async function measureAll(settings: Settings, only: string | undefined): Promise<number> {
+  const result = await run(settings, only, say);
   say(`\n${resultTables(result)}\n`);
   if (settings.small) say('A small run: it works, and its numbers mean nothing.');
-  else say(`SavedResult in ${shown(writeResult(result))}`);
+  else if (only === undefined) say(`Saved in ${shown(writeResult(result))}`);
   return 0;
 }
 
@@ -32,7 +32,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const command = readCommand(args);
-  if (command.do === 'run') return measureAll(command.settings);
+  if (command.do === 'run') return measureAll(command.settings, command.only);
   if (command.do === 'compare') return compareKept();
   if (command.do === 'help') say(USAGE);
   else say(`The baseline is now ${shown(saveBaseline())}`);

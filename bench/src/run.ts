@@ -20,12 +20,19 @@ export type Say = (line: string) => void;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = fileURLToPath(new URL('../../.cache/bench', import.meta.url));
 
-/** Starts everything, measures everything. @throws BenchError where anything was refused or failed */
-export async function run(settings: Settings, say: Say): Promise<Result> {
+/**
+ * Starts the servers and measures all cases, or only the one with that name.
+ *
+ * @throws BenchError if a request was refused or failed
+ */
+export async function run(settings: Settings, only: string | undefined, say: Say): Promise<Result> {
   const world = await startWorld(settings, FOLDER, say);
   try {
     const measurements: Measurements = {};
-    for (const each of CASES) measurements[each.name] = await measureCase(world, each, settings, say);
+    for (const each of CASES) {
+      if (only === undefined || each.name === only)
+        measurements[each.name] = await measureCase(world, each, settings, say);
+    }
     const ratios = ratiosOf(measurements);
     return {
       format: 1,

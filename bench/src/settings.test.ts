@@ -5,6 +5,7 @@ describe('the command line', () => {
   it('measures a million messages in 240 workspaces unless told otherwise', () => {
     expect(readCommand([])).toEqual({
       do: 'run',
+      only: undefined,
       settings: expect.objectContaining({ small: false, messages: 1_000_000, workspaces: 240, conversation: 50_000 }),
     });
   });
@@ -13,8 +14,13 @@ describe('the command line', () => {
     const command = readCommand(['--small', '--messages', '9000', '--warm-up', '2']);
     expect(command).toEqual({
       do: 'run',
+      only: undefined,
       settings: expect.objectContaining({ small: true, messages: 9_000, warmUpSeconds: 2, rounds: 1 }),
     });
+  });
+
+  it('measures one case if asked to', () => {
+    expect(readCommand(['--only', 'history-most'])).toMatchObject({ do: 'run', only: 'history-most' });
   });
 
   it('compares, keeps, and helps', () => {
@@ -28,6 +34,7 @@ describe('the command line', () => {
     [['--rounds', 'many'], '--rounds is a whole number from 1.'],
     [['--messages', '200000'], 'it must exceed 4 × --conversation'],
     [['--workspaces', '4'], '--workspaces must exceed'],
+    [['--only', 'history'], '--only is one of history@100, history-most'],
     [['--nothing'], "Unknown option '--nothing'"],
   ])('%j is a mistake', (args, sentence) => {
     expect(() => readCommand(args)).toThrow(sentence);

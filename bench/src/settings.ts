@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { CASES } from './cases.js';
 
 /**
  * Long conversations, each of another user: the orchestrator runs one search per user at a time, so that searches of
@@ -24,7 +25,7 @@ export interface Settings {
   pool: number;
 }
 
-export type Command = { do: 'run'; settings: Settings } | { do: 'compare' | 'keep' | 'help' };
+export type Command = { do: 'run'; settings: Settings; only: string | undefined } | { do: 'compare' | 'keep' | 'help' };
 
 /** A mistake of the caller: only its message is printed. */
 export class BenchError extends Error {
@@ -39,6 +40,7 @@ npm run bench -- runtime        starts the agent runtime beside bare Node: time,
   --workspaces <n>     (240)                     --warm-up <n>      seconds before it (3)
   --conversation <n>   of each long one (50000)  --rounds <n>       of each measurement (3)
   --connections <n>    of the generator (32)     --pool <n>         connections to Postgres (20)
+  --only <case>        measures one case; the result is printed and not saved
   --small              a few seconds of everything, to see that it works; its numbers mean nothing and are not kept`;
 
 const FULL = {
@@ -94,7 +96,11 @@ export function readCommand(args: string[]): Command {
       `--workspaces must exceed the ${LONG_CONVERSATIONS} that have a long conversation.\n\n${USAGE}`,
     );
   }
-  return { do: 'run', settings };
+  const only = values.only;
+  if (only !== undefined && CASES.every(({ name }) => name !== only)) {
+    throw new BenchError(`--only is one of ${CASES.map(({ name }) => name).join(', ')}.\n\n${USAGE}`);
+  }
+  return { do: 'run', settings, only };
 }
 
 function readArguments(args: string[]) {
@@ -112,6 +118,7 @@ function readArguments(args: string[]) {
         rounds: text,
         connections: text,
         pool: text,
+        only: text,
         small: toggle,
         compare: toggle,
         keep: toggle,

@@ -30,7 +30,7 @@ export function createAgentHistoryStore(database: Database): AgentHistoryStore {
         ) listed
         JOIN messages m ON m.id = listed.id`;
       const { rows } = await sql<PageRow>`
-        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found
+        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(database);
       return rows;

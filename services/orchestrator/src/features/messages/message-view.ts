@@ -44,6 +44,8 @@ export interface MessageRow extends Place {
 export interface PageRow extends MessageRow {
   /** How many messages were found for the page. Those that do not fit into one response are not read. */
   found?: number;
+  /** About how many bytes the messages of the page take in a response, up to and including this one. */
+  total_bytes?: number;
 }
 
 /** What a view needs besides the row: the time, avatars, and links that work from now on. */

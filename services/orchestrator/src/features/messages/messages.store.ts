@@ -211,7 +211,7 @@ export function createMessageStore(database: Database): MessageStore {
         WHERE m.conversation_id = ${conversationId} AND ${beyond(walk, place)}
         ORDER BY ${listed(walk)} LIMIT ${limit}`;
       const { rows } = await sql<PageRow>`
-        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found
+        ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(database);
       return rows;

@@ -1,5 +1,5 @@
 import type { ListedMessage, MessagePage, PageQuery } from '@uswarm/contract';
-import { fitting, jsonBytes } from '../../http/bounded-list.js';
+import { fitting, jsonBytes, surelyFits } from '../../http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from './cursor.js';
 import { listedMessageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
 import type { MessageStore } from './messages.store.js';
@@ -32,6 +32,10 @@ interface Slice {
 /** How many the store found, those included that it left out for their size. */
 const foundIn = (rows: readonly PageRow[]): number => rows[0]?.found ?? rows.length;
 
+/** About how many bytes the rows take; unknown sizes count as too large. */
+const storedBytesOf = (rows: readonly PageRow[]): number =>
+  rows.length === 0 ? 0 : (rows.at(-1)?.total_bytes ?? Number.POSITIVE_INFINITY);
+
 /**
  * One page in the direction asked: `backward` newest first, `forward` oldest first. `next` goes on
  * that way, `prev` the other; a page reached by `prev` is in the same order as every other. A page that is too large for
@@ -51,12 +55,17 @@ export async function readPage(
 
   const viewed = (row: MessageRow): Viewed => ({ row, view: listedMessageView(row, showing) });
   const bytesOf = ({ view }: Viewed): number => jsonBytes(view);
+  /** Serialises each message to learn its size only if the stored size leaves a doubt. */
+  const fittingRows = (rows: readonly PageRow[], storedBytes: number): Viewed[] => {
+    const views = rows.map(viewed);
+    return surelyFits(storedBytes) ? views : fitting(views, bytesOf);
+  };
 
   /** What comes beyond a place, or from the beginning. */
   async function slice(from: Cursor | undefined): Promise<Slice> {
     const walk = from?.walk ?? along;
     const found = await store.page(conversationId, walk, from ?? null, query.limit + 1);
-    const walked = fitting(found.slice(0, query.limit).map(viewed), bytesOf);
+    const walked = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
     const more = walked.length < foundIn(found);
     const rows = walk === along ? walked : walked.toReversed();
     const beyond = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
@@ -81,7 +90,8 @@ export async function readPage(
       ...after.slice(n, Math.min(n + 1, rest)),
       ...before.slice(n, Math.min(n + 1, taken)),
     ]).flat();
-    const fits = new Map(fitting([row, ...outwards].map(viewed), bytesOf).map((one) => [one.row, one]));
+    const storedBytes = storedBytesOf(before) + storedBytesOf(after) + jsonBytes(row.content);
+    const fits = new Map(fittingRows([row, ...outwards], storedBytes).map((one) => [one.row, one]));
     const kept = (side: readonly MessageRow[]): Viewed[] => side.flatMap((each) => fits.get(each) ?? []);
     const [earlier, later] = [kept(before), kept(after)];
     return {

@@ -90,7 +90,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         SELECT ${BOUNDED_COLUMNS} FROM messages m
         WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...farther]}::bigint[])`;
       const { rows } = await sql<PageRow>`${FORCE_CUSTOM_PLAN}
-        SELECT ${MESSAGE_COLUMNS}, page.found
+        SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes
         FROM ${bounded(messages, walk)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
         ORDER BY page.place`.execute(db);
       return rows;

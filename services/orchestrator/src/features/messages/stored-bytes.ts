@@ -15,12 +15,16 @@ export const FIELD_BYTES = 700;
 /** What is selected of messages `m` for `bounded`. */
 export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;
 
-/** Of the messages selected those that fit into one response, as `page`: at least the first. */
+/**
+ * The selected messages as `page`, each with the number of all (`found`) and the size of the list up to and including it
+ * (`total_bytes`).
+ */
 export const bounded = (messages: RawBuilder<unknown>, walk: PageDirection): RawBuilder<unknown> => sql`(
-  SELECT m.id, row_number() OVER walked AS place, count(*) OVER () AS found, sum(m.bytes) OVER walked - m.bytes AS before
+  SELECT m.id, m.bytes, row_number() OVER walked AS place, count(*) OVER () AS found, sum(m.bytes) OVER walked AS total_bytes
   FROM (${messages}) m
   WINDOW walked AS (ORDER BY ${listed(walk)} ROWS UNBOUNDED PRECEDING)
 ) page`;
 
-/** Joins the messages themselves; none that does not fit is read. */
-export const JOIN_BOUNDED = sql`JOIN messages m ON m.id = page.id AND page.before < ${sql.lit(LIMITS.listBytes)}`;
+/** Joins the messages themselves: those that fit into one response, and at least the first. No other one is read. */
+export const JOIN_BOUNDED = sql`
+  JOIN messages m ON m.id = page.id AND page.total_bytes - page.bytes < ${sql.lit(LIMITS.listBytes)}`;
