@@ -2,7 +2,7 @@
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
 const feature = '^services/[^/]+/src/features/';
-const testCode = '^((packages|services)/[^/]+|charts|e2e)/test/';
+const testCode = '^((packages|services)/[^/]+|charts|e2e)/(generate|test)/';
 const tests = '\\.test\\.(ts|mjs)$';
 
 module.exports = {

@@ -21,6 +21,12 @@ const generators = [
     args: ['generate/values-schema.ts'],
   },
   {
+    what: 'the types of the database tables',
+    folder: 'services/orchestrator',
+    command: nodeBinary,
+    args: ['generate/tables.ts'],
+  },
+  {
     what: 'the list in docs/requirements.md',
     folder: 'packages/testkit',
     command: nodeBinary,

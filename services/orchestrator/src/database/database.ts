@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { preparedName } from './prepared.js';
 import { measurePool } from './pool-metrics.js';
-import type { Schema } from './schema.js';
+import type { Schema } from './tables.js';
 
 /** A connection pool, or a transaction on one of its connections. */
 export type Database = Kysely<Schema>;

@@ -1,0 +1,375 @@
+// Generated from the migrations by `npm run generate`. Do not edit.
+import type { AgentPrompt, Attachment, IntegrationProvider, LegalDocumentName, Mention, MessageContent } from '@uswarm/contract';
+import type { ColumnType } from 'kysely';
+
+/** Has a default. */
+type Generated<T> = [T] extends [ColumnType<infer S, infer I, infer U>]
+  ? ColumnType<S, I | undefined, U>
+  : ColumnType<T, T | undefined, T>;
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
+/** Read as a value, written as JSON text. */
+type Json<T> = ColumnType<T, string, string>;
+/** Computed by Postgres. */
+type Computed<T> = ColumnType<T, never, never>;
+
+export interface AgentMemoriesTable {
+  agent_id: string;
+  key: string;
+  content: string;
+  category: string;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface AgentToolsTable {
+  agent_id: string;
+  name: string;
+  enabled: boolean;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface AgentsTable {
+  id: string;
+  workspace_id: string;
+  slug: string;
+  name: string;
+  role: string;
+  kind: 'manager' | 'sub-agent';
+  description: string;
+  avatar_url: string;
+  skills: string[];
+  sort_order: number;
+  activity: Generated<'online' | 'reading' | 'thinking' | 'writing' | 'pending' | 'error'>;
+  created_at: Generated<Timestamp>;
+  updated_at: Timestamp | null;
+  model: 'flash' | 'sonnet' | 'opus' | null;
+  response_length: Generated<'auto' | 'short' | 'medium' | 'long'>;
+  prompts: Generated<Json<AgentPrompt[]>>;
+}
+
+export interface AuditLogTable {
+  id: string;
+  at: Generated<Timestamp>;
+  actor: string;
+  action: string;
+  user_id: string | null;
+  subject_id: string | null;
+  details: Generated<Json<Record<string, unknown>>>;
+  identity_hash: Buffer | null;
+}
+
+export interface ConversationsTable {
+  id: string;
+  workspace_id: string;
+  type: 'swarm' | 'agent';
+  agent_id: string | null;
+  title: string | null;
+  read_seq: Generated<number>;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+  title_source: 'user' | 'first_message' | 'model' | null;
+}
+
+export interface DeletedIdentitiesTable {
+  identity_hash: Buffer;
+  reason: Generated<string>;
+  description: Generated<string>;
+  deleted_at: Generated<Timestamp>;
+  sessions_valid_after: Timestamp | null;
+  returns: Generated<Date[]>;
+}
+
+export interface DeletedUsageTable {
+  identity_hash: Buffer;
+  period: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+export interface DeletionFeedbackTable {
+  id: Generated<string>;
+  month: string;
+  reason: string;
+  description: string;
+}
+
+export interface DevicesTable {
+  user_id: string;
+  device_id: string;
+  info: Generated<string>;
+  app_version: Generated<string>;
+  timezone: Generated<string>;
+  push_token: string | null;
+  push_token_hash: Buffer | null;
+  created_at: Generated<Timestamp>;
+  last_seen_at: Generated<Timestamp>;
+}
+
+export interface ExportsTable {
+  id: string;
+  user_id: string | null;
+  status: Generated<'pending' | 'running' | 'ready' | 'failed'>;
+  object_id: string | null;
+  size: number | null;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp | null;
+}
+
+export interface IdempotencyKeysTable {
+  user_id: string;
+  key_hash: Buffer;
+  request_hash: Buffer;
+  subject_id: string;
+  created_at: Generated<Timestamp>;
+}
+
+export interface IntegrationRevocationsTable {
+  id: string;
+  user_id: string;
+  provider: IntegrationProvider;
+  key_id: string;
+  tokens: Buffer;
+  created_at: Generated<Timestamp>;
+}
+
+export interface IntegrationStatesTable {
+  nonce: string;
+  code_hash: Buffer;
+  expires_at: Timestamp;
+}
+
+export interface IntegrationsTable {
+  id: string;
+  user_id: string;
+  provider: IntegrationProvider;
+  key_id: string;
+  tokens: Buffer;
+  code_hash: Buffer;
+  expires_at: Timestamp | null;
+  refresh_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface LegalAcceptancesTable {
+  user_id: string;
+  document: LegalDocumentName;
+  version: string;
+  accepted_at: Generated<Timestamp>;
+}
+
+export interface LegalDocumentsTable {
+  document: 'terms_of_service' | 'privacy_policy';
+  version: string;
+  content: string;
+  published_at: Generated<Timestamp>;
+}
+
+export interface MessageAttachmentsTable {
+  message_id: string;
+  upload_id: string;
+}
+
+export interface MessagesTable {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  seq: number;
+  role: 'user' | 'agent' | 'system';
+  sender_id: string | null;
+  agent_id: string | null;
+  content: Json<MessageContent>;
+  status: 'pending' | 'sent' | 'delivered' | 'read' | 'failed' | 'incomplete' | 'silent' | 'delegated';
+  local_id: string | null;
+  body_hash: Buffer | null;
+  mentions: Generated<Json<Mention[]>>;
+  attachments: Generated<Json<Omit<Attachment, 'url'>[]>>;
+  turn_id: string | null;
+  turn_key: string | null;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+  search_text: Computed<string | null>;
+  shown_seq: number | null;
+  before_seq: number | null;
+  edited_at: Timestamp | null;
+  error_code: string | null;
+}
+
+export interface RevokedTokensTable {
+  token_hash: Buffer;
+  expires_at: Timestamp;
+}
+
+export interface RuntimeProcessesTable {
+  workspace_id: string;
+  pid: number;
+  port: number;
+  started_at: Generated<Timestamp>;
+}
+
+export interface RuntimesTable {
+  workspace_id: string;
+  user_id: string;
+  desired: 'running' | 'suspended' | 'deleted';
+  phase: Generated<'Pending' | 'Progressing' | 'Ready' | 'Suspended' | 'Error' | 'Deleting'>;
+  reason: Generated<string>;
+  verified: Generated<boolean>;
+  address: string | null;
+  instance_id: string | null;
+  identified_at: Timestamp | null;
+  failures: Generated<number>;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+  wanted_at: Generated<Timestamp>;
+  silent_since: Timestamp | null;
+  polled_until: Timestamp | null;
+}
+
+export interface SpentLocalIdsTable {
+  workspace_id: string;
+  sender_id: string;
+  local_id_hash: Buffer;
+}
+
+export interface TurnsTable {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  agent_id: string;
+  user_message_id: string;
+  reply_message_id: string | null;
+  status: Generated<'queued' | 'running' | 'done' | 'failed' | 'stopped'>;
+  generation: Generated<number>;
+  runtime_instance: string | null;
+  error_code: string | null;
+  created_at: Generated<Timestamp>;
+  started_at: Timestamp | null;
+  finished_at: Timestamp | null;
+  stop_requested: Generated<boolean>;
+}
+
+export interface UploadsTable {
+  id: string;
+  user_id: string | null;
+  state: Generated<'receiving' | 'stored' | 'removing'>;
+  attached: Generated<boolean>;
+  name: Generated<string>;
+  type: Generated<'image' | 'video' | 'audio' | 'file'>;
+  mime_type: Generated<string>;
+  size: Generated<number>;
+  created_at: Generated<Timestamp>;
+}
+
+export interface UsageEntriesTable {
+  turn_id: string;
+  step: number;
+  user_id: string;
+  workspace_id: string;
+  provider: string;
+  model: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+  created_at: Generated<Timestamp>;
+}
+
+export interface UsagePeriodsTable {
+  user_id: string;
+  period: string;
+  workspace_id: string;
+  prompt_tokens: number;
+  completion_tokens: number;
+  requests: number;
+}
+
+export interface UsersTable {
+  id: string;
+  issuer: string;
+  subject: string;
+  email: Generated<string>;
+  nickname: Generated<string>;
+  name: Generated<string>;
+  surname: Generated<string>;
+  avatar_url: Generated<string>;
+  country_code: Generated<string>;
+  date_of_birth: Timestamp | null;
+  platform_theme: Generated<string>;
+  platform_language: Generated<string>;
+  currency_code: Generated<string>;
+  plan_code: Generated<string>;
+  plan_expires_at: Timestamp | null;
+  accepted_terms_version: string | null;
+  accepted_privacy_version: string | null;
+  is_banned: Generated<boolean>;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+  sessions_valid_after: Timestamp | null;
+  time_zone: Generated<string>;
+}
+
+export interface WorkTable {
+  kind: string;
+  subject_id: string;
+  workspace_id: string;
+  serial_key: string;
+  ordinal: Generated<number>;
+  run_at: Generated<Timestamp>;
+  lease_id: string | null;
+  lease_expires_at: Timestamp | null;
+  attempts: Generated<number>;
+  failures: Generated<number>;
+  created_at: Generated<Timestamp>;
+  fair_key: string | null;
+}
+
+export interface WorkspaceEventsTable {
+  workspace_id: string;
+  seq: number;
+  type: string;
+  subject_id: string;
+  created_at: Generated<Timestamp>;
+  published_at: Timestamp | null;
+  conversation_id: string | null;
+}
+
+export interface WorkspacesTable {
+  id: string;
+  owner_id: string;
+  name: string;
+  last_seq: Generated<number>;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface Schema {
+  agent_memories: AgentMemoriesTable;
+  agent_tools: AgentToolsTable;
+  agents: AgentsTable;
+  audit_log: AuditLogTable;
+  conversations: ConversationsTable;
+  deleted_identities: DeletedIdentitiesTable;
+  deleted_usage: DeletedUsageTable;
+  deletion_feedback: DeletionFeedbackTable;
+  devices: DevicesTable;
+  exports: ExportsTable;
+  idempotency_keys: IdempotencyKeysTable;
+  integration_revocations: IntegrationRevocationsTable;
+  integration_states: IntegrationStatesTable;
+  integrations: IntegrationsTable;
+  legal_acceptances: LegalAcceptancesTable;
+  legal_documents: LegalDocumentsTable;
+  message_attachments: MessageAttachmentsTable;
+  messages: MessagesTable;
+  revoked_tokens: RevokedTokensTable;
+  runtime_processes: RuntimeProcessesTable;
+  runtimes: RuntimesTable;
+  spent_local_ids: SpentLocalIdsTable;
+  turns: TurnsTable;
+  uploads: UploadsTable;
+  usage_entries: UsageEntriesTable;
+  usage_periods: UsagePeriodsTable;
+  users: UsersTable;
+  work: WorkTable;
+  workspace_events: WorkspaceEventsTable;
+  workspaces: WorkspacesTable;
+}
