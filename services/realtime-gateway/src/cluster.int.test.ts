@@ -39,7 +39,7 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     gateways[gateway]!.connect({ auth: { 'x-token': token } });
   const served = async (client: TestClient) => await client.ask('workspace.unsubscribe', { workspace_ids: [] });
 
-  it('close the oldest socket of a user who has one too many, whichever of them has it', async () => {
+  it('close the oldest socket above the limit on any gateway', async () => {
     const other = await connect(0, 'other');
     const oldest = await connect(0);
     await sleep(2);
@@ -51,7 +51,7 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     for (const client of [other, second, third, fourth]) expect(await served(client)).toMatchObject({ ok: true });
   });
 
-  it('close the sockets of a session that ended, and say why', async () => {
+  it('close the sockets of a revoked session with its code', async () => {
     const [here, there, other] = [await connect(0), await connect(1), await connect(1, 'other')];
     expect(await orchestrator.publishSessionEnd({ v: 1, user_id: userId, token_hash: PHONE, code: 'logged_out' })).toBe(
       true,

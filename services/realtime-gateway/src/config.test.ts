@@ -8,8 +8,8 @@ const required = {
   REALTIME_REDIS_URL: 'redis://valkey:6379',
 };
 
-describe('the configuration', () => {
-  it('needs the orchestrator, its key and the bus, and nothing else', () => {
+describe('gateway configuration', () => {
+  it('requires only the orchestrator URL, its key and the Redis URL', () => {
     expect(() => loadConfig(GatewayConfig, {})).toThrow(
       'INTERNAL_API_URL is not set\nINTERNAL_API_KEY is not set\nREALTIME_REDIS_URL is not set',
     );
@@ -27,7 +27,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('reads lists', () => {
+  it('reads comma-separated lists', () => {
     const env = { ...required, TRANSPORTS: 'websocket', CORS_ORIGINS: 'https://a.test, https://b.test,' };
     expect(loadConfig(GatewayConfig, env)).toMatchObject({
       TRANSPORTS: ['websocket'],
@@ -44,7 +44,7 @@ describe('the configuration', () => {
     ['GATEWAY_PORT', '70000'],
     ['HTTP_TRUSTED_PROXIES', 'everyone'],
     ['CORS_ORIGINS', '*,https://a.test'],
-  ])('refuses %s=%s', (name, value) => {
+  ])('rejects %s=%s', (name, value) => {
     expect(() => loadConfig(GatewayConfig, { ...required, [name]: value })).toThrow(
       new RegExp(`^${name}(\\.0)? is not valid`),
     );

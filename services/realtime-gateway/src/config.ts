@@ -5,36 +5,36 @@ import { DEFAULT_SETTINGS } from './settings.js';
 const count = z.coerce.number().int().min(0);
 const milliseconds = z.coerce.number().int().min(0);
 
-/** Everything the gateway can be told, by environment; secrets also by file. No secret has a default. */
+/** The environment of the gateway. Secrets can also be read from files and have no defaults. */
 export const GatewayConfig = z.object({
   GATEWAY_HOST: z.string().default('0.0.0.0'),
   GATEWAY_PORT: port.default(8080),
   OPS_PORT: port.default(8081),
   /** Origin of the orchestrator's internal API. */
   INTERNAL_API_URL: z.url({ protocol: /^https?$/ }),
-  /** `<id>:<secret>`, as the orchestrator has it. */
+  /** `<id>:<secret>`, shared with the orchestrator. */
   INTERNAL_API_KEY: secret(secretText(32)),
-  /** Where realtime events come from. */
+  /** The event bus. */
   REALTIME_REDIS_URL: secret(z.url({ protocol: /^rediss?$/ })),
   /** `polling`, `websocket` or both, comma-separated. */
   TRANSPORTS: list.pipe(z.array(z.enum(['polling', 'websocket'])).min(1)).default([...DEFAULT_SETTINGS.transports]),
   /**
-   * Origins whose pages may connect, comma-separated; only `*` is every origin. Without one no page may poll from another
-   * origin, and the `Origin` of a WebSocket is not looked at: apps send one too.
+   * Origins whose pages may connect, comma-separated; `*` allows every origin. If empty, no page may poll from another
+   * origin, and the `Origin` of a WebSocket is not checked, because apps send one too.
    */
   CORS_ORIGINS: corsOrigins.default([]),
-  /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
+  /** Proxies whose `X-Forwarded-For` is used: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   HTTP_TRUSTED_PROXIES: proxyList.default([]),
-  /** Seconds of Strict-Transport-Security on each answer; only with https at the edge. */
+  /** `max-age` of Strict-Transport-Security in seconds; set it only if the edge uses https. */
   HSTS_MAX_AGE_S: hstsMaxAge,
-  /** Sockets of one user over all gateways; 0 disables the limit. */
+  /** Maximum number of sockets per user on all gateways; 0 disables the limit. */
   SOCKETS_PER_USER: count.default(DEFAULT_SETTINGS.socketsPerUser),
-  /** Sustained events per second of one socket, and its burst; 0 per second disables the limit. */
+  /** Sustained events per second per socket, and the burst; 0 per second disables the limit. */
   SOCKET_EVENTS_PER_S: count.default(DEFAULT_SETTINGS.eventsPerSocket.perSecond),
   SOCKET_EVENTS_BURST: count.min(1).default(DEFAULT_SETTINGS.eventsPerSocket.burst),
-  /** Bytes that may wait for one socket. */
+  /** Maximum number of unread bytes per socket. */
   SOCKET_UNREAD_BYTES: count.min(16 * 1024).default(DEFAULT_SETTINGS.unreadBytesPerSocket),
-  /** Connections of one address that are not authenticated yet; 0 disables the limit. */
+  /** Maximum number of unauthenticated connections per address; 0 disables the limit. */
   UNAUTHENTICATED_PER_ADDRESS: count.default(DEFAULT_SETTINGS.unauthenticatedPerAddress),
   SHUTDOWN_WINDOW_MS: milliseconds.default(DEFAULT_SETTINGS.shutdownWindowMs),
   LOG_LEVEL: z.string().default('info'),

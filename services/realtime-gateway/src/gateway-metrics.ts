@@ -4,45 +4,45 @@ import { initializedCounter, boundedLabel, readGauge, type Registry } from '@usw
 import { type Counter, Gauge, Histogram } from 'prom-client';
 import { REFUSALS } from './features/connection/admission.js';
 
-/** `refused`: by a rule that the client can know; `failed`: by a server error. */
+/** `refused`: rejected by a documented rule; `failed`: server error. */
 export type CallOutcome = 'ok' | 'refused' | 'failed';
 
-/** What the gateway asks the orchestrator. */
+/** Internal API calls of the gateway. */
 export type OrchestratorCall = keyof typeof INTERNAL_PATHS;
 
 export interface GatewayMetrics {
   sockets: Gauge;
-  /** Workspaces that sockets watch; one that two sockets watch counts twice. */
+  /** Workspace subscriptions of all sockets. */
   subscriptions: Gauge;
   handshakes: Counter<'outcome'>;
-  /** Handshakes that wait for their turn to ask the orchestrator. */
+  /** Handshakes that are queued for an authentication request. */
   handshakesWaiting: Gauge;
   disconnects: Counter<'reason'>;
   eventsDelivered: Counter<'event'>;
   eventsDropped: Counter<'kind'>;
   gaps: Counter;
   invalidEnvelopes: Counter;
-  /** Events of clients that were not handled because they came too fast, or too many of their socket waited. */
+  /** Client events that were refused because the rate was exceeded or the queue was full. */
   throttled: Counter<'reason'>;
-  /** Connections that were refused before anything was kept for them. */
+  /** Connections that were refused before the handshake. */
   connectionsRefused: Counter<'reason'>;
-  /** Sessions that this gateway ended. */
+  /** Sessions that the gateway ended. */
   sessionsEnded: Counter<'code'>;
-  /** From the event to its answer, by outcome. */
+  /** From the event to its response, by outcome. */
   sendSeconds: Histogram<'outcome'>;
   orchestratorSeconds: Histogram<'call' | 'outcome'>;
 }
 
-/** Whose fault an error is. */
+/** The outcome for an error: `refused` for errors that the client caused, otherwise `failed`. */
 export function outcomeOf(error: unknown): Exclude<CallOutcome, 'ok'> {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }
 
-/** `rate_limited` and `failed` clients come again by themselves; `left` did not wait for the answer. */
+/** `rate_limited` and `failed` clients reconnect; `left` clients disconnected during the handshake. */
 export const HANDSHAKE_OUTCOMES = ['ok', 'refused', 'failed', 'rate_limited', 'left'] as const;
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
-/** socket.io's own words; a client cannot invent others. */
+/** The disconnect reasons of socket.io. */
 const DISCONNECTS = [
   'client namespace disconnect',
   'forced close',
@@ -61,14 +61,14 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
   const registers = [registry];
   const sendSeconds = new Histogram({
     name: 'uswarm_gateway_send_seconds',
-    help: 'Time from message.send to its answer, by outcome.',
+    help: 'Duration of message.send in seconds by outcome.',
     labelNames: ['outcome'],
     buckets: SECONDS,
     registers,
   });
   const orchestratorSeconds = new Histogram({
     name: 'uswarm_gateway_orchestrator_seconds',
-    help: 'Time that the orchestrator took to answer, by what it was asked and by outcome.',
+    help: 'Duration of orchestrator calls in seconds by call and outcome.',
     labelNames: ['call', 'outcome'],
     buckets: SECONDS,
     registers,
@@ -78,15 +78,15 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     for (const call of Object.keys(INTERNAL_PATHS)) orchestratorSeconds.zero({ call, outcome });
   }
   return {
-    sockets: new Gauge({ name: 'uswarm_gateway_sockets', help: 'Authenticated sockets.', registers }),
+    sockets: new Gauge({ name: 'uswarm_gateway_sockets', help: 'Number of authenticated sockets.', registers }),
     subscriptions: new Gauge({
       name: 'uswarm_gateway_subscriptions',
-      help: 'Workspaces that sockets watch, each as often as it is watched.',
+      help: 'Number of workspace subscriptions of all sockets.',
       registers,
     }),
     handshakesWaiting: new Gauge({
       name: 'uswarm_gateway_handshakes_waiting',
-      help: 'Handshakes that wait for their turn to ask the orchestrator.',
+      help: 'Number of handshakes that are queued for an authentication request.',
       registers,
     }),
     ...counters(registry),
@@ -97,68 +97,63 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
 
 function counters(registry: Registry) {
   return {
-    handshakes: initializedCounter(registry, 'uswarm_gateway_handshakes_total', 'Sockets that asked to be let in.', {
+    handshakes: initializedCounter(registry, 'uswarm_gateway_handshakes_total', 'Total handshakes by outcome.', {
       outcome: HANDSHAKE_OUTCOMES,
     }),
-    disconnects: initializedCounter(
-      registry,
-      'uswarm_gateway_disconnects_total',
-      'Sockets that ended, by the reason.',
-      {
-        reason: [...DISCONNECTS, 'other'],
-      },
-    ),
+    disconnects: initializedCounter(registry, 'uswarm_gateway_disconnects_total', 'Total disconnects by reason.', {
+      reason: [...DISCONNECTS, 'other'],
+    }),
     eventsDelivered: initializedCounter(
       registry,
       'uswarm_gateway_events_delivered_total',
-      'Workspace events written to sockets, by event.',
+      'Total workspace events delivered to sockets by event.',
       { event: [...DURABLE_EVENTS, ...EPHEMERAL_EVENTS] },
     ),
     eventsDropped: initializedCounter(
       registry,
       'uswarm_gateway_events_dropped_total',
-      'Workspace events that a socket did not get because too many waited for it.',
+      'Total workspace events that were dropped because the buffer of a socket was full.',
       { kind: ['durable', 'ephemeral'] },
     ),
     gaps: initializedCounter(
       registry,
       'uswarm_gateway_gaps_total',
-      'Gaps in the order of a workspace that were given up.',
+      'Total gaps in the sequence of a workspace that were skipped.',
       {},
     ),
     invalidEnvelopes: initializedCounter(
       registry,
       'uswarm_gateway_invalid_envelopes_total',
-      'Envelopes from the bus that were dropped because they are not ours.',
+      'Total malformed envelopes from the event bus that were dropped.',
       {},
     ),
     throttled: initializedCounter(
       registry,
       'uswarm_gateway_throttled_total',
-      'Events of clients that were refused, because they came too fast or too many of their socket waited.',
+      'Total client events that were refused because the rate was exceeded or the queue was full.',
       { reason: ['rate', 'queue'] },
     ),
     connectionsRefused: initializedCounter(
       registry,
       'uswarm_gateway_connections_refused_total',
-      'Connections that were refused before the handshake, by the reason.',
+      'Total connections refused before the handshake by reason.',
       { reason: Object.keys(REFUSALS) },
     ),
     sessionsEnded: initializedCounter(
       registry,
       'uswarm_gateway_sessions_ended_total',
-      'Sockets that the gateway closed, by what it told the client.',
+      'Total sessions that the gateway ended by code.',
       { code: Object.keys(SESSION_ENDINGS) },
     ),
   };
 }
 
-/** Separate: in local mode the orchestrator reports it for the bus that both share. */
+/** Separate, because in local mode the orchestrator reports it for the shared bus. */
 export function registerBus(registry: Registry, bus: Pick<EventBus, 'healthy'>): void {
   const help = '1 while both connections to Redis are established; 0 means degraded, not unready.';
   readGauge(registry, 'uswarm_event_bus_up', help, () => (bus.healthy() ? 1 : 0));
 }
 
 const REASONS: ReadonlySet<string> = new Set(DISCONNECTS);
-/** The label of a reason that socket.io gave. */
+/** The metric label for a disconnect reason of socket.io. */
 export const disconnectReason = (reason: string): string => boundedLabel(REASONS, reason);

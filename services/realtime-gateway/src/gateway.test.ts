@@ -15,7 +15,7 @@ const status = (url: string): Promise<number | undefined> =>
   });
 
 describe('the gateway', () => {
-  it.each([['websocket'], ['polling']] as const)('serves clients by %s', async (transport) => {
+  it.each([['websocket'], ['polling']] as const)('serves clients that use %s', async (transport) => {
     await start();
     const client = await gateway.connect({ transports: [transport] });
     await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
@@ -24,7 +24,7 @@ describe('the gateway', () => {
     expect(client.socket.io.engine.transport.name).toBe(transport);
   });
 
-  it('lets a client change from polling to websocket and loses nothing', async () => {
+  it('delivers all events while a client upgrades from polling to WebSocket', async () => {
     await start();
     const client = await gateway.connect({ transports: ['polling', 'websocket'] });
     await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
@@ -37,14 +37,18 @@ describe('the gateway', () => {
     expect(await client.next('message.new')).toMatchObject({ seq: 2 });
   });
 
-  it('lets pages of configured origins poll, and read why they are refused', async () => {
+  it('allows polling from configured origins and lets those pages read refusals', async () => {
     await start({ settings: { corsOrigins: ['https://app.test'] } });
     const url = `${gateway.url}/socket.io/?EIO=4&transport=polling`;
     const poll = (origin: string, more: RequestInit = {}) =>
       fetch(url, { ...more, headers: { origin, ...(more.headers as Record<string, string>) } });
     const opened = await poll('https://app.test');
-    expect([opened.status, opened.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.test']);
-    // The server would keep the session for a while.
+    const summary = ({ status: code, headers }: Response) => ({
+      status: code,
+      allowOrigin: headers.get('access-control-allow-origin'),
+    });
+    expect(summary(opened)).toEqual({ status: 200, allowOrigin: 'https://app.test' });
+    // Closes the session, which the server would otherwise keep for a while.
     const { sid } = JSON.parse((await opened.text()).slice(1)) as { sid: string };
     await (await fetch(`${url}&sid=${sid}`, { method: 'POST', body: '1' })).text();
     const preflight = await poll('https://app.test', {
@@ -54,20 +58,20 @@ describe('the gateway', () => {
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-headers')).toBe('x-token,x-signature');
     const evil = await poll('https://evil.test');
-    expect([evil.status, evil.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+    expect(summary(evil)).toEqual({ status: 403, allowOrigin: null });
     await gateway.shutDown();
     const refused = await poll('https://app.test');
-    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, 'https://app.test']);
+    expect(summary(refused)).toEqual({ status: 403, allowOrigin: 'https://app.test' });
   });
 
-  it('serves only the transports of its settings', async () => {
+  it('serves only the configured transports', async () => {
     await start({ settings: { transports: ['websocket'] } });
     await gateway.refusal({ transports: ['polling'] });
     const client = await gateway.connect();
     expect(client.socket.connected).toBe(true);
   });
 
-  it('neither compresses nor serves a client library', async () => {
+  it('does not compress messages and does not serve a client library', async () => {
     await start();
     const client = await gateway.connect({ perMessageDeflate: { threshold: 1 } });
     const { ws } = client.socket.io.engine.transport as unknown as { ws: { extensions: string } };
@@ -75,7 +79,7 @@ describe('the gateway', () => {
     expect(await status(`${gateway.url}/socket.io/socket.io.js`)).toBe(400);
   });
 
-  it('closes the connection of a client that sends more than allowed, and serves the others', async () => {
+  it('closes the connection of a client that sends a message above the size limit, and serves other clients', async () => {
     await start();
     const [greedy, other] = [await gateway.connect(), await gateway.connect()];
     greedy.socket.emit('message.send', { text: 'x'.repeat(300 * 1024) });
@@ -83,13 +87,13 @@ describe('the gateway', () => {
     expect(await other.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
   });
 
-  it('answers an event that it does not know', async () => {
+  it('answers an unknown event with validation_failed', async () => {
     await start();
     const client = await gateway.connect();
     expect(await client.ask('message.destroy', {})).toMatchObject({ code: 'validation_failed' });
   });
 
-  it('sends Strict-Transport-Security on every answer, also on refusals and upgrades, if it is told to', async () => {
+  it('sends Strict-Transport-Security with every response if configured, including refusals and upgrades', async () => {
     await start({ settings: { hstsMaxAgeS: 600 } });
     const header = (path: string): Promise<unknown> =>
       new Promise((resolve, reject) => {
@@ -131,15 +135,15 @@ describe('the gateway', () => {
     expect(response.headers.get('strict-transport-security')).toBeNull();
   });
 
-  it('leaves other paths to the owner of the server', async () => {
+  it('leaves other paths to the handlers of the caller', async () => {
     await start();
     expect(await status(`${gateway.url}/v1/health`)).toBe(404);
   });
 
-  describe('when a session ends', () => {
+  describe('the gateway on a session revocation', () => {
     const PHONE = 'a'.repeat(64);
     const TABLET = 'b'.repeat(64);
-    /** Who comes with the token `phone` has the hash of the phone, and so on. */
+    /** Token → credential hash. */
     const hashes: Record<string, string> = { phone: PHONE, tablet: TABLET };
     const startWithHashes = () =>
       start({
@@ -151,61 +155,61 @@ describe('the gateway', () => {
           }),
         },
       });
-    const as = (token: string) => gateway.connect({ auth: { 'x-token': token } });
+    const connectWith = (token: string) => gateway.connect({ auth: { 'x-token': token } });
 
-    it('closes its sockets, and leaves those of another one alone', async () => {
+    it('closes the sockets of the revoked session only', async () => {
       await startWithHashes();
-      const [phone, tablet] = [await as('phone'), await as('tablet')];
+      const [phone, tablet] = [await connectWith('phone'), await connectWith('tablet')];
       await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: PHONE });
       expect(await phone.disconnected).toBe('io server disconnect');
       expect(await tablet.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
     });
 
-    it('closes every socket of the user where no credential is named', async () => {
+    it('closes all sockets of the user if the revocation names no credential', async () => {
       await startWithHashes();
-      const clients = [await as('phone'), await as('tablet'), await as('bypass')];
+      const clients = [await connectWith('phone'), await connectWith('tablet'), await connectWith('bypass')];
       await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: null });
       expect(await Promise.all(clients.map(({ disconnected }) => disconnected))).toEqual(
         Array(3).fill('io server disconnect'),
       );
     });
 
-    it('closes its sockets a little later where the bus lost the word', async () => {
+    it('closes the sockets at the next session check if the bus lost the revocation', async () => {
       await start({
         settings: { sessionCheckMs: 10 },
-        orchestrator: { endedSessions: async (sessions) => ({ ended: sessions.map((_session, place) => place) }) },
+        orchestrator: { endedSessions: async (sessions) => ({ ended: sessions.map((_session, index) => index) }) },
       });
-      expect(await (await as('phone')).disconnected).toBe('io server disconnect');
+      expect(await (await connectWith('phone')).disconnected).toBe('io server disconnect');
     });
 
-    it('refuses a socket whose user was looked up before', async () => {
-      const asked = Promise.withResolvers<void>();
+    it('closes a socket whose session is revoked during its handshake', async () => {
+      const requested = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<void>();
       await start({
         orchestrator: {
           async authenticate() {
-            asked.resolve();
+            requested.resolve();
             await ended.promise;
             return { user_id: USER, expires_at: null, token_hash: PHONE };
           },
         },
       });
-      const connecting = as('phone');
-      await asked.promise;
+      const connecting = connectWith('phone');
+      await requested.promise;
       await gateway.bus.publishSessionEnd({ v: 1, user_id: USER, token_hash: PHONE });
       ended.resolve();
       expect(await (await connecting).disconnected).toBe('io server disconnect');
     });
   });
 
-  it('sends its clients away when it closes, so that they come back by themselves, and takes no new ones', async () => {
+  it('closes the transport of each client on shutdown, so that clients reconnect, and refuses new ones', async () => {
     await start({ settings: { shutdownWindowMs: 20 } });
     const clients = [await gateway.connect(), await gateway.connect()];
     const reasons = clients.map(({ disconnected }) => disconnected);
     await gateway.shutDown();
     expect(await Promise.all(reasons)).toEqual(['transport close', 'transport close']);
     await gateway.refusal();
-    // The server is the caller's and still listens.
+    // The caller owns the server, which still listens.
     expect(await status(`${gateway.url}/v1/health`)).toBe(404);
   });
 });

@@ -6,7 +6,7 @@ import { corsOriginOption, createClientAddress, type Logger, transportSecurity }
 import { type Namespace, Server } from 'socket.io';
 import { type Admission, createAdmission, REFUSALS } from './features/connection/admission.js';
 import { connectError, createHandshake } from './features/connection/handshake.js';
-import { createNewcomers } from './features/connection/newcomers.js';
+import { createPendingConnections } from './features/connection/pending-connections.js';
 import { type GatewayServer, serve, type ServeDeps } from './features/connection/serve.js';
 import type { SessionDeps } from './features/connection/session.js';
 import { drainConnections } from './features/connection/drain-connections.js';
@@ -21,25 +21,25 @@ import { systemTimers, type Timers } from './timers.js';
 
 export interface GatewayDeps extends Omit<SessionDeps, 'settings' | 'timers' | 'bus' | 'now'> {
   bus: Pick<EventBus, 'subscribe' | 'onSessionEnd' | 'socketAdapter'>;
-  /** Stays the caller's: the gateway neither listens nor closes it. Mount other handlers first. */
+  /** Owned by the caller: the gateway neither listens nor closes it. Mount other handlers first. */
   httpServer: HttpServer;
   settings?: Partial<GatewaySettings>;
-  /** A check of the caller before a connection is taken up, such as of the `Host` header. */
+  /** An additional check before a connection is accepted, such as of the `Host` header. */
   admit?: (request: IncomingMessage) => boolean;
   timers?: Timers;
 }
 
 export interface Gateway {
-  /** Refuses new connections and sends the clients away over `shutdownWindowMs`. */
+  /** Refuses new connections and closes the existing ones within `shutdownWindowMs`. */
   close(): Promise<void>;
 }
 
 type GatewayNamespace = ReturnType<GatewayServer['of']>;
 
-/** Longer than a handshake can take: its patience and one more call. */
+/** Longer than a handshake can take. */
 const CONNECT_TIMEOUT_MS = 20_000;
 
-/** Serves the realtime interface: namespace `/v1` at `/socket.io/`. spec: orchestrator §4.6, §6 */
+/** Serves the realtime API: namespace `/v1` at `/socket.io/`. */
 export function createGateway({
   httpServer,
   settings: changed,
@@ -53,7 +53,7 @@ export function createGateway({
   const now = (): number => performance.now();
   const clientAddress = createClientAddress(settings.trustedProxies);
   const slots = createSlots({ concurrent: settings.concurrentHandshakes, queued: settings.queuedHandshakes });
-  const newcomers = createNewcomers({
+  const pendingConnections = createPendingConnections({
     clientAddress,
     perAddress: settings.unauthenticatedPerAddress,
     timeoutMs: settings.authenticationMs,
@@ -63,28 +63,28 @@ export function createGateway({
     corsOrigins: settings.corsOrigins,
     accepting: () => accepting,
     overloaded: () => slots.waiting() >= settings.queuedHandshakes,
-    full: newcomers.full,
+    full: pendingConnections.full,
     admit,
   });
   const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics });
   const namespace = io.of('/v1');
-  io.engine.on('connection', newcomers.enter);
+  io.engine.on('connection', pendingConnections.add);
   const handshake = createHandshake({ ...deps, clientAddress, slots, patienceMs: settings.handshakePatienceMs, now });
   namespace.use(async (socket, next) => {
-    newcomers.asked(socket.conn);
+    pendingConnections.credentialsReceived(socket.conn);
     const refusal = await handshake(socket);
-    // A CONNECT_ERROR would end a default client's attempts for good; a closed transport makes it reconnect.
+    // A default client never reconnects after a CONNECT_ERROR, but it does after its transport is closed.
     if (refusal?.transient === true) socket.conn.close();
-    else if (refusal === undefined) newcomers.authenticated(socket.conn);
+    else if (refusal === undefined) pendingConnections.authenticated(socket.conn);
     next(refusal?.error);
   });
 
   const sessionRegistry = createSessionRegistry(now);
   const stopWatching = subscribeToRevocations({ namespace, bus, sessionRegistry, logger });
   const stopChecking = checkSessions({ ...deps, open: sessionRegistry.open, everyMs: settings.sessionCheckMs, timers });
-  const endings: ServeDeps['endings'] = new Map();
-  const userSockets = joinUserSockets(namespace, endings, settings.socketsPerUser, logger);
-  const serving = { ...deps, settings, timers, now, sessionRegistry, userSockets, endings };
+  const sessionEnders: ServeDeps['sessionEnders'] = new Map();
+  const userSockets = joinUserSockets(namespace, sessionEnders, settings.socketsPerUser, logger);
+  const serving = { ...deps, settings, timers, now, sessionRegistry, userSockets, sessionEnders };
   namespace.on('connection', (socket) => serve(socket, serving));
   refuseDefaultNamespace(io, logger);
 
@@ -92,11 +92,11 @@ export function createGateway({
     async close() {
       accepting = false;
       stopChecking();
-      await drainConnections(endings.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
-      // And those whose handshake was under way.
+      await drainConnections(sessionEnders.values(), settings.shutdownWindowMs, (end) => end('server_leaving'));
+      // Closes connections whose handshake is in progress.
       io.engine.close();
       stopWatching();
-      // The other gateways no longer count and ask this one.
+      // The other gateways no longer send requests to this one.
       for (const { adapter } of [namespace, io.of('/')]) void adapter.close();
     },
   };
@@ -133,7 +133,7 @@ function openServer(
   return io;
 }
 
-/** Pages of named origins may send the cookie by which an edge keeps a polling client at one gateway. */
+/** Pages of listed origins may send the cookie that an edge uses for sticky polling sessions. */
 function corsOf(origins: readonly string[]) {
   return { origin: corsOriginOption(origins), credentials: !origins.includes('*') };
 }
@@ -145,16 +145,16 @@ interface WatchDeps {
   logger: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** Receives session revocations by the adapter or, without one, by the bus. @returns ends the subscription */
+/** Receives session revocations from the adapter or, without one, from the bus. @returns ends the subscription */
 function subscribeToRevocations({ namespace, bus, sessionRegistry, logger }: WatchDeps): () => void {
   namespace.on(SESSION_END_EVENT, (end: unknown) => {
     const parsed = SessionEnd.safeParse(end);
     if (parsed.success) sessionRegistry.end(parsed.data);
-    else logger.warn({ err: parsed.error }, 'dropped the end of a session that is not one');
+    else logger.warn({ err: parsed.error }, 'dropped a malformed session revocation');
   });
   const watching = bus.onSessionEnd(sessionRegistry.end);
   watching.catch((error: unknown) => logger.error({ err: error }, 'subscription to session revocations failed'));
-  // Not awaited: without the bus no subscription exists.
+  // Not awaited, because there is no subscription while the bus is unavailable.
   return () =>
     void watching.then(
       (stop) => stop(),
@@ -162,10 +162,10 @@ function subscribeToRevocations({ namespace, bus, sessionRegistry, logger }: Wat
     );
 }
 
-/** Counts the sockets of a user together with the other gateways. */
+/** Limits the sockets per user across all gateways. */
 function joinUserSockets(
   namespace: GatewayNamespace,
-  endings: ServeDeps['endings'],
+  sessionEnders: ServeDeps['sessionEnders'],
   limit: number,
   logger: Logger,
 ): UserSockets {
@@ -173,17 +173,17 @@ function joinUserSockets(
     namespace,
     limit,
     end(socketId, code) {
-      const end = endings.get(socketId);
+      const end = sessionEnders.get(socketId);
       end?.(code);
       return end !== undefined;
     },
     logger,
   });
-  namespace.on(END_EVENT, userSockets.ordered);
+  namespace.on(END_EVENT, userSockets.handleEndRequest);
   return userSockets;
 }
 
-/** On every answer: refusals, which engine.io writes by itself, and the upgrade to a WebSocket included. */
+/** Sets the header on every response, including refusals of engine.io and WebSocket upgrades. */
 function announceTransportSecurity(httpServer: HttpServer, io: GatewayServer, maxAgeS: number): void {
   const headers = Object.entries(transportSecurity(maxAgeS));
   httpServer.prependListener('request', (_request, response: ServerResponse) => {
@@ -192,10 +192,10 @@ function announceTransportSecurity(httpServer: HttpServer, io: GatewayServer, ma
   io.engine.on('headers', (upgrade: Record<string, string>) => Object.assign(upgrade, Object.fromEntries(headers)));
 }
 
-/** Any client that reaches the port may join the namespace `/`; nothing is served there. */
+/** Any client can join the namespace `/`, so it is refused explicitly. */
 function refuseDefaultNamespace(io: GatewayServer, logger: Logger): void {
-  const everything: Namespace = io.of('/');
-  everything.use((_socket, next) => {
+  const defaultNamespace: Namespace = io.of('/');
+  defaultNamespace.use((_socket, next) => {
     next(connectError(toErrorBody(new ApiError('route_not_found'), randomUUID(), logger)));
   });
 }

@@ -20,15 +20,15 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-interface Seen {
+interface ReceivedRequest {
   path: string | undefined;
   headers: IncomingMessage['headers'];
   body: unknown;
 }
 
-/** A client of a real server that answers as told. */
-async function against(answer: (response: ServerResponse) => void, timeoutMs?: number) {
-  const seen: Seen[] = [];
+/** A client of a real server with the given response. */
+async function clientOf(answer: (response: ServerResponse) => void, timeoutMs?: number) {
+  const seen: ReceivedRequest[] = [];
   const server = await listen(
     async (request, response) => {
       const parts: Buffer[] = [];
@@ -50,7 +50,7 @@ async function against(answer: (response: ServerResponse) => void, timeoutMs?: n
 
 const json = (status: number, body: unknown) => (response: ServerResponse) =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-const subjectOf = ({ headers }: Seen): Promise<string> =>
+const subjectOf = ({ headers }: ReceivedRequest): Promise<string> =>
   verifyInternalToken([key], (headers.authorization ?? '').replace('Bearer ', ''));
 
 async function failure(call: Promise<unknown>): Promise<ApiError> {
@@ -67,15 +67,15 @@ describe('the orchestrator client', () => {
     ['ok', 200, { message_id: MESSAGE }],
     ['refused', 404, { message: 'No.', code: 'workspace_not_found', extra: { request_id: 'r' } }],
     ['failed', 503, { message: 'Later.', code: 'service_unavailable', extra: { request_id: 'r' } }],
-  ])('measures answers that are %s', async (outcome, status, body) => {
-    const { client, measured } = await against(json(status, body));
+  ])('records the duration of calls with outcome %s', async (outcome, status, body) => {
+    const { client, measured } = await clientOf(json(status, body));
     await client.send(USER, message, 'r').catch(() => undefined);
     expect(await measured()).toContain(`uswarm_gateway_orchestrator_seconds_count{call="send",outcome="${outcome}"} 1`);
   });
 
-  it('asks who credentials belong to, in its own name and for the address of the client', async () => {
+  it('authenticates with its own service token and forwards the client address', async () => {
     const answer = { user_id: USER, expires_at: null, token_hash: null };
-    const { client, seen } = await against(json(200, answer));
+    const { client, seen } = await clientOf(json(200, answer));
     expect(await client.authenticate({ 'x-token': 't' }, '203.0.113.9', 'request-1')).toEqual(answer);
     expect(seen).toMatchObject([
       {
@@ -87,11 +87,11 @@ describe('the orchestrator client', () => {
     expect(await Promise.all(seen.map(subjectOf))).toEqual(['realtime-gateway']);
   });
 
-  it('asks and sends in the name of the user', async () => {
+  it('calls subscriptions and send with a token for the user', async () => {
     const subscriptions = { accepted: [{ workspace_id: WORKSPACE, last_seq: 4 }], rejected: [] };
-    const first = await against(json(200, subscriptions));
+    const first = await clientOf(json(200, subscriptions));
     expect(await first.client.subscriptions(USER, [WORKSPACE], 'request-1')).toEqual(subscriptions);
-    const second = await against(json(200, { message_id: MESSAGE }));
+    const second = await clientOf(json(200, { message_id: MESSAGE }));
     expect(await second.client.send(USER, message, 'request-2')).toEqual({ message_id: MESSAGE });
     expect([...first.seen, ...second.seen]).toMatchObject([
       { path: INTERNAL_PATHS.subscriptions, body: { workspace_ids: [WORKSPACE] } },
@@ -100,37 +100,37 @@ describe('the orchestrator client', () => {
     expect(await Promise.all([...first.seen, ...second.seen].map(subjectOf))).toEqual([USER, USER]);
   });
 
-  it('passes an error on with its code, message and extra', async () => {
+  it('returns an error with its code, message and extra', async () => {
     const body = { message: 'Slow down.', code: 'rate_limited', extra: { request_id: 'r', retry_after_ms: 5 } };
-    const { client } = await against(json(429, body));
+    const { client } = await clientOf(json(429, body));
     const error = await failure(client.send(USER, message, 'request-1'));
     expect(error).toMatchObject({ code: 'rate_limited', message: 'Slow down.', extra: { retry_after_ms: 5 } });
   });
 
-  it('does not blame the user when its own service token is refused', async () => {
+  it('maps a rejected service token to service_unavailable, not to an error of the user', async () => {
     const body = { message: 'No.', code: 'token_invalid', extra: { request_id: 'r' } };
-    const { client } = await against(json(401, body));
+    const { client } = await clientOf(json(401, body));
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
     expect((await failure(client.authenticate({}, '', 'request-1'))).code).toBe('token_invalid');
   });
 
   it.each([
-    ['an error of something between', 502, '<html>', 'service_unavailable'],
-    ['an error that is not ours', 418, '{"teapot": true}', 'internal_error'],
-    ['an answer of another form', 200, '{"id": 1}', 'internal_error'],
-    ['an answer that is not JSON', 200, 'ok', 'internal_error'],
+    ['an error of a proxy', 502, '<html>', 'service_unavailable'],
+    ['an unknown error body', 418, '{"teapot": true}', 'internal_error'],
+    ['a response with another schema', 200, '{"id": 1}', 'internal_error'],
+    ['a response that is not JSON', 200, 'ok', 'internal_error'],
   ])('maps %s to an error code', async (_name, status, text, code) => {
-    const { client } = await against((response) => void response.writeHead(status).end(text));
+    const { client } = await clientOf((response) => void response.writeHead(status).end(text));
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe(code);
   });
 
-  it('gives up on a server that accepts and never answers', async () => {
-    const { client } = await against(() => undefined, 50);
+  it('times out if the server accepts the request and never responds', async () => {
+    const { client } = await clientOf(() => undefined, 50);
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
   });
 
-  it('gives up on an answer that never ends', async () => {
-    const { client } = await against((response) => void response.writeHead(200).write('{'), 50);
+  it('times out if the response body never ends', async () => {
+    const { client } = await clientOf((response) => void response.writeHead(200).write('{'), 50);
     expect((await failure(client.send(USER, message, 'request-1'))).code).toBe('service_unavailable');
   });
 

@@ -16,17 +16,17 @@ import type { Credentials } from './features/connection/credentials.js';
 import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './gateway-metrics.js';
 
 /**
- * What the gateway asks of the orchestrator. Each call throws an ApiError with the orchestrator's own
- * code and `extra`, or `service_unavailable` when it cannot be asked.
+ * The internal API of the orchestrator. Each call throws an ApiError with the code and `extra` of the orchestrator, or
+ * `service_unavailable` if the orchestrator is unreachable.
  */
 export interface OrchestratorClient {
-  /** Who the credentials belong to. `clientAddress` is for limits by address. */
+  /** Authenticates credentials. `clientAddress` is used for limits per address. */
   authenticate(credentials: Credentials, clientAddress: string, requestId: string): Promise<AuthenticateAnswer>;
-  /** Which of the workspaces the user may watch, and the last seq of each. */
+  /** Returns which workspaces the user may subscribe to, and the last sequence of each. */
   subscriptions(userId: string, workspaceIds: readonly string[], requestId: string): Promise<SubscriptionsAnswer>;
-  /** Stores a message; the same `local_id` and body gives the first answer again. */
+  /** Stores a message. The same `local_id` and body return the first response again. */
   send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
-  /** Which of the sessions (at most 1,000) have ended, by their place. */
+  /** Returns the indexes of revoked sessions; at most 1,000 sessions per call. */
   endedSessions(sessions: readonly Omit<SessionEnd, 'v'>[], requestId: string): Promise<SessionsAnswer>;
 }
 
@@ -39,10 +39,10 @@ export interface OrchestratorClientOptions {
   metrics?: Pick<GatewayMetrics, 'orchestratorSeconds'>;
 }
 
-/** In whose name the gateway asks who a client is. */
+/** The subject of the service token. */
 const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
-const LARGEST_ANSWER_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 interface Call<Answer extends z.ZodType> {
   name: OrchestratorCall;
@@ -59,7 +59,7 @@ export function createOrchestratorClient({
   timeoutMs = 5_000,
   metrics,
 }: OrchestratorClientOptions): OrchestratorClient & { close(): Promise<void> } {
-  const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: LARGEST_ANSWER_BYTES });
+  const pool = new Pool(url, { connections: CONNECTIONS, maxResponseSize: MAX_RESPONSE_BYTES });
 
   const exchange = async ({ name, subject, body, requestId, headers }: Call<z.ZodType>) => {
     const token = await signInternalToken(key, subject);
@@ -83,21 +83,21 @@ export function createOrchestratorClient({
     }
   };
 
-  const ask = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
-    const { status, text } = await exchange(request);
-    if (status >= 300) throw refusal(status, text, request.name);
+  const request = async <Answer extends z.ZodType>(call: Call<Answer>): Promise<z.output<Answer>> => {
+    const { status, text } = await exchange(call);
+    if (status >= 300) throw refusal(status, text, call.name);
     try {
-      return request.answer.parse(JSON.parse(text));
+      return call.answer.parse(JSON.parse(text));
     } catch (cause) {
       throw new ApiError('internal_error', { cause });
     }
   };
 
-  const call = async <Answer extends z.ZodType>(request: Call<Answer>): Promise<z.output<Answer>> => {
-    const endTimer = metrics?.orchestratorSeconds.startTimer({ call: request.name });
+  const measured = async <Answer extends z.ZodType>(call: Call<Answer>): Promise<z.output<Answer>> => {
+    const endTimer = metrics?.orchestratorSeconds.startTimer({ call: call.name });
     let outcome: CallOutcome = 'ok';
     try {
-      return await ask(request);
+      return await request(call);
     } catch (error) {
       outcome = outcomeOf(error);
       throw error;
@@ -108,7 +108,7 @@ export function createOrchestratorClient({
 
   return {
     authenticate: (credentials, clientAddress, requestId) =>
-      call({
+      measured({
         name: 'authenticate',
         subject: SERVICE,
         body: { credentials },
@@ -117,7 +117,7 @@ export function createOrchestratorClient({
         headers: clientAddress === '' ? {} : { 'x-forwarded-for': clientAddress },
       }),
     subscriptions: (userId, workspaceIds, requestId) =>
-      call({
+      measured({
         name: 'subscriptions',
         subject: userId,
         body: { workspace_ids: workspaceIds },
@@ -125,21 +125,21 @@ export function createOrchestratorClient({
         answer: SubscriptionsAnswer,
       }),
     send: (userId, message, requestId) =>
-      call({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer }),
+      measured({ name: 'send', subject: userId, body: message, requestId, answer: SendAnswer }),
     endedSessions: (sessions, requestId) =>
-      call({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
+      measured({ name: 'sessions', subject: SERVICE, body: { sessions }, requestId, answer: SessionsAnswer }),
     close: () => pool.close(),
   };
 }
 
-/** The error of an answer; a proxy in between may have written it. */
+/** The error of a response, which may come from a proxy. */
 function refusal(status: number, text: string, name: OrchestratorCall): ApiError {
   const body = ErrorBody.safeParse(parseJson(text));
   if (!body.success) return new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error');
   const { code, message, extra } = body.data;
-  // The user is known by now: what is not accepted here is our own service token.
+  // The user is already authenticated, so the orchestrator rejected the service token.
   if (status === 401 && name !== 'authenticate') {
-    return new ApiError('service_unavailable', { cause: new Error('the orchestrator refuses the service token') });
+    return new ApiError('service_unavailable', { cause: new Error('the orchestrator rejected the service token') });
   }
   return new ApiError(code, { message, extra: extra ?? {} });
 }

@@ -1,9 +1,9 @@
 import type { ServerEventName, ServerEventPayload } from '@uswarm/contract';
 
-/** The events that leave this service, as socket.io wants them typed. */
+/** The server events in the form of socket.io's type parameter. */
 export type ServerToClientEvents = {
   [Name in ServerEventName]: (payload: ServerEventPayload<Name>) => void;
 };
 
-/** Sends one event to one client; does nothing once the client is disconnected. */
+/** Sends an event to one client; does nothing after the client is disconnected. */
 export type Emit = <Name extends ServerEventName>(event: Name, payload: ServerEventPayload<Name>) => void;

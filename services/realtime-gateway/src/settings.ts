@@ -6,39 +6,39 @@ export type TransportName = 'polling' | 'websocket';
 
 export interface GatewaySettings extends DeliveryOptions {
   transports: readonly TransportName[];
-  /** Origins whose pages may connect; `*` is every origin. Without one the `Origin` is not looked at. */
+  /** Origins whose pages may connect; `*` allows every origin. An empty list disables the check of `Origin`. */
   corsOrigins: readonly string[];
-  /** Whose `X-Forwarded-For` counts: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
+  /** Proxies whose `X-Forwarded-For` is used: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */
   trustedProxies: readonly string[];
-  /** Seconds of Strict-Transport-Security on each answer; 0 sends none. */
+  /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
   hstsMaxAgeS: number;
-  /** Workspaces that one socket may watch. */
+  /** Maximum number of workspace subscriptions per socket. */
   subscriptionsPerSocket: number;
-  /** Sockets of one user over all gateways; the oldest is closed for one more. 0 disables the limit. */
+  /** Maximum number of sockets per user on all gateways; the oldest ones above it are closed. 0 disables the limit. */
   socketsPerUser: number;
-  /** Events of one socket that are taken up. */
+  /** Rate of handled events per socket. */
   eventsPerSocket: RateLimit;
-  /** Events of one socket that are refused before it is closed. */
+  /** Rate of refused events per socket, above which it is closed. */
   refusalsPerSocket: RateLimit;
-  /** Bytes that may wait for one socket before it is closed. */
+  /** Maximum number of unread bytes per socket, above which it is closed. */
   unreadBytesPerSocket: number;
-  /** Connections of one address that are not authenticated yet; 0 disables the limit. */
+  /** Maximum number of unauthenticated connections per address; 0 disables the limit. */
   unauthenticatedPerAddress: number;
-  /** Milliseconds from a connection to its credentials. */
+  /** Milliseconds from a connection until its credentials must arrive. */
   authenticationMs: number;
-  /** Events of one socket that may wait to be handled. */
+  /** Maximum number of queued events per socket. */
   queuedEventsPerSocket: number;
-  /** Handshakes that may ask the orchestrator concurrently. */
+  /** Maximum number of concurrent authentication requests. */
   concurrentHandshakes: number;
-  /** Handshakes that may wait for their turn; while as many wait, new connections are refused. */
+  /** Maximum number of queued handshakes; new connections are refused while the queue is full. */
   queuedHandshakes: number;
-  /** Milliseconds in which a handshake is repeated after a transient fault, before its connection is closed. */
+  /** Milliseconds within which a handshake is retried after a transient error, before its connection is closed. */
   handshakePatienceMs: number;
-  /** Milliseconds that the bus may take to confirm a subscription; later events of the socket wait that long. */
+  /** Milliseconds within which the bus must confirm a subscription; later events of the socket wait for it. */
   busTimeoutMs: number;
-  /** Milliseconds between two looks at whether the sessions of the sockets have ended. */
+  /** Milliseconds between two checks for revoked sessions. */
   sessionCheckMs: number;
-  /** Milliseconds over which a shutdown closes connections, so that clients do not reconnect at the same time. */
+  /** Milliseconds within which a shutdown closes connections, so that clients do not reconnect at the same time. */
   shutdownWindowMs: number;
 }
 
@@ -63,6 +63,6 @@ export const DEFAULT_SETTINGS: GatewaySettings = {
   shutdownWindowMs: 3_000,
   gapTimeoutMs: 200,
   bufferLimit: 1_000,
-  holdLimitMs: 2_000,
+  maxBufferMs: 2_000,
   chunkMemory: 256,
 };

@@ -7,7 +7,7 @@ describe('system timers', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('wait longer than a single timer of the platform can', () => {
+  it('support delays longer than the maximum of setTimeout', () => {
     const task = jest.fn();
     systemTimers.after(60 * DAY_MS, task);
     jest.advanceTimersByTime(60 * DAY_MS - 1);
@@ -16,7 +16,7 @@ describe('system timers', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('can be cancelled, also behind the first stretch of a long wait', () => {
+  it('can be cancelled at any time of a long delay', () => {
     const task = jest.fn();
     const cancel = systemTimers.after(60 * DAY_MS, task);
     jest.advanceTimersByTime(30 * DAY_MS);

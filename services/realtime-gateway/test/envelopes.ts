@@ -82,7 +82,7 @@ export function chunk(
   };
 }
 
-/** `tool` tells several apart. */
+/** An ephemeral event; `tool` identifies it in assertions. */
 export function agentTool(after: number, tool = 'web_search_tool'): BusEnvelope {
   return {
     v: 1,

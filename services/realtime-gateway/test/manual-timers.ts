@@ -1,12 +1,12 @@
 import type { Timers } from '../src/timers.js';
 
 export interface ManualTimers extends Timers {
-  /** Lets `ms` pass; what becomes due runs in the order of its time. */
+  /** Advances the time by `ms` and runs due tasks in the order of their times. */
   advance(ms: number): void;
   pending(): number;
 }
 
-/** Timers that stand still until they are told. */
+/** Timers whose time advances only by `advance`. */
 export function createManualTimers(): ManualTimers {
   const tasks = new Set<{ due: number; task: () => void }>();
   let now = 0;

@@ -2,24 +2,24 @@ import type { ErrorBody, ServerEventName, ServerEventPayload } from '@uswarm/con
 import { checkServerEvent } from '@uswarm/contract/checks';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 
-export interface SeenEvent {
+export interface ReceivedEvent {
   name: string;
   payload: unknown;
 }
 
-/** A client that remembers every event, each checked against the contract. */
+/** A client that records every event and checks it against the contract. */
 export interface TestClient {
   socket: Socket;
-  events: SeenEvent[];
-  /** The names of the events so far, in order. */
+  events: ReceivedEvent[];
+  /** The names of the received events in order. */
   names(): string[];
-  /** The payload of the first event with this name that `next` has not given yet. */
+  /** Resolves with the payload of the first event with this name that `next` has not returned before. */
   next<Name extends ServerEventName>(name: Name): Promise<ServerEventPayload<Name>>;
-  /** Sends an event and resolves with what comes to the acknowledgement callback. */
+  /** Sends an event and resolves with the argument of the acknowledgement callback. */
   ask(event: string, ...payload: unknown[]): Promise<unknown>;
-  /** Resolves with the reason once the connection ends. */
+  /** Resolves with the reason when the connection is closed. */
   disconnected: Promise<string>;
-  /** @throws what the contract found wrong with an event. */
+  /** @throws AggregateError if an event violated the contract */
   close(): void;
 }
 
@@ -33,9 +33,9 @@ function create(url: string, options: ClientOptions): TestClient {
     autoConnect: false,
     ...options,
   });
-  const events: SeenEvent[] = [];
+  const events: ReceivedEvent[] = [];
   const problems: unknown[] = [];
-  const given = new Set<SeenEvent>();
+  const returned = new Set<ReceivedEvent>();
   const waiting: (() => void)[] = [];
   const { promise: disconnected, resolve: onDisconnect } = Promise.withResolvers<string>();
   socket.on('disconnect', onDisconnect);
@@ -46,7 +46,7 @@ function create(url: string, options: ClientOptions): TestClient {
       problems.push(error);
     }
     events.push({ name, payload });
-    for (const look of waiting.splice(0)) look();
+    for (const notify of waiting.splice(0)) notify();
   });
   return {
     socket,
@@ -55,9 +55,9 @@ function create(url: string, options: ClientOptions): TestClient {
     names: () => events.map(({ name }) => name),
     async next<Name extends ServerEventName>(name: Name) {
       for (;;) {
-        const found = events.find((event) => event.name === name && !given.has(event));
+        const found = events.find((event) => event.name === name && !returned.has(event));
         if (found !== undefined) {
-          given.add(found);
+          returned.add(found);
           return found.payload as ServerEventPayload<Name>;
         }
         await new Promise<void>((resolve) => waiting.push(resolve));
@@ -66,7 +66,7 @@ function create(url: string, options: ClientOptions): TestClient {
     ask: (event, ...payload) => socket.timeout(5_000).emitWithAck(event, ...payload),
     close() {
       socket.close();
-      if (problems.length > 0) throw new AggregateError(problems, 'events that are not documented');
+      if (problems.length > 0) throw new AggregateError(problems, 'events that violate the contract');
     },
   };
 }
@@ -75,7 +75,7 @@ export interface ConnectError extends Error {
   data?: ErrorBody;
 }
 
-/** Connects. @throws the `connect_error`. */
+/** @throws the `connect_error` */
 export async function connectClient(url: string, options: ClientOptions): Promise<TestClient> {
   const client = create(url, options);
   await new Promise<void>((resolve, reject) => {

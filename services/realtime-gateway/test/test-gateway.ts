@@ -15,18 +15,18 @@ export interface TestGateway {
   url: string;
   bus: EventBus;
   publish(...envelopes: BusEnvelope[]): Promise<void>;
-  /** A client; by default with a token that is accepted. */
+  /** Connects a client, by default with a valid token. */
   connect(options?: ClientOptions): Promise<TestClient>;
-  /** The `connect_error` of a client that must not get in. */
+  /** Resolves with the `connect_error` of a client that must be refused. */
   refusal(options?: ClientOptions): Promise<ConnectError>;
   metric(name: string): Promise<string>;
   shutDown(): Promise<void>;
-  /** @throws when a client saw an event that is not documented. */
+  /** @throws if a client received an event that violates the contract */
   close(): Promise<void>;
 }
 
-/** Knows one user and accepts everything; tests replace single calls. */
-export const agreeable: OrchestratorClient = {
+/** An orchestrator with one user that accepts every call; tests replace single calls. */
+export const acceptingOrchestrator: OrchestratorClient = {
   authenticate: async () => ({ user_id: USER, expires_at: null, token_hash: null }),
   subscriptions: async (_userId, ids) => ({
     accepted: ids.map((workspace_id) => ({ workspace_id, last_seq: 0 })),
@@ -42,7 +42,7 @@ export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'setting
   logger?: GatewayDeps['logger'];
 }
 
-/** A gateway on a real port, with the memory bus and an orchestrator that is a plain object. */
+/** Starts a gateway on a real port with a memory bus and a fake orchestrator. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { orchestrator = {}, bus = createMemoryBus(), logger = silentLogger, settings, ...rest } = options;
   const registry = new Registry();
@@ -50,7 +50,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = createGateway({
     ...rest,
     httpServer,
-    orchestrator: { ...agreeable, ...orchestrator },
+    orchestrator: { ...acceptingOrchestrator, ...orchestrator },
     bus,
     logger,
     metrics: createGatewayMetrics(registry),
@@ -70,7 +70,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     refusal: (client) =>
       connect(client).then(
         () => {
-          throw new Error('the client was let in');
+          throw new Error('the client was accepted');
         },
         (error: ConnectError) => error,
       ),
@@ -80,7 +80,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     metric: (name) => registry.getSingleMetricAsString(name),
     shutDown: () => gateway.close(),
     async close() {
-      // Clients first: the server gives a client that polls half a minute to hear that it is over.
+      // Clients first, because the server waits half a minute for a polling client.
       for (const { socket } of clients) socket.close();
       while ((await registry.getSingleMetricAsString('uswarm_gateway_sockets')).match(/ 0$/) === null)
         await setImmediate();

@@ -13,11 +13,11 @@ const open = {
 };
 
 describe('admission', () => {
-  it('lets every origin in when there is no list', () => {
+  it('accepts every origin without a list of origins', () => {
     expect(createAdmission(open)(from('https://anywhere.test'))).toBeUndefined();
   });
 
-  it('lets in what the list names, and apps, which have no origin', () => {
+  it('accepts the listed origins and requests without an Origin header', () => {
     const admission = createAdmission({ ...open, corsOrigins: ['https://app.test'] });
     expect(admission(from('https://app.test'))).toBeUndefined();
     expect(admission(from())).toBeUndefined();

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 
 export interface AdmissionDeps {
-  /** Origins whose pages may connect; `*` is every origin, and so is an empty list. */
+  /** Origins whose pages may connect; `*` or an empty list allows every origin. */
   corsOrigins: readonly string[];
-  /** Whether new connections are welcome at all. */
+  /** Whether the gateway accepts new connections. */
   accepting: () => boolean;
-  /** Whether as many handshakes wait as may. */
+  /** Whether the handshake queue is full. */
   overloaded: () => boolean;
-  /** Whether the address of the caller has as many unauthenticated connections as allowed. */
+  /** Whether the client address has reached its limit of unauthenticated connections. */
   full: (request: IncomingMessage) => boolean;
-  /** A further check by the application that mounts the gateway. */
+  /** An additional check of the application that mounts the gateway. */
   admit: (request: IncomingMessage) => boolean;
 }
 
-/** Why a connection is refused. */
+/** Response texts of refused connections. */
 export const REFUSALS = {
   shutting_down: 'shutting down',
   not_admitted: 'not admitted',
@@ -23,7 +23,7 @@ export const REFUSALS = {
 } as const;
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** @returns why the connection is refused, or `undefined`. Runs before anything is kept for it. */
+/** Runs before any state is created for a connection. @returns the reason for a refusal, or `undefined` */
 export type Admission = (request: IncomingMessage) => RefusalReason | undefined;
 
 export function createAdmission({ corsOrigins, accepting, overloaded, full, admit }: AdmissionDeps): Admission {
@@ -32,7 +32,7 @@ export function createAdmission({ corsOrigins, accepting, overloaded, full, admi
   return (request) => {
     if (!accepting()) return 'shutting_down';
     if (!admit(request)) return 'not_admitted';
-    // Browsers always send an Origin. Some apps send that of the server; they are known by their credentials alone.
+    // Browsers always send an Origin. Some apps send the origin of the server, which is allowed.
     const { origin, host } = request.headers;
     if (origin !== undefined && !anyOrigin && !allowed.has(origin) && !isOwn(origin, host)) return 'origin';
     if (overloaded()) return 'overloaded';
@@ -41,6 +41,6 @@ export function createAdmission({ corsOrigins, accepting, overloaded, full, admi
   };
 }
 
-/** Whether a page of this very host asks. */
+/** Whether the request comes from a page of the same host. */
 const isOwn = (origin: string, host: string | undefined): boolean =>
   host !== undefined && URL.parse(origin)?.host === host;

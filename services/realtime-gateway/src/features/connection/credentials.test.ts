@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readCredentials } from './credentials.js';
 
-describe('credentials of a handshake', () => {
-  it('come from the headers', () => {
+describe('readCredentials', () => {
+  it('reads credentials from the headers', () => {
     expect(readCredentials({ 'x-token': 't', 'x-signature': 's', 'x-timezone': 'UTC' }, undefined)).toEqual({
       'x-token': 't',
       'x-signature': 's',
@@ -10,15 +10,15 @@ describe('credentials of a handshake', () => {
     });
   });
 
-  it('come from auth, which wins entry by entry', () => {
-    const headers = { 'x-token': 'of the header', 'x-device-id': 'device' };
-    expect(readCredentials(headers, { 'x-token': 'of auth' })).toEqual({
-      'x-token': 'of auth',
+  it('prefers entries of auth to headers, entry by entry', () => {
+    const headers = { 'x-token': 'from the header', 'x-device-id': 'device' };
+    expect(readCredentials(headers, { 'x-token': 'from auth' })).toEqual({
+      'x-token': 'from auth',
       'x-device-id': 'device',
     });
   });
 
-  it('hold nothing but the documented names and text', () => {
+  it('ignores undocumented names and values that are not strings', () => {
     const auth = {
       'x-token': 7,
       'x-timestamp': null,
@@ -30,11 +30,11 @@ describe('credentials of a handshake', () => {
     expect(readCredentials({ cookie: 'session', host: 'here' }, auth)).toEqual({});
   });
 
-  it('uses the header when the entry of auth is not a string', () => {
+  it('uses the header if the entry of auth is not a string', () => {
     expect(readCredentials({ 'x-token': 't' }, { 'x-token': ['u'] })).toEqual({ 'x-token': 't' });
   });
 
-  it.each([null, 'text', 7, ['x-token']])('ignore an auth that is %j', (auth) => {
+  it.each([null, 'text', 7, ['x-token']])('ignores an auth value of %j', (auth) => {
     expect(readCredentials({ authorization: 'Bearer t' }, auth)).toEqual({ authorization: 'Bearer t' });
   });
 });

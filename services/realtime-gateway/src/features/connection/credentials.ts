@@ -5,9 +5,8 @@ import type { z } from 'zod';
 export type Credentials = z.output<typeof AuthenticateBody>['credentials'];
 
 /**
- * Collects what authenticates a client: headers of the handshake, or entries of its `auth` object
- * under the same lower-case names, which win, because browsers cannot set headers on a WebSocket.
- * Everything else, and what is not text, is left out. spec: orchestrator §5
+ * Reads the credential headers of the handshake. Entries of its `auth` object with the same lower-case names take
+ * precedence, because browsers cannot set headers on a WebSocket. Other names and values that are not strings are ignored.
  */
 export function readCredentials(headers: IncomingHttpHeaders, auth: unknown): Credentials {
   const entries =

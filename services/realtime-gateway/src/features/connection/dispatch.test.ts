@@ -30,12 +30,12 @@ function setUp(handle: ClientEventHandler['handle'], options: Partial<DispatchDe
 }
 
 describe('the dispatch of client events', () => {
-  it('answers the acknowledgement callback with ok and what the handler gives', async () => {
+  it('answers the acknowledgement callback with ok and the fields of the handler', async () => {
     const { ask } = setUp(async ({ payload, acknowledge }) => acknowledge({ payload }));
     expect(await ask('message.send', { a: 1 })).toEqual({ ok: true, payload: { a: 1 } });
   });
 
-  it('answers a failure with the error object, by callback and by event', async () => {
+  it('reports an error by callback and by event', async () => {
     const { ask, refusals } = setUp(async () => {
       throw new ApiError('workspace_not_found', { extra: { hint: 'h' } });
     });
@@ -44,16 +44,16 @@ describe('the dispatch of client events', () => {
     expect(refusals).toEqual([{ error: answer, payload: 'payload' }]);
   });
 
-  it('refuses a payload of 100,000 levels as validation_failed and does not hand it on', async () => {
-    const handed: unknown[] = [];
-    const { ask, refusals } = setUp(async ({ payload }) => void handed.push(payload));
+  it('rejects a payload with 100,000 levels and does not call the handler', async () => {
+    const handled: unknown[] = [];
+    const { ask, refusals } = setUp(async ({ payload }) => void handled.push(payload));
     const payload: unknown = {
       content: { type: 'text', other: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) },
     };
     const answer = await ask('message.send', payload);
     expect(answer).toMatchObject({ code: 'validation_failed', message: expect.stringContaining('64 levels') });
     expect(refusals.map(({ error }) => error)).toEqual([answer]);
-    expect(handed).toEqual([]);
+    expect(handled).toEqual([]);
   });
 
   it('survives a handler that throws synchronously and does not reveal the error', async () => {
@@ -65,13 +65,16 @@ describe('the dispatch of client events', () => {
     expect(JSON.stringify(answer)).not.toContain('1234');
   });
 
-  it.each(['no.such', 'constructor', '__proto__'])('answers the unknown event %s', async (name) => {
-    const { ask, refusals } = setUp(async () => undefined);
-    expect(await ask(name)).toMatchObject({ code: 'validation_failed' });
-    expect(refusals).toEqual([]);
-  });
+  it.each(['no.such', 'constructor', '__proto__'])(
+    'answers the unknown event %s with validation_failed',
+    async (name) => {
+      const { ask, refusals } = setUp(async () => undefined);
+      expect(await ask(name)).toMatchObject({ code: 'validation_failed' });
+      expect(refusals).toEqual([]);
+    },
+  );
 
-  it('takes an event without payload and callback', async () => {
+  it('accepts an event without payload and callback', async () => {
     const seen: unknown[] = [];
     const { dispatch, ask } = setUp(async ({ payload, acknowledge }) => {
       seen.push(payload);
@@ -82,7 +85,7 @@ describe('the dispatch of client events', () => {
     expect(seen).toEqual([undefined, undefined]);
   });
 
-  it('refuses what is beyond the limit while others wait', async () => {
+  it('answers rate_limited if the queue is full', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { dispatch, ask, refusals, throttled } = setUp(
       async ({ acknowledge }) => {
@@ -100,7 +103,7 @@ describe('the dispatch of client events', () => {
     expect(await second).toEqual({ ok: true });
   });
 
-  it('refuses an event above the rate and returns when to retry', async () => {
+  it('answers rate_limited with the retry time if the rate is exceeded', async () => {
     const waits = [0, 40];
     const { ask, refusals, throttled } = setUp(async ({ acknowledge }) => acknowledge({}), {
       rate: () => waits.shift() ?? 0,
@@ -112,7 +115,7 @@ describe('the dispatch of client events', () => {
     expect(await throttled('rate')).toBe(1);
   });
 
-  it('answers no further event of a client that goes on in spite of its refusals', async () => {
+  it('stops answering a client that continues after too many refusals', async () => {
     let left = 2;
     let floods = 0;
     const { dispatch, refusals } = setUp(async () => undefined, {

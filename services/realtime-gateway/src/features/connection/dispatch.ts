@@ -6,7 +6,7 @@ import type { GatewayMetrics } from '../../gateway-metrics.js';
 import { createSerialQueue } from './serial-queue.js';
 import type { TokenBucket } from './token-bucket.js';
 
-/** One event as a client sent it. */
+/** One event of a client. */
 export interface ClientEvent {
   payload: unknown;
   requestId: string;
@@ -15,9 +15,9 @@ export interface ClientEvent {
 }
 
 export interface ClientEventHandler {
-  /** Does the work and emits the documented answer. @throws anything; `refused` tells the client. */
+  /** Handles the event and emits its response. @throws any error; `refused` reports it to the client */
   handle(event: ClientEvent): Promise<void>;
-  /** Emits the documented event of a failure. */
+  /** Emits the documented error event. */
   refused(error: ErrorBody, payload: unknown): void;
 }
 
@@ -27,30 +27,30 @@ export interface DispatchDeps {
   handlers: ClientEventHandlers;
   logger: Pick<Logger, 'error' | 'debug'>;
   metrics: Pick<GatewayMetrics, 'throttled'>;
-  /** Events of this socket that may wait; more are answered `rate_limited`. */
+  /** Maximum number of queued events per socket; further ones are answered `rate_limited`. */
   queueLimit: number;
-  /** How many events are taken up; more are answered `rate_limited`. */
+  /** Rate of handled events; further ones are answered `rate_limited`. */
   rate: TokenBucket;
-  /** How many events are refused before `flooded` is called instead of an answer. */
+  /** Rate of refusals. Above it, `flooded` is called instead of a response. */
   refusals: TokenBucket;
-  /** The client goes on in spite of its refusals. Called once; no later event is looked at. */
+  /** The client continues in spite of its refusals. Called once; later events are ignored. */
   flooded: () => void;
 }
 
-/** Milliseconds in which a full queue has room again, unless the orchestrator hangs. */
+/** Retry time for a full queue, in milliseconds. */
 const QUEUE_RETRY_MS = 1_000;
 
 /**
- * Handles the events of one socket one at a time, in the order they came: a send that follows a
- * subscribe is seen by it, and messages keep their order. Whatever happens, a client that passed an
- * acknowledgement callback gets `{ok: true, …}` or the error object, and the process lives on.
+ * Handles the events of one socket one at a time and in order: a subscribe applies to a send that follows it, and messages
+ * keep their order. An acknowledgement callback always gets `{ok: true, …}` or the error object; no error stops the
+ * process.
  */
 export function createDispatch(deps: DispatchDeps): (name: string, ...args: unknown[]) => void {
   const { handlers, logger, metrics, queueLimit, rate, refusals, flooded } = deps;
   const queue = createSerialQueue(queueLimit);
   let flooding = false;
 
-  /** @returns whether the client is to be told */
+  /** @returns whether to report the refusal to the client */
   const throttle = (reason: 'rate' | 'queue'): boolean => {
     metrics.throttled.inc({ reason });
     if (refusals() === 0) return true;
@@ -70,7 +70,7 @@ export function createDispatch(deps: DispatchDeps): (name: string, ...args: unkn
 
     const refuse = (error: unknown): void => {
       const body = toErrorBody(error, requestId, logger);
-      logger.debug({ requestId, code: body.code }, 'refused an event');
+      logger.debug({ requestId, code: body.code }, 'event refused');
       handler?.refused(body, payload);
       callback?.(body);
     };

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Closes each connection at a random time within `windowMs`, so that clients do not all reconnect
- * at the same time. Resolves when the last connection is closed.
+ * Closes each connection at a random time within `windowMs`, so that clients do not all reconnect at the same time.
+ * Resolves when the last connection is closed.
  */
 export async function drainConnections<Connection>(
   sockets: Iterable<Connection>,

@@ -9,44 +9,44 @@ import type { Credentials } from './credentials.js';
 let gateway: TestGateway;
 afterEach(() => gateway.close());
 
-/** A gateway that remembers whom it was asked about. */
+/** Starts a gateway and records its authentication requests. */
 async function start(options: TestGatewayOptions = {}) {
-  const asked: { credentials: Credentials; address: string; requestId: string }[] = [];
+  const requests: { credentials: Credentials; address: string; requestId: string }[] = [];
   gateway = await startTestGateway({
     ...options,
     orchestrator: {
       async authenticate(credentials, address, requestId) {
-        asked.push({ credentials, address, requestId });
+        requests.push({ credentials, address, requestId });
         return { user_id: USER, expires_at: null, token_hash: null };
       },
       ...options.orchestrator,
     },
   });
-  return asked;
+  return requests;
 }
 
 describe('the handshake', () => {
-  it('takes credentials from the headers', async () => {
-    const asked = await start();
+  it('reads credentials from the headers', async () => {
+    const requests = await start();
     await gateway.connect({ auth: {}, extraHeaders: { 'X-Token': 't1', 'X-Signature': 's1', 'X-Timestamp': '1' } });
-    expect(asked).toMatchObject([{ credentials: { 'x-token': 't1', 'x-signature': 's1', 'x-timestamp': '1' } }]);
+    expect(requests).toMatchObject([{ credentials: { 'x-token': 't1', 'x-signature': 's1', 'x-timestamp': '1' } }]);
   });
 
-  it('takes credentials from auth', async () => {
-    const asked = await start();
+  it('reads credentials from auth', async () => {
+    const requests = await start();
     await gateway.connect({ auth: { 'x-token': 't2', 'x-device-id': 'd' } });
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { credentials: { 'x-token': 't2', 'x-device-id': 'd' }, address: '127.0.0.1', requestId: expect.any(String) },
     ]);
   });
 
-  it('takes the address of the client from trusted proxies only', async () => {
-    const asked = await start({ settings: { trustedProxies: ['loopback'] } });
+  it('reads the client address from trusted proxies only', async () => {
+    const requests = await start({ settings: { trustedProxies: ['loopback'] } });
     await gateway.connect({ extraHeaders: { 'X-Forwarded-For': '198.51.100.7' } });
-    expect(asked).toMatchObject([{ address: '198.51.100.7' }]);
+    expect(requests).toMatchObject([{ address: '198.51.100.7' }]);
   });
 
-  it('refuses with the documented error object and the id of the request', async () => {
+  it('refuses with the documented error object and the request id', async () => {
     let requestId = '';
     await start({
       orchestrator: {
@@ -65,7 +65,7 @@ describe('the handshake', () => {
     expect(message).toBe(data?.message);
   });
 
-  it('keeps the sockets that are in while the orchestrator cannot be asked', async () => {
+  it('keeps connected sockets open while the orchestrator is unavailable', async () => {
     let up = true;
     await start({
       settings: { handshakePatienceMs: 0 },
@@ -83,7 +83,7 @@ describe('the handshake', () => {
     expect(await early.ask('workspace.unsubscribe', { workspace_ids: [] })).toMatchObject({ ok: true });
   });
 
-  it('serves nothing on the default namespace', async () => {
+  it('refuses connections to the default namespace', async () => {
     await start();
     const socket = io(gateway.url, { transports: ['websocket'], forceNew: true, reconnection: false });
     const error = await new Promise<Error & { data?: unknown }>((resolve, reject) => {
@@ -94,18 +94,18 @@ describe('the handshake', () => {
     expect(ErrorBody.parse(error.data)).toMatchObject({ code: 'route_not_found' });
   });
 
-  it('refuses origins that are not on the list before it asks anybody', async () => {
-    const asked = await start({ settings: { corsOrigins: ['https://app.test'] } });
+  it('refuses unlisted origins before it calls the orchestrator', async () => {
+    const requests = await start({ settings: { corsOrigins: ['https://app.test'] } });
     await gateway.refusal({ extraHeaders: { Origin: 'https://evil.test' } });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     await gateway.connect({ extraHeaders: { Origin: 'https://app.test' } });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  it('asks the host application before it accepts a connection', async () => {
-    const asked = await start({ admit: ({ headers }) => headers.host?.startsWith('localhost') ?? false });
+  it('calls the admit function of the host application first', async () => {
+    const requests = await start({ admit: ({ headers }) => headers.host?.startsWith('localhost') ?? false });
     await gateway.refusal();
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('closes the socket when its credential expires', async () => {
@@ -122,7 +122,7 @@ describe('the handshake', () => {
     expect(await client.disconnected).toBe('io server disconnect');
   });
 
-  it('writes no credential to the log', async () => {
+  it('logs no credential', async () => {
     const lines: string[] = [];
     const logger = createLogger({
       service: 's',
@@ -143,7 +143,7 @@ describe('the handshake', () => {
     expect(lines.join('')).not.toContain('secret');
   });
 
-  it('logs the device of who was let in, by version and platform, and not by name', async () => {
+  it('logs the version and platform of a device, but neither its name nor its id', async () => {
     const lines: string[] = [];
     const logger = createLogger({
       service: 's',
@@ -158,7 +158,7 @@ describe('the handshake', () => {
       'x-timezone': 'Europe/Berlin',
     };
     await gateway.connect({ auth: { 'x-token': 't', ...device } });
-    const line = lines.find((text) => text.includes('let a socket in')) ?? '{}';
+    const line = lines.find((text) => text.includes('connection accepted')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({
       device: expect.stringMatching(/^[\da-f]{12}$/),
       platform: 'ios',
@@ -168,7 +168,7 @@ describe('the handshake', () => {
     expect(lines.join('')).not.toMatch(/Ada|E621/);
   });
 
-  it('counts the sockets that are in', async () => {
+  it('counts connected sockets', async () => {
     await start();
     const client = await gateway.connect();
     expect(await gateway.metric('uswarm_gateway_sockets')).toMatch(/uswarm_gateway_sockets 1$/);
@@ -179,7 +179,7 @@ describe('the handshake', () => {
     );
   });
 
-  it('counts who was let in, who was refused, and who was sent away to come again', async () => {
+  it('counts handshakes by outcome', async () => {
     const answers = [
       async () => ({ user_id: USER, expires_at: null, token_hash: null }),
       () => Promise.reject(new ApiError('token_invalid')),

@@ -8,20 +8,20 @@ import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { readCredentials } from './credentials.js';
 import type { Slots } from './slots.js';
 
-/** What the gateway knows of a connected client. */
+/** Session data of a connected client. */
 export interface SessionData {
   userId: string;
-  /** When the credential expires; null if it does not. */
+  /** Expiry of the credential; null if it does not expire. */
   expiresAt: Date | null;
   /** Identifies the credential when it is revoked; null if it cannot be revoked. */
   tokenHash: string | null;
-  /** When the credential was issued, as ISO 8601; null if unknown. */
+  /** Time of issue of the credential as ISO 8601; null if unknown. */
   issuedAt: string | null;
-  /** When the orchestrator was asked about it, in milliseconds that only grow. */
-  askedAt: number;
+  /** Time of the authentication request to the orchestrator, in monotonic milliseconds. */
+  requestedAt: number;
 }
 
-/** The part of a socket that a handshake looks at. */
+/** The part of a socket that a handshake uses. */
 export interface ConnectingSocket {
   request: IncomingMessage;
   handshake: { auth: unknown };
@@ -34,24 +34,24 @@ export interface HandshakeDeps {
   clientAddress: ClientAddress;
   metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
   logger: Pick<Logger, 'error' | 'debug'>;
-  /** Limits how many handshakes ask the orchestrator concurrently. */
+  /** Limits the number of concurrent authentication requests. */
   slots: Slots;
-  /** Milliseconds in which a handshake is repeated after transient faults. */
+  /** Milliseconds within which a handshake is retried after transient errors. */
   patienceMs: number;
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   now: () => number;
 }
 
-/** Why a client is not let in. */
+/** A refused handshake. */
 export interface Refusal {
-  /** What a client that is refused for good gets as `connect_error`, with the documented error object as `data`. */
+  /** The `connect_error` for a permanently refused client, with the documented error object as `data`. */
   error: Error;
-  /** Whether the same credentials may be accepted later: the fault is not the client's. */
+  /** Whether the same credentials may be accepted later. */
   transient: boolean;
 }
 
 const RETRY = { initialMs: 100, maxMs: 2_000 };
-/** An error without a code is our bug, which a release may fix while the client waits. */
+/** An error without a code is a bug, which a new release may fix. */
 const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
 
 function retryAfter(error: unknown): number {
@@ -60,52 +60,53 @@ function retryAfter(error: unknown): number {
 }
 
 /**
- * Asks the orchestrator who a connecting client is; asks again for a while after a transient fault.
+ * Authenticates a connecting client with the orchestrator. Retries for a limited time after a transient error. Never
+ * throws.
  *
- * @returns why the client is not let in; nothing when it is. Never throws. spec: orchestrator §5, §6, §7
+ * @returns the refusal; undefined if the client is accepted
  */
 export function createHandshake(deps: HandshakeDeps) {
   const { orchestrator, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
   return async ({ request, handshake, conn, data }: ConnectingSocket): Promise<Refusal | undefined> => {
     const requestId = randomUUID();
-    const gone = new AbortController();
-    conn.once('close', () => gone.abort());
+    const disconnected = new AbortController();
+    conn.once('close', () => disconnected.abort());
     try {
       const credentials = readCredentials(request.headers, handshake.auth);
       const address = clientAddress(request);
-      const ask = async () => {
+      const authenticate = async () => {
         metrics.handshakesWaiting.inc();
-        const release = await slots.take(gone.signal).finally(() => metrics.handshakesWaiting.dec());
+        const release = await slots.take(disconnected.signal).finally(() => metrics.handshakesWaiting.dec());
         try {
-          data.askedAt = now();
+          data.requestedAt = now();
           return await orchestrator.authenticate(credentials, address, requestId);
         } finally {
           release();
         }
       };
-      const answer = await retry(ask, {
+      const identity = await retry(authenticate, {
         ...RETRY,
-        // Jitter: clients that came together must not be sent away together.
+        // Jitter, because clients that connected together must not be refused together.
         deadlineMs: patienceMs * (0.75 + 0.25 * Math.random()),
-        signal: gone.signal,
+        signal: disconnected.signal,
         retryable: isTransient,
         waitAtLeastMs: retryAfter,
       });
-      data.userId = answer.user_id;
-      data.expiresAt = answer.expires_at === null ? null : new Date(answer.expires_at);
-      data.tokenHash = answer.token_hash;
-      data.issuedAt = answer.issued_at ?? null;
+      data.userId = identity.user_id;
+      data.expiresAt = identity.expires_at === null ? null : new Date(identity.expires_at);
+      data.tokenHash = identity.token_hash;
+      data.issuedAt = identity.issued_at ?? null;
       metrics.handshakes.inc({ outcome: 'ok' });
-      logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'let a socket in');
+      logger.debug({ requestId, ...deviceLogFields(readDevice(credentials)) }, 'connection accepted');
       return undefined;
     } catch (error) {
-      if (gone.signal.aborted) {
+      if (disconnected.signal.aborted) {
         metrics.handshakes.inc({ outcome: 'left' });
-        return { error: new Error('the client left'), transient: true };
+        return { error: new Error('the client disconnected'), transient: true };
       }
       metrics.handshakes.inc({ outcome: failureOf(error) });
       const body = toErrorBody(error, requestId, logger);
-      logger.debug({ requestId, code: body.code }, 'refused a socket');
+      logger.debug({ requestId, code: body.code }, 'connection refused');
       return { error: connectError(body), transient: isTransient(error) };
     }
   };
@@ -115,7 +116,7 @@ function failureOf(error: unknown): HandshakeOutcome {
   return error instanceof ApiError && error.code === 'rate_limited' ? error.code : outcomeOf(error);
 }
 
-/** How socket.io carries an error object to a client that is not let in. */
+/** Wraps an error object so that socket.io sends it to a refused client. */
 export function connectError(body: ErrorBody): Error {
   return Object.assign(new Error(body.message), { data: body });
 }

@@ -4,33 +4,38 @@ import { ApiError } from '@uswarm/contract';
 import { io, type Socket } from 'socket.io-client';
 import { messageNew, WORKSPACE } from '../../../test/envelopes.js';
 import type { TestClient } from '../../../test/test-client.js';
-import { agreeable, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../../test/test-gateway.js';
+import {
+  acceptingOrchestrator,
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
-let strangers: Socket[] = [];
+let unauthenticated: Socket[] = [];
 afterEach(async () => {
-  for (const socket of strangers) socket.disconnect();
-  strangers = [];
+  for (const socket of unauthenticated) socket.disconnect();
+  unauthenticated = [];
   await gateway.close();
 });
 const start = async (options: TestGatewayOptions = {}): Promise<void> => {
   gateway = await startTestGateway(options);
 };
-const agreeableUser = () => agreeable.authenticate({}, '', '');
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await holds())) await sleep(10);
+const acceptedUser = () => acceptingOrchestrator.authenticate({}, '', '');
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await sleep(10);
 };
 const count = async (metric: string, labels: string): Promise<number> =>
   Number(new RegExp(`{${labels}} (\\d+)`).exec(await gateway.metric(metric))?.[1]);
 
-/** The network connection of a client, which can stop reading. */
+/** The TCP connection of a client, to pause reading. */
 function networkOf(client: TestClient): { pause(): void; resume(): void } {
   const { transport } = client.socket.io.engine as unknown as { transport: { ws: object } };
   return Reflect.get(transport.ws, '_socket') as { pause(): void; resume(): void };
 }
 
 describe('a client that does not read', () => {
-  /** A long text, as agents write. */
+  /** A message with a long text. */
   const bigMessage = (seq: number) => {
     const envelope = messageNew(seq) as ReturnType<typeof messageNew> & {
       payload: { message: { content: { text: string } } };
@@ -39,7 +44,7 @@ describe('a client that does not read', () => {
     return envelope;
   };
 
-  it('is closed, and the others get every event', async () => {
+  it('is closed, and other clients receive every event', async () => {
     await start({ settings: { unreadBytesPerSocket: 256 * 1024 } });
     const [reading, stuck] = [await gateway.connect(), await gateway.connect()];
     for (const client of [reading, stuck]) await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
@@ -47,28 +52,28 @@ describe('a client that does not read', () => {
     network.pause();
     const closed = () => count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"');
     let seq = 0;
-    // The kernel takes some megabytes on both sides.
+    // The kernel buffers some megabytes on both sides.
     while ((await closed()) === 0) {
       seq += 1;
       await gateway.publish(bigMessage(seq));
       expect(await reading.next('message.new')).toMatchObject({ seq });
-      if (seq > 2_000) throw new Error(`${seq} events of 32 kB wait for a client that does not read`);
+      if (seq > 2_000) throw new Error(`${seq} events of 32 kB are buffered for a client that does not read`);
     }
     await until(async () => (await gateway.metric('uswarm_gateway_sockets')).endsWith(' 1'));
     seq += 1;
     await gateway.publish(bigMessage(seq));
     expect(await reading.next('message.new')).toMatchObject({ seq });
     expect(await closed()).toBe(1);
-    // Its library comes again by itself.
+    // The client library reconnects.
     network.resume();
     expect(await stuck.disconnected).toMatch(/^transport (close|error)$/);
   });
 
-  it('is closed when it polls', async () => {
+  it('is closed if it uses polling', async () => {
     await start({ settings: { unreadBytesPerSocket: 256 * 1024 } });
     const client = await gateway.connect({ transports: ['polling'] });
     await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
-    // The client fetches nothing further.
+    // The client stops polling.
     Reflect.set(client.socket.io.engine.transport, '_poll', () => undefined);
     for (let seq = 1; seq <= 40; seq += 1) await gateway.publish(bigMessage(seq));
     await until(async () => (await count('uswarm_gateway_sessions_ended_total', 'code="slow_consumer"')) === 1);
@@ -77,7 +82,7 @@ describe('a client that does not read', () => {
 });
 
 describe('a client that sends faster than allowed', () => {
-  it('is told when to try again, and is served again then', async () => {
+  it('receives the retry time and is served again afterwards', async () => {
     await start({ settings: { eventsPerSocket: { perSecond: 10, burst: 2 } } });
     const client = await gateway.connect();
     const answers = await Promise.all([1, 2, 3].map(() => client.ask('workspace.unsubscribe', { workspace_ids: [] })));
@@ -91,7 +96,7 @@ describe('a client that sends faster than allowed', () => {
     expect(client.socket.connected).toBe(true);
   });
 
-  it('reads in message.send.error when to try again', async () => {
+  it('receives the retry time in message.send.error', async () => {
     await start({ settings: { eventsPerSocket: { perSecond: 0.001, burst: 1 } } });
     const client = await gateway.connect();
     await client.ask('workspace.unsubscribe', { workspace_ids: [] });
@@ -104,7 +109,7 @@ describe('a client that sends faster than allowed', () => {
     });
   });
 
-  it('is closed when it goes on, without an answer to each event', async () => {
+  it('is closed if it continues, without an answer to each event', async () => {
     await start();
     const client = await gateway.connect();
     for (let n = 0; n < 2_000; n += 1) client.socket.emit('message.send', { local_id: `${n}` });
@@ -115,7 +120,7 @@ describe('a client that sends faster than allowed', () => {
 });
 
 describe('message.send.error', () => {
-  it.each(['rate_limited', 'turn_queue_full'] as const)('carries the retry time that comes with %s', async (code) => {
+  it.each(['rate_limited', 'turn_queue_full'] as const)('contains the retry time of %s', async (code) => {
     await start({
       orchestrator: { send: () => Promise.reject(new ApiError(code, { extra: { retry_after_ms: 1_234 } })) },
     });
@@ -132,47 +137,47 @@ describe('message.send.error', () => {
 });
 
 describe('a connection without credentials', () => {
-  /** Opens a connection, and asks for no namespace. */
-  function stranger(): Socket {
+  /** Opens a connection that never sends its credentials. */
+  function connectUnauthenticated(): Socket {
     const socket = io(`${gateway.url}/v1`, {
       transports: ['websocket'],
       forceNew: true,
       reconnection: false,
-      // Never calls back: the credentials do not come.
+      // Never calls back with credentials.
       auth: () => undefined,
     });
-    strangers.push(socket);
+    unauthenticated.push(socket);
     return socket;
   }
   const opened = (socket: Socket): Promise<void> => new Promise((resolve) => socket.io.once('open', () => resolve()));
 
-  it('is closed when they do not come in time', async () => {
+  it('is closed after the authentication timeout', async () => {
     await start({ settings: { authenticationMs: 50 } });
-    const socket = stranger();
+    const socket = connectUnauthenticated();
     const reason = await new Promise((resolve) => socket.io.once('close', resolve));
     expect(reason).toBe('transport close');
   });
 
-  it('counts for its address until it is closed', async () => {
+  it('counts toward the limit of its address until it is closed', async () => {
     await start({ settings: { unauthenticatedPerAddress: 2 } });
-    const [first, second] = [stranger(), stranger()];
+    const [first, second] = [connectUnauthenticated(), connectUnauthenticated()];
     await Promise.all([opened(first), opened(second)]);
     await expect(gateway.connect()).rejects.toThrow();
     expect(await count('uswarm_gateway_connections_refused_total', 'reason="address"')).toBe(1);
     first.io.engine.close();
-    const letIn = () =>
+    const canConnect = () =>
       gateway.connect().then(
         () => true,
         () => false,
       );
-    await until(letIn);
-    // Who is authenticated does not count.
-    await until(letIn);
+    await until(canConnect);
+    // Authenticated connections do not count.
+    await until(canConnect);
   });
 });
 
-describe('a session that ends', () => {
-  it('announces that the gateway shuts down, so that the client reconnects', async () => {
+describe('session.ending', () => {
+  it('announces a shutdown with reconnect: true', async () => {
     await start();
     const client = await gateway.connect();
     await gateway.shutDown();
@@ -180,20 +185,23 @@ describe('a session that ends', () => {
     expect(await client.disconnected).toBe('transport close');
   });
 
-  it.each(['logged_out', 'user_banned', 'user_deleted'] as const)('sends %s and is closed', async (code) => {
-    await start();
-    const client = await gateway.connect();
-    const { user_id } = await agreeableUser();
-    await gateway.bus.publishSessionEnd({ v: 1, user_id, token_hash: null, code });
-    expect(await client.next('session.ending')).toEqual({ code, reconnect: false });
-    expect(await client.disconnected).toBe('io server disconnect');
-  });
+  it.each(['logged_out', 'user_banned', 'user_deleted'] as const)(
+    'announces %s with reconnect: false before the socket is closed',
+    async (code) => {
+      await start();
+      const client = await gateway.connect();
+      const { user_id } = await acceptedUser();
+      await gateway.bus.publishSessionEnd({ v: 1, user_id, token_hash: null, code });
+      expect(await client.next('session.ending')).toEqual({ code, reconnect: false });
+      expect(await client.disconnected).toBe('io server disconnect');
+    },
+  );
 
-  it('reports that the credential expired', async () => {
+  it('announces an expired credential', async () => {
     await start({
       orchestrator: {
         authenticate: async () => ({
-          ...(await agreeableUser()),
+          ...(await acceptedUser()),
           expires_at: new Date(Date.now() + 100).toISOString(),
         }),
       },
@@ -203,8 +211,8 @@ describe('a session that ends', () => {
   });
 });
 
-describe('the sockets of a user', () => {
-  it('lose the oldest when there are more than allowed', async () => {
+describe('the limit of sockets per user', () => {
+  it('closes the oldest socket above the limit', async () => {
     await start({ settings: { socketsPerUser: 2 } });
     const clients = [await gateway.connect(), await gateway.connect(), await gateway.connect()];
     expect(await clients[0]?.next('session.ending')).toEqual({ code: 'too_many_sockets', reconnect: false });

@@ -14,12 +14,12 @@ afterEach(async () => {
 
 /** An orchestrator that can be unavailable and accepts one token. */
 async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions['settings'] = {}) {
-  const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, asked: 0 };
+  const orchestrator = { fault, concurrent: 0, mostConcurrent: 0, requests: 0 };
   gateway = await startTestGateway({
     settings: { handshakePatienceMs: 500, socketsPerUser: 0, ...settings },
     orchestrator: {
       async authenticate(credentials) {
-        orchestrator.asked += 1;
+        orchestrator.requests += 1;
         orchestrator.concurrent += 1;
         orchestrator.mostConcurrent = Math.max(orchestrator.mostConcurrent, orchestrator.concurrent);
         await sleep(1);
@@ -33,18 +33,18 @@ async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions[
   return orchestrator;
 }
 
-/** A client with the library's own options; only the credentials are given. */
+/** A client with the default options of the library. */
 function defaultClient(token = 'good'): Socket {
   const client = io(`${gateway.url}/v1`, { auth: { 'x-token': token } });
   clients.push(client);
   return client;
 }
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20);
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(20);
 }
 
-/** How many handshakes had this outcome so far. */
+/** The number of handshakes with this outcome. */
 async function handshakes(outcome: string): Promise<number> {
   const text = await gateway.metric('uswarm_gateway_handshakes_total');
   return Number(new RegExp(`outcome="${outcome}"} (\\d+)`).exec(text)?.[1]);
@@ -54,10 +54,10 @@ const refusalOf = (client: Socket): Promise<Error & { data?: unknown }> =>
   new Promise((resolve) => client.on('connect_error', (error) => client.active || resolve(error)));
 
 describe('a client with default options', () => {
-  it('is connected when the orchestrator returns, like 499 others that connected during the outage', async () => {
+  it('reconnects after an outage of the orchestrator together with 499 others', async () => {
     const orchestrator = await start('service_unavailable');
     const all = Array.from({ length: 500 }, () => defaultClient());
-    // Some were sent away already, some wait.
+    // Some clients were refused, and some are still in their handshake.
     await until(async () => (await handshakes('failed')) >= 100);
     orchestrator.fault = undefined;
     await until(() => all.every(({ connected }) => connected));
@@ -65,7 +65,7 @@ describe('a client with default options', () => {
   });
 
   it.each<ErrorCode>(['service_unavailable', 'rate_limited', 'internal_error'])(
-    'reconnects after %s, whichever transport it uses',
+    'reconnects after %s with every transport',
     async (code) => {
       const orchestrator = await start(code, { handshakePatienceMs: 0 });
       const [polling, both] = [
@@ -80,18 +80,18 @@ describe('a client with default options', () => {
     },
   );
 
-  it('waits in its handshake for an orchestrator that is briefly unavailable', async () => {
+  it('stays in the handshake during a short outage of the orchestrator', async () => {
     const orchestrator = await start('service_unavailable', { handshakePatienceMs: 600_000 });
     const client = defaultClient();
     let closed = 0;
     client.io.on('close', () => (closed += 1));
-    await until(() => orchestrator.asked >= 2);
+    await until(() => orchestrator.requests >= 2);
     orchestrator.fault = undefined;
     await until(() => client.connected);
     expect(closed).toBe(0);
   });
 
-  it('is refused for a wrong token immediately, and not before the orchestrator can tell', async () => {
+  it('is refused for a wrong token immediately, but only after the orchestrator has verified the token', async () => {
     const orchestrator = await start('service_unavailable', { handshakePatienceMs: 0 });
     const client = defaultClient('wrong');
     const refusal = refusalOf(client);
@@ -100,12 +100,12 @@ describe('a client with default options', () => {
     orchestrator.fault = undefined;
     expect((await refusal).data).toMatchObject({ code: 'token_invalid' });
     expect(client.active).toBe(false);
-    const asked = orchestrator.asked;
+    const before = orchestrator.requests;
     expect((await refusalOf(defaultClient('wrong'))).data).toMatchObject({ code: 'token_invalid' });
-    expect(orchestrator.asked).toBe(asked + 1);
+    expect(orchestrator.requests).toBe(before + 1);
   });
 
-  it('is connected later when too many handshakes wait', async () => {
+  it('connects later if too many handshakes are queued', async () => {
     const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, queuedHandshakes: 2 });
     const all = Array.from({ length: 20 }, () => defaultClient());
     await until(async () => (await handshakes('failed')) >= 1);
@@ -114,16 +114,16 @@ describe('a client with default options', () => {
     expect(orchestrator.mostConcurrent).toBe(1);
   });
 
-  it('costs the orchestrator no call after it left', async () => {
+  it('causes no orchestrator call after it has disconnected', async () => {
     const orchestrator = await start('service_unavailable', { concurrentHandshakes: 1, handshakePatienceMs: 600_000 });
     const client = defaultClient();
-    await until(() => orchestrator.asked >= 1);
+    await until(() => orchestrator.requests >= 1);
     client.disconnect();
     await until(async () => (await handshakes('left')) === 1);
-    const asked = orchestrator.asked;
+    const before = orchestrator.requests;
     orchestrator.fault = undefined;
     const other = defaultClient();
     await until(() => other.connected);
-    expect(orchestrator.asked).toBe(asked + 1);
+    expect(orchestrator.requests).toBe(before + 1);
   });
 });

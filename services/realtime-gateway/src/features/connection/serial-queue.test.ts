@@ -2,21 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import { createSerialQueue } from './serial-queue.js';
 
 describe('the serial queue', () => {
-  it('runs one task after the other, in order', async () => {
+  it('runs tasks one at a time and in order', async () => {
     const queue = createSerialQueue(10);
     const log: string[] = [];
     const task = (name: string) => async (): Promise<void> => {
-      log.push(`${name} begins`);
+      log.push(`${name} started`);
       await Promise.resolve();
-      log.push(`${name} ends`);
+      log.push(`${name} ended`);
     };
     queue.add(task('a'));
     queue.add(task('b'));
     await new Promise<void>((resolve) => queue.add(async () => resolve()));
-    expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
+    expect(log).toEqual(['a started', 'a ended', 'b started', 'b ended']);
   });
 
-  it('refuses what is beyond its limit, and has room again when a task is done', async () => {
+  it('rejects tasks above its limit, and accepts tasks again after one is done', async () => {
     const queue = createSerialQueue(2);
     const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
     const { promise: second, resolve: secondRan } = Promise.withResolvers<void>();

@@ -1,9 +1,9 @@
 export interface SerialQueue {
-  /** @returns whether there was room; without room the task never runs. */
+  /** @returns false if the queue is full; the task is then not run */
   add(task: () => Promise<void>): boolean;
 }
 
-/** Runs tasks, which must not throw, one at a time in the order they came; at most `limit` wait or run. */
+/** Runs tasks, which must not throw, one at a time and in order. At most `limit` are queued or running. */
 export function createSerialQueue(limit: number): SerialQueue {
   let size = 0;
   let last: Promise<void> = Promise.resolve();

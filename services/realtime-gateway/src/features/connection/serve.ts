@@ -2,7 +2,7 @@ import type { SessionEndingCode } from '@uswarm/contract';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import { disconnectReason } from '../../gateway-metrics.js';
 import type { ServerToClientEvents } from '../../server-events.js';
-import { endSession } from './ending.js';
+import { endSession } from './end-session.js';
 import type { SessionData } from './handshake.js';
 import { createSession, type SessionDeps } from './session.js';
 import type { SessionRegistry } from './session-registry.js';
@@ -15,12 +15,15 @@ export type GatewaySocket = Socket<DefaultEventsMap, ServerToClientEvents, Defau
 export interface ServeDeps extends SessionDeps {
   sessionRegistry: SessionRegistry;
   userSockets: UserSockets;
-  /** How the socket of an id is ended by others, until it is closed. */
-  endings: Map<string, (code: SessionEndingCode) => void>;
+  /** Ends the session of an open socket, by socket id. */
+  sessionEnders: Map<string, (code: SessionEndingCode) => void>;
 }
 
 /** Serves a socket whose handshake succeeded, until it is closed. */
-export function serve(socket: GatewaySocket, { sessionRegistry, userSockets, endings, ...deps }: ServeDeps): void {
+export function serve(
+  socket: GatewaySocket,
+  { sessionRegistry, userSockets, sessionEnders, ...deps }: ServeDeps,
+): void {
   forgetHandshake(socket);
   let ended = false;
   const end = (code: SessionEndingCode): void => {
@@ -28,13 +31,13 @@ export function serve(socket: GatewaySocket, { sessionRegistry, userSockets, end
     ended = true;
     endSession(socket, code, deps.metrics);
   };
-  const leave = sessionRegistry.enter({ ...socket.data, close: end });
+  const leave = sessionRegistry.add({ ...socket.data, close: end });
   if (leave === undefined) {
     end('session_ended');
     return;
   }
   deps.metrics.sockets.inc();
-  endings.set(socket.id, end);
+  sessionEnders.set(socket.id, end);
   const session = createSession(
     socket.data,
     {
@@ -49,7 +52,7 @@ export function serve(socket: GatewaySocket, { sessionRegistry, userSockets, end
   socket.onAny(session.dispatch);
   socket.once('disconnect', (reason) => {
     ended = true;
-    endings.delete(socket.id);
+    sessionEnders.delete(socket.id);
     deps.metrics.sockets.dec();
     deps.metrics.disconnects.inc({ reason: disconnectReason(reason) });
     leave();
@@ -59,7 +62,7 @@ export function serve(socket: GatewaySocket, { sessionRegistry, userSockets, end
   void userSockets.added(socket.data.userId);
 }
 
-/** Credentials are not kept beyond the handshake, and an idle socket costs a third less memory. */
+/** Credentials are not kept after the handshake. An idle socket then uses a third less memory. */
 function forgetHandshake(socket: GatewaySocket): void {
   socket.handshake.headers = {};
   socket.handshake.auth = {};

@@ -16,7 +16,7 @@ function setUp(names: readonly string[], endedSessions: OrchestratorClient['ende
     userId: name,
     tokenHash: null,
     issuedAt: null,
-    askedAt: 0,
+    requestedAt: 0,
     close: () => void closed.push(name),
   }));
   const stop = checkSessions({
@@ -28,14 +28,14 @@ function setUp(names: readonly string[], endedSessions: OrchestratorClient['ende
   });
   const pass = async (): Promise<void> => {
     timers.advance(EVERY_MS);
-    // The question and its answer.
+    // Lets the request and its response complete.
     for (let turn = 0; turn < 5; turn += 1) await setImmediate();
   };
   return { timers, closed, stop, pass };
 }
 
-describe('the check of sessions', () => {
-  it('closes those that have ended, again and again', async () => {
+describe('checkSessions', () => {
+  it('closes sockets of revoked sessions in each check', async () => {
     const answers = [[1], [0, 2]];
     const { closed, pass, stop } = setUp(['a', 'b', 'c'], async () => ({ ended: answers.shift() ?? [] }));
     await pass();
@@ -58,28 +58,28 @@ describe('the check of sessions', () => {
     stop();
   });
 
-  it('closes nothing while the orchestrator cannot be asked, and asks again', async () => {
-    let away = true;
+  it('closes nothing while the orchestrator is unavailable, and retries', async () => {
+    let unavailable = true;
     const { closed, pass, stop } = setUp(['a'], async () => {
-      if (away) throw new ApiError('service_unavailable');
+      if (unavailable) throw new ApiError('service_unavailable');
       return { ended: [0] };
     });
     await pass();
     expect(closed).toEqual([]);
-    away = false;
+    unavailable = false;
     await pass();
     expect(closed).toEqual(['a']);
     stop();
   });
 
-  it('asks nothing without sockets, and not at all once it is stopped', async () => {
-    let asked = 0;
+  it('sends no request without sockets or after it is stopped', async () => {
+    let requests = 0;
     const { pass, stop, timers } = setUp([], async () => {
-      asked += 1;
+      requests += 1;
       return { ended: [] };
     });
     await pass();
     stop();
-    expect([asked, timers.pending()]).toEqual([0, 0]);
+    expect({ requests, timers: timers.pending() }).toEqual({ requests: 0, timers: 0 });
   });
 });

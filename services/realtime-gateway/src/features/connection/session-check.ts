@@ -6,7 +6,7 @@ import type { OpenSession } from './session-registry.js';
 
 export interface SessionCheckDeps {
   orchestrator: Pick<OrchestratorClient, 'endedSessions'>;
-  /** The sockets there are now. */
+  /** The open sockets. */
   open: () => readonly OpenSession[];
   /** Milliseconds between two checks. */
   everyMs: number;
@@ -14,11 +14,11 @@ export interface SessionCheckDeps {
   logger: Pick<Logger, 'debug'>;
 }
 
-const SESSIONS_A_QUESTION = 500;
+const SESSIONS_PER_REQUEST = 500;
 
 /**
- * Asks the orchestrator periodically which sockets belong to revoked sessions. The bus delivers revocations
- * immediately but at most once: those of an outage are found here. @returns stops it
+ * Asks the orchestrator periodically which sockets have revoked sessions. The bus delivers revocations immediately but at
+ * most once; this check finds those that were lost in an outage. @returns stops the check
  */
 export function checkSessions({ orchestrator, open, everyMs, timers, logger }: SessionCheckDeps): () => void {
   let stopped = false;
@@ -26,29 +26,29 @@ export function checkSessions({ orchestrator, open, everyMs, timers, logger }: S
 
   async function check(): Promise<void> {
     const sessions = open();
-    for (let first = 0; first < sessions.length && !stopped; first += SESSIONS_A_QUESTION) {
-      const asked = sessions.slice(first, first + SESSIONS_A_QUESTION);
-      const question = asked.map(({ userId, tokenHash, issuedAt }) => ({
+    for (let first = 0; first < sessions.length && !stopped; first += SESSIONS_PER_REQUEST) {
+      const batch = sessions.slice(first, first + SESSIONS_PER_REQUEST);
+      const request = batch.map(({ userId, tokenHash, issuedAt }) => ({
         user_id: userId,
         token_hash: tokenHash,
         issued_at: issuedAt,
       }));
-      const { ended } = await orchestrator.endedSessions(question, randomUUID());
-      for (const place of ended) asked[place]?.close('session_ended');
+      const { ended } = await orchestrator.endedSessions(request, randomUUID());
+      for (const index of ended) batch[index]?.close('session_ended');
     }
   }
 
-  function again(): void {
+  function scheduleNext(): void {
     if (stopped) return;
     cancel = timers.after(everyMs, () => {
       check()
         // If the orchestrator is unavailable, sockets stay open until the next check.
-        .catch((error: unknown) => logger.debug({ err: error }, 'sessions were not checked'))
-        .finally(again);
+        .catch((error: unknown) => logger.debug({ err: error }, 'session check failed'))
+        .finally(scheduleNext);
     });
   }
 
-  again();
+  scheduleNext();
   return () => {
     stopped = true;
     cancel?.();

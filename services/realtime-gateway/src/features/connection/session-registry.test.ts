@@ -8,94 +8,94 @@ const ended = (user_id: string, token_hash: string | null = null): SessionEnd =>
 function setUp() {
   let time = 1_000;
   const closed: string[] = [];
-  const ends = createSessionRegistry(() => time);
+  const registry = createSessionRegistry(() => time);
   return {
-    ends,
+    registry,
     closed,
     pass: (ms: number) => void (time += ms),
     session: (name: string, parts: Partial<OpenSession> = {}): OpenSession => ({
       userId: 'ada',
       tokenHash: HASH,
       issuedAt: null,
-      askedAt: time,
+      requestedAt: time,
       close: () => void closed.push(name),
       ...parts,
     }),
   };
 }
 
-describe('the end of a session', () => {
-  it('closes the sockets that came with its credential, and no others', () => {
-    const { ends, closed, session } = setUp();
-    ends.enter(session('phone'));
-    ends.enter(session('same token'));
-    ends.enter(session('tablet', { tokenHash: 'b'.repeat(64) }));
-    ends.enter(session('bypass', { tokenHash: null }));
-    ends.enter(session('other user', { userId: 'bob' }));
-    ends.end(ended('ada', HASH));
+describe('the session registry', () => {
+  it('closes the sockets of the revoked credential only', () => {
+    const { registry, closed, session } = setUp();
+    registry.add(session('phone'));
+    registry.add(session('same token'));
+    registry.add(session('tablet', { tokenHash: 'b'.repeat(64) }));
+    registry.add(session('bypass', { tokenHash: null }));
+    registry.add(session('other user', { userId: 'bob' }));
+    registry.end(ended('ada', HASH));
     expect(closed).toEqual(['phone', 'same token']);
   });
 
-  it('of all credentials closes every socket of the user', () => {
-    const { ends, closed, session } = setUp();
-    ends.enter(session('phone'));
-    ends.enter(session('bypass', { tokenHash: null }));
-    ends.enter(session('other user', { userId: 'bob' }));
-    ends.end(ended('ada'));
+  it('closes all sockets of the user if the revocation names no credential', () => {
+    const { registry, closed, session } = setUp();
+    registry.add(session('phone'));
+    registry.add(session('bypass', { tokenHash: null }));
+    registry.add(session('other user', { userId: 'bob' }));
+    registry.end(ended('ada'));
     expect(closed).toEqual(['phone', 'bypass']);
   });
 
-  it('does not close what left before', () => {
-    const { ends, closed, session } = setUp();
-    const leave = ends.enter(session('phone'));
-    leave?.();
-    leave?.();
-    ends.end(ended('ada'));
+  it('does not close a socket that was removed before', () => {
+    const { registry, closed, session } = setUp();
+    const remove = registry.add(session('phone'));
+    remove?.();
+    remove?.();
+    registry.end(ended('ada'));
     expect(closed).toEqual([]);
   });
 
-  it('closes sockets that forget themselves while they are closed', () => {
-    const { ends, closed, session } = setUp();
+  it('closes sockets that remove themselves while they are closed', () => {
+    const { registry, closed, session } = setUp();
     for (const name of ['one', 'two']) {
       const entry = session(name);
-      const leave = ends.enter({
+      const remove = registry.add({
         ...entry,
         close() {
           entry.close('session_ended');
-          leave?.();
+          remove?.();
         },
       });
     }
-    ends.end(ended('ada'));
+    registry.end(ended('ada'));
     expect(closed).toEqual(['one', 'two']);
   });
 
-  it('refuses a socket whose handshake was under way, and takes one that asked afterwards', () => {
-    const { ends, session, pass } = setUp();
+  it('refuses a socket that was authenticated before the revocation, and accepts one that was authenticated after it', () => {
+    const { registry, session, pass } = setUp();
     const early = session('early');
     pass(5_000);
-    ends.end(ended('ada', HASH));
-    expect(ends.enter(early)).toBeUndefined();
-    expect(ends.enter({ ...early, tokenHash: 'b'.repeat(64) })).toBeDefined();
+    registry.end(ended('ada', HASH));
+    expect(registry.add(early)).toBeUndefined();
+    expect(registry.add({ ...early, tokenHash: 'b'.repeat(64) })).toBeDefined();
     pass(1);
-    expect(ends.enter(session('late'))).toBeDefined();
+    expect(registry.add(session('late'))).toBeDefined();
   });
 
-  it('is forgotten when no handshake can be as old any more', () => {
-    const { ends, session, pass } = setUp();
+  it('forgets a revocation that is older than any handshake', () => {
+    const { registry, session, pass } = setUp();
     const old = session('old');
-    ends.end(ended('ada'));
+    registry.end(ended('ada'));
     pass(60_000);
-    ends.end(ended('bob'));
-    expect(ends.enter(old)).toBeDefined();
+    registry.end(ended('bob'));
+    expect(registry.add(old)).toBeDefined();
   });
 
-  it('is told with its reason, or without one if that is not known', () => {
-    const { ends, session } = setUp();
+  it('passes the code of the revocation on, by default session_ended', () => {
+    const { registry, session } = setUp();
     const codes: string[] = [];
-    ends.enter(session('phone', { close: (code) => void codes.push(code) }));
-    ends.end({ ...ended('ada'), code: 'user_banned' });
-    ends.end(ended('ada'));
+    registry.add(session('phone', { close: (code) => void codes.push(code) }));
+    registry.end({ ...ended('ada'), code: 'user_banned' });
+    registry.end(ended('ada'));
     expect(codes).toEqual(['user_banned', 'session_ended']);
   });
 });

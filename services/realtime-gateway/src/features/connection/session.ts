@@ -20,25 +20,25 @@ export interface SessionDeps {
   metrics: GatewayMetrics;
   settings: GatewaySettings;
   timers: Timers;
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   now: () => number;
 }
 
-/** The socket as a session needs it. */
+/** The part of a socket that a session uses. */
 export interface SessionSocket {
   emit: Emit;
-  /** Tells the client why and closes its connection. */
+  /** Sends the reason to the client and closes its connection. */
   end(code: SessionEndingCode): void;
 }
 
 export interface Session {
-  /** Takes an event of the client: its name, payload and perhaps an acknowledgement callback. */
+  /** Handles an event of the client: its name, payload and optional acknowledgement callback. */
   dispatch(name: string, ...args: unknown[]): void;
   /** Called when the socket is closed. */
   close(): void;
 }
 
-/** Everything that lives as long as one authenticated socket. */
+/** The state and handlers of one authenticated socket. */
 export function createSession({ userId, expiresAt }: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
   const { orchestrator, bus, metrics, settings, timers, now } = deps;
   const logger = deps.logger.child({ userId });
@@ -58,7 +58,7 @@ export function createSession({ userId, expiresAt }: SessionData, socket: Sessio
     handlers: {
       'workspace.subscribe': subscriptions.subscribe,
       'workspace.unsubscribe': subscriptions.unsubscribe,
-      'message.send': createSendMessage({ userId, orchestrator, emit, hold: subscriptions.hold, metrics }),
+      'message.send': createSendMessage({ userId, orchestrator, emit, bufferEvents: subscriptions.buffer, metrics }),
     },
     logger,
     metrics,

@@ -4,7 +4,7 @@ import { createSlots } from './slots.js';
 const { signal: never } = new AbortController();
 
 describe('slots', () => {
-  it('lets a limited number run concurrently and the others in the order they came', async () => {
+  it('runs a limited number of callers concurrently and queues the others in order', async () => {
     const slots = createSlots({ concurrent: 2, queued: 10 });
     const order: string[] = [];
     const first = await slots.take(never);
@@ -20,7 +20,7 @@ describe('slots', () => {
     expect(slots.waiting()).toBe(0);
   });
 
-  it('frees one slot only, however often it is given back', async () => {
+  it('releases one slot even if release is called twice', async () => {
     const slots = createSlots({ concurrent: 1, queued: 2 });
     const release = await slots.take(never);
     release();
@@ -31,19 +31,19 @@ describe('slots', () => {
     waiting.catch(() => undefined);
   });
 
-  it('refuses a caller when too many wait', async () => {
+  it('rejects a caller with service_unavailable if the queue is full', async () => {
     const slots = createSlots({ concurrent: 1, queued: 0 });
     await slots.take(never);
     await expect(slots.take(never)).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
-  it('forgets a caller that gives up waiting', async () => {
+  it('removes an aborted caller from the queue', async () => {
     const slots = createSlots({ concurrent: 1, queued: 1 });
     const release = await slots.take(never);
-    const giveUp = new AbortController();
-    const waiting = slots.take(giveUp.signal);
-    giveUp.abort(new Error('gone'));
-    await expect(waiting).rejects.toThrow('gone');
+    const aborted = new AbortController();
+    const waiting = slots.take(aborted.signal);
+    aborted.abort(new Error('disconnected'));
+    await expect(waiting).rejects.toThrow('disconnected');
     expect(slots.waiting()).toBe(0);
     release();
     await expect(slots.take(never)).resolves.toBeInstanceOf(Function);

@@ -1,22 +1,22 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Limits how many tasks run concurrently; the others wait in the order they came. */
+/** Limits the number of concurrent callers; the others are queued in order. */
 export interface Slots {
   /**
-   * Resolves when it is the caller's turn.
+   * Resolves when the caller gets a slot.
    *
-   * @returns gives the slot back
-   * @throws the reason of `signal` when it is aborted first, or ApiError `service_unavailable` when too many wait
+   * @returns releases the slot
+   * @throws the reason of `signal` if it is aborted first, or ApiError `service_unavailable` if the queue is full
    */
   take(signal: AbortSignal): Promise<() => void>;
-  /** How many wait for their turn. */
+  /** Number of queued callers. */
   waiting(): number;
 }
 
 export interface SlotLimits {
-  /** Slots that may be taken at the same time. */
+  /** Number of slots. */
   concurrent: number;
-  /** Callers that may wait. */
+  /** Maximum number of queued callers. */
   queued: number;
 }
 
@@ -24,13 +24,13 @@ export function createSlots({ concurrent, queued }: SlotLimits): Slots {
   const waiters = new Set<() => void>();
   let taken = 0;
 
-  const giveBack = (): (() => void) => {
-    let given = false;
+  const createRelease = (): (() => void) => {
+    let released = false;
     return () => {
-      if (given) return;
-      given = true;
+      if (released) return;
+      released = true;
       const [next] = waiters;
-      // The slot passes directly to the next caller, so later callers do not overtake.
+      // The slot passes directly to the next caller, so that a later caller cannot overtake it.
       if (next === undefined) taken -= 1;
       else next();
     };
@@ -41,7 +41,7 @@ export function createSlots({ concurrent, queued }: SlotLimits): Slots {
       signal.throwIfAborted();
       if (taken < concurrent) {
         taken += 1;
-        return giveBack();
+        return createRelease();
       }
       if (waiters.size >= queued) throw new ApiError('service_unavailable');
       await new Promise<void>((resolve, reject) => {
@@ -57,7 +57,7 @@ export function createSlots({ concurrent, queued }: SlotLimits): Slots {
         waiters.add(start);
         signal.addEventListener('abort', leave, { once: true });
       });
-      return giveBack();
+      return createRelease();
     },
     waiting: () => waiters.size,
   };

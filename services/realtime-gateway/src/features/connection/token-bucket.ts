@@ -5,10 +5,10 @@ export interface RateLimit {
   burst: number;
 }
 
-/** @returns 0 and takes one token, or the milliseconds until there is one */
+/** Takes a token and returns 0, or returns the milliseconds until a token is available. */
 export type TokenBucket = () => number;
 
-/** @param now milliseconds that only grow */
+/** @param now monotonic milliseconds */
 export function createTokenBucket({ perSecond, burst }: RateLimit, now: () => number): TokenBucket {
   if (perSecond === 0) return () => 0;
   let tokens = burst;

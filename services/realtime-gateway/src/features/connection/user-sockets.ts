@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** A socket on any gateway. */
 export interface CountedSocket {
   id: string;
-  /** `issued`: when it connected, in milliseconds since 1970. */
+  /** `issued`: time of the connection in milliseconds since the epoch. */
   handshake: { issued: number };
 }
 
@@ -13,52 +13,53 @@ interface Room {
   fetchSockets(): Promise<CountedSocket[]>;
 }
 
-/** The part of a socket.io namespace that counting needs; it reaches all gateways. */
+/** The part of a socket.io namespace that counts sockets on all gateways. */
 export interface SocketsNamespace {
   in(room: string): { timeout(ms: number): Room };
   local: { in(room: string): Room };
-  serverSideEmit(event: typeof END_EVENT, order: SocketEndOrder): unknown;
+  serverSideEmit(event: typeof END_EVENT, request: SocketEndRequest): unknown;
 }
 
-/** What one gateway tells the others to close. */
-const SocketEndOrder = z.object({ socket_id: z.string() });
-type SocketEndOrder = z.output<typeof SocketEndOrder>;
+/** The request of one gateway to the others to close a socket. */
+const SocketEndRequest = z.object({ socket_id: z.string() });
+type SocketEndRequest = z.output<typeof SocketEndRequest>;
 export const END_EVENT = 'socket.end';
 
 export interface UserSocketsDeps {
   namespace: SocketsNamespace;
-  /** Sockets of one user over all gateways; 0 disables the limit. */
+  /** Maximum number of sockets per user on all gateways; 0 disables the limit. */
   limit: number;
-  /** Ends the session of a socket of this gateway. @returns whether it has the socket */
+  /** Ends the session of a socket of this gateway. @returns whether this gateway has the socket */
   end(socketId: string, code: SessionEndingCode): boolean;
   logger: Pick<Logger, 'warn'>;
 }
 
 export interface UserSockets {
-  /** One more socket of the user was let in: closes the oldest if that is one too many. Never rejects. */
+  /** A socket of the user was added: closes the oldest ones above the limit. Never rejects. */
   added(userId: string): Promise<void>;
-  /** Another gateway found a socket to close. */
-  ordered(order: unknown): void;
+  /** Handles the request of another gateway to close a socket. */
+  handleEndRequest(request: unknown): void;
 }
 
-/** Milliseconds that the other gateways may take to answer; those of this one are counted alone otherwise. */
-const ANSWER_MS = 2_000;
+/** Milliseconds within which the other gateways must respond; otherwise only local sockets are counted. */
+const RESPONSE_TIMEOUT_MS = 2_000;
 
 export const userRoom = (userId: string): string => `user:${userId}`;
 
 export function createUserSockets({ namespace, limit, end, logger }: UserSocketsDeps): UserSockets {
-  /** Users who are being counted, and whether they have to be counted again. */
+  /** Users whose sockets are being counted, and whether they must be counted again. */
   const counting = new Map<string, boolean>();
   let reported = false;
 
   async function socketsOf(userId: string): Promise<CountedSocket[]> {
     const room = userRoom(userId);
     try {
-      const sockets = await namespace.in(room).timeout(ANSWER_MS).fetchSockets();
+      const sockets = await namespace.in(room).timeout(RESPONSE_TIMEOUT_MS).fetchSockets();
       reported = false;
       return sockets;
     } catch (error) {
-      if (!reported) logger.warn({ err: error }, 'sockets of users are counted on this gateway alone');
+      if (!reported)
+        logger.warn({ err: error }, 'counting sockets of all gateways failed; counting local sockets only');
       reported = true;
       return namespace.local.in(room).fetchSockets();
     }
@@ -66,7 +67,7 @@ export function createUserSockets({ namespace, limit, end, logger }: UserSockets
 
   async function enforce(userId: string): Promise<void> {
     const sockets = await socketsOf(userId);
-    // Gateways that count at the same time must choose the same ones.
+    // Gateways that count concurrently must select the same sockets.
     const byAge = sockets.toSorted((a, b) => a.handshake.issued - b.handshake.issued || (a.id < b.id ? -1 : 1));
     for (const { id } of byAge.slice(0, Math.max(0, byAge.length - limit))) {
       if (!end(id, 'too_many_sockets')) namespace.serverSideEmit(END_EVENT, { socket_id: id });
@@ -86,13 +87,13 @@ export function createUserSockets({ namespace, limit, end, logger }: UserSockets
           await enforce(userId);
         } while (counting.get(userId) === true);
       } catch (error) {
-        logger.warn({ err: error }, 'the sockets of a user were not counted');
+        logger.warn({ err: error }, 'counting the sockets of a user failed');
       } finally {
         counting.delete(userId);
       }
     },
-    ordered(order) {
-      const parsed = SocketEndOrder.safeParse(order);
+    handleEndRequest(request) {
+      const parsed = SocketEndRequest.safeParse(request);
       if (parsed.success) end(parsed.data.socket_id, 'too_many_sockets');
     },
   };

@@ -8,7 +8,7 @@ const part = (generation: number, chunkSeq: number, messageId?: string) =>
   chunk(0, { generation, chunk_seq: chunkSeq, ...(messageId !== undefined && { message_id: messageId }) });
 
 describe('the chunk filter', () => {
-  it('lets chunks through in the order of generation and chunk_seq only', () => {
+  it('passes chunks only in the order of generation and chunk_seq', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 6 }))), (chunks) => {
         const accepts = createChunkFilter({ memory: 10 });
@@ -17,20 +17,20 @@ describe('the chunk filter', () => {
         accepted.slice(1).forEach((current, index) => {
           expect(rank(current)).toBeGreaterThan(rank(accepted[index] ?? [0, 0]));
         });
-        // And drops none that is ahead of all before it.
+        // It drops no chunk that is later than all previous ones.
         const highest = chunks.map(rank).reduce((most, each) => Math.max(most, each), 0);
         expect(accepted.map(rank).at(-1) ?? 0).toBe(highest);
       }),
     );
   });
 
-  it('tells messages apart', () => {
+  it('filters each message separately', () => {
     const accepts = createChunkFilter({ memory: 10 });
     expect(accepts(part(2, 5))).toBe(true);
     expect(accepts(part(1, 1, OTHER))).toBe(true);
   });
 
-  it('drops chunks of a reply that is done, also of a later generation', () => {
+  it('drops chunks of a completed message, even of a later generation', () => {
     const accepts = createChunkFilter({ memory: 10 });
     accepts(part(1, 1));
     expect(accepts(messageDone(1))).toBe(true);
@@ -38,14 +38,14 @@ describe('the chunk filter', () => {
     expect(accepts(part(2, 1))).toBe(false);
   });
 
-  it('drops chunks of a reply that was deleted', () => {
+  it('drops chunks of a deleted message', () => {
     const accepts = createChunkFilter({ memory: 10 });
     accepts(part(1, 1));
     expect(accepts(messageDeleted(1))).toBe(true);
     expect(accepts(part(1, 2))).toBe(false);
   });
 
-  it('remembers as many replies as told, the latest ones', () => {
+  it('remembers the most recent messages up to its limit', () => {
     const accepts = createChunkFilter({ memory: 1 });
     accepts(messageDone(1));
     accepts(messageDone(2, OTHER));
@@ -53,7 +53,7 @@ describe('the chunk filter', () => {
     expect(accepts(part(1, 1))).toBe(true);
   });
 
-  it('lets everything else through', () => {
+  it('passes all other events', () => {
     const accepts = createChunkFilter({ memory: 10 });
     for (const envelope of [messageNew(1), messageNew(1), agentTool(1)]) expect(accepts(envelope)).toBe(true);
   });

@@ -1,14 +1,14 @@
 import type { BusEnvelope, ServerEventPayload } from '@uswarm/contract';
 
 export interface ChunkFilterOptions {
-  /** Replies under way, and finished ones, that are remembered; beyond that the oldest is forgotten. */
+  /** Streamed messages, and finished ones, that are remembered; the oldest are forgotten above this number. */
   memory: number;
 }
 
-/** Whether a client may see the envelope; to be asked once for each, in the order of delivery. */
+/** Returns whether to deliver an envelope. Must be called once for each, in the order of delivery. */
 export type ChunkFilter = (envelope: BusEnvelope) => boolean;
 
-/** Adds behind the newest entry and forgets the oldest. */
+/** Adds an entry as the newest one and removes the oldest one above the limit. */
 function remember<Value>(entries: Map<string, Value>, key: string, value: Value, memory: number): void {
   entries.delete(key);
   entries.set(key, value);
@@ -17,8 +17,8 @@ function remember<Value>(entries: Map<string, Value>, key: string, value: Value,
 }
 
 /**
- * Keeps streamed text straight: no chunk of a superseded generation, none twice or behind a later
- * one, none after the reply is done or deleted.
+ * Filters streamed text: drops chunks of a superseded generation, duplicates, chunks that arrive after a later one, and
+ * chunks of a message that is done or deleted.
  */
 export function createChunkFilter({ memory }: ChunkFilterOptions): ChunkFilter {
   const streams = new Map<string, { generation: number; chunkSeq: number }>();

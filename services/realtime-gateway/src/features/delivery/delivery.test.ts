@@ -21,30 +21,30 @@ function setUp() {
   return { emitted, timers, delivery, metric: (name: string) => registry.getSingleMetricAsString(name) };
 }
 
-describe('a delivery', () => {
-  it('ends a hold by itself when the answer takes too long', () => {
+describe('the delivery', () => {
+  it('flushes its buffer after the time limit', () => {
     const { emitted, timers, delivery } = setUp();
-    delivery.hold();
+    delivery.buffer();
     delivery.push(messageNew(1));
-    timers.advance(DEFAULT_SETTINGS.holdLimitMs - 1);
+    timers.advance(DEFAULT_SETTINGS.maxBufferMs - 1);
     expect(emitted).toEqual([]);
     timers.advance(1);
     expect(emitted).toEqual(['message.new']);
   });
 
-  it('leaves no timer behind a hold that ended', () => {
+  it('cancels the timer when the buffer is flushed', () => {
     const { timers, delivery } = setUp();
-    delivery.hold()();
+    delivery.buffer()();
     expect(timers.pending()).toBe(0);
   });
 
-  it('sends no chunk behind the end of its reply', () => {
+  it('sends no chunk after the end of its message', () => {
     const { emitted, delivery } = setUp();
     for (const envelope of [chunk(0), messageDone(1), chunk(1, { chunk_seq: 2 })]) delivery.push(envelope);
     expect(emitted).toEqual(['message.chunk', 'message.done']);
   });
 
-  it('counts what it delivers and the gaps it gives up', async () => {
+  it('counts delivered events and skipped gaps', async () => {
     const { timers, delivery, metric } = setUp();
     delivery.push(messageNew(3));
     delivery.push(agentTool(0));

@@ -7,9 +7,9 @@ import { createChunkFilter } from './chunk-filter.js';
 import { createSequencer, type SequencerOptions } from './sequencer.js';
 
 export interface DeliveryOptions extends SequencerOptions {
-  /** Milliseconds after which a hold ends by itself. */
-  holdLimitMs: number;
-  /** Replies whose streams are remembered. */
+  /** Maximum time in milliseconds for which durable events are buffered. */
+  maxBufferMs: number;
+  /** Streamed messages that are remembered. */
   chunkMemory: number;
 }
 
@@ -21,14 +21,14 @@ export interface DeliveryDeps {
   options: DeliveryOptions;
 }
 
-/** The way of one workspace's events to one socket. */
+/** Delivers the events of one workspace to one socket. */
 export interface Delivery {
   push(envelope: BusEnvelope): void;
-  /** Begins behind `lastSeq`; what was pushed before is kept until then. */
+  /** Starts delivery after `lastSeq`. Envelopes that were pushed before are buffered until then. */
   start(lastSeq: number): void;
   position(): number | undefined;
-  /** Keeps durable events back for a while, so that an answer can go first. @returns ends it. */
-  hold(): () => void;
+  /** Buffers durable events for a limited time, so that a response can be sent first. @returns flushes the buffer */
+  buffer(): () => void;
   close(): void;
 }
 
@@ -48,19 +48,19 @@ export function createDelivery(
     onDropped: (kind) => metrics.eventsDropped.inc({ kind }),
     onGap(from, to) {
       metrics.gaps.inc();
-      logger.warn({ workspaceId, from, to }, 'gave up missing events');
+      logger.warn({ workspaceId, from, to }, 'skipped missing events');
     },
   });
   return {
     push: (envelope) => sequencer.push(envelope),
     start: (lastSeq) => sequencer.start(lastSeq),
     position: () => sequencer.position(),
-    hold() {
-      const release = sequencer.hold();
-      const cancel = timers.after(options.holdLimitMs, release);
+    buffer() {
+      const flush = sequencer.buffer();
+      const cancel = timers.after(options.maxBufferMs, flush);
       return () => {
         cancel();
-        release();
+        flush();
       };
     },
     close: () => sequencer.close(),

@@ -23,8 +23,8 @@ function setUp({ bufferLimit = 1_000 } = {}) {
   return { delivered, dropped, gaps, timers, sequencer };
 }
 
-/** Numbers for durable envelopes, the tool's name for ephemeral ones. */
-const shown = (envelopes: readonly BusEnvelope[]): unknown[] =>
+/** The sequences of durable envelopes and the tool names of ephemeral ones. */
+const summary = (envelopes: readonly BusEnvelope[]): unknown[] =>
   envelopes.map((envelope) =>
     envelope.kind === 'durable' ? envelope.seq : envelope.event === 'agent.tool' && envelope.payload.tool,
   );
@@ -32,7 +32,7 @@ const durableSeqs = (envelopes: readonly BusEnvelope[]): number[] =>
   envelopes.flatMap((envelope) => (envelope.kind === 'durable' ? [envelope.seq] : []));
 
 describe('the sequencer', () => {
-  it('delivers durable envelopes once and in order, however they come', () => {
+  it('delivers durable envelopes once and in order for any order of arrival', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 5 }),
@@ -59,42 +59,42 @@ describe('the sequencer', () => {
           expect(durableSeqs(delivered)).toEqual(expected);
           expect(gaps).toEqual([]);
 
-          // Each ephemeral one that is due came once, and never before its durable one.
+          // Each due ephemeral envelope is delivered once, after its durable envelope.
           const pushed = ephemeral.slice(0, order.length);
           const due = pushed.filter(
             (envelope) => envelope.kind === 'ephemeral' && envelope.after_seq <= Math.max(highest, lastSeq),
           );
-          const came = delivered.filter(({ kind }) => kind === 'ephemeral');
-          expect(new Set(came)).toEqual(new Set(due));
-          expect(came).toHaveLength(due.length);
+          const received = delivered.filter(({ kind }) => kind === 'ephemeral');
+          expect(new Set(received)).toEqual(new Set(due));
+          expect(received).toHaveLength(due.length);
         },
       ),
     );
   });
 
-  type Step = { push: BusEnvelope } | 'hold' | 'release' | 'wait';
+  type Step = { push: BusEnvelope } | 'buffer' | 'flush' | 'wait';
   const step: fc.Arbitrary<Step> = fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }).map((seq) => ({ push: messageNew(seq) })) },
     { weight: 3, arbitrary: fc.integer({ min: 0, max: 30 }).map((seq) => ({ push: agentTool(seq) })) },
-    { weight: 1, arbitrary: fc.constantFrom<Step>('hold', 'release', 'wait') },
+    { weight: 1, arbitrary: fc.constantFrom<Step>('buffer', 'flush', 'wait') },
   );
 
-  it('never goes back, never repeats, and lets no ephemeral envelope overtake, whatever happens', () => {
+  it('never reorders or repeats durable envelopes, and delivers no ephemeral envelope early, for any sequence of operations', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 8 }), (steps, bufferLimit) => {
         const { delivered, timers, sequencer } = setUp({ bufferLimit });
-        const releases: (() => void)[] = [];
+        const flushes: (() => void)[] = [];
         sequencer.start(2);
         for (const current of steps) {
-          if (current === 'hold') releases.push(sequencer.hold());
-          else if (current === 'release') releases.pop()?.();
+          if (current === 'buffer') flushes.push(sequencer.buffer());
+          else if (current === 'flush') flushes.pop()?.();
           else if (current === 'wait') timers.advance(GAP_MS);
           else sequencer.push(current.push);
         }
         const seqs = durableSeqs(delivered);
         expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
         for (const seq of seqs) expect(seq).toBeGreaterThan(2);
-        // Before a durable envelope everything up to the one below was delivered or given up, no more.
+        // Before a durable envelope, exactly the lower sequences were delivered or skipped.
         let reached = sequencer.position() ?? 0;
         const overtook = delivered.toReversed().filter((envelope) => {
           if (envelope.kind === 'ephemeral') return envelope.after_seq > reached;
@@ -106,7 +106,7 @@ describe('the sequencer', () => {
     );
   });
 
-  it('delivers every durable envelope in the end when seqs are missing', () => {
+  it('eventually delivers every durable envelope if sequence numbers are missing', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (seqs) => {
         const { delivered, timers, sequencer } = setUp();
@@ -119,26 +119,26 @@ describe('the sequencer', () => {
     );
   });
 
-  it('keeps what comes before the start, and drops what the start already counts', () => {
+  it('buffers envelopes that arrive before the start, and drops those that the start position includes', () => {
     const { delivered, sequencer } = setUp();
     for (const seq of [3, 5, 4]) sequencer.push(messageNew(seq));
     sequencer.push(agentTool(5, 'after five'));
     expect(delivered).toEqual([]);
     sequencer.start(3);
-    expect(shown(delivered)).toEqual([4, 5, 'after five']);
+    expect(summary(delivered)).toEqual([4, 5, 'after five']);
   });
 
-  it('delivers an ephemeral envelope between the durable ones that it belongs between', () => {
+  it('delivers an ephemeral envelope after the durable envelope that it follows', () => {
     const { delivered, sequencer } = setUp();
     sequencer.start(0);
     sequencer.push(messageNew(2));
     sequencer.push(agentTool(1, 'after one'));
     sequencer.push(agentTool(0, 'after nothing'));
     sequencer.push(messageNew(1));
-    expect(shown(delivered)).toEqual(['after nothing', 1, 'after one', 2]);
+    expect(summary(delivered)).toEqual(['after nothing', 1, 'after one', 2]);
   });
 
-  it('gives a gap up after the time, counts it, and ignores what comes too late', () => {
+  it('skips a gap after the timeout, reports it, and ignores late envelopes', () => {
     const { delivered, gaps, timers, sequencer } = setUp();
     sequencer.start(0);
     sequencer.push(messageNew(4));
@@ -147,55 +147,55 @@ describe('the sequencer', () => {
     timers.advance(1);
     sequencer.push(messageNew(2));
     sequencer.push(messageNew(5));
-    expect(shown(delivered)).toEqual([4, 5]);
+    expect(summary(delivered)).toEqual([4, 5]);
     expect(gaps).toEqual([[1, 3]]);
   });
 
-  it('waits for each gap on its own', () => {
+  it('applies the timeout to each gap separately', () => {
     const { delivered, gaps, timers, sequencer } = setUp();
     sequencer.start(0);
     sequencer.push(messageNew(2));
     sequencer.push(messageNew(4));
     timers.advance(GAP_MS);
-    expect(shown(delivered)).toEqual([2]);
+    expect(summary(delivered)).toEqual([2]);
     timers.advance(GAP_MS);
-    expect(shown(delivered)).toEqual([2, 4]);
+    expect(summary(delivered)).toEqual([2, 4]);
     expect(gaps).toEqual([
       [1, 1],
       [3, 3],
     ]);
   });
 
-  it('holds durable envelopes, not ephemeral ones that are due, until the last release', () => {
+  it('buffers durable envelopes until the last flush, and delivers due ephemeral ones immediately', () => {
     const { delivered, gaps, timers, sequencer } = setUp();
     sequencer.start(0);
-    const [first, second] = [sequencer.hold(), sequencer.hold()];
+    const [first, second] = [sequencer.buffer(), sequencer.buffer()];
     sequencer.push(messageNew(1));
     sequencer.push(agentTool(1, 'after one'));
     sequencer.push(agentTool(0, 'due'));
     timers.advance(GAP_MS * 10);
     first();
     first();
-    expect(shown(delivered)).toEqual(['due']);
+    expect(summary(delivered)).toEqual(['due']);
     second();
-    expect(shown(delivered)).toEqual(['due', 1, 'after one']);
+    expect(summary(delivered)).toEqual(['due', 1, 'after one']);
     expect(gaps).toEqual([]);
   });
 
-  it('does not take a gap for closed because a hold hid it', () => {
+  it('still detects a gap that formed while it was buffering', () => {
     const { delivered, gaps, timers, sequencer } = setUp();
     sequencer.start(0);
     sequencer.push(messageNew(2));
-    const release = sequencer.hold();
+    const flush = sequencer.buffer();
     timers.advance(GAP_MS);
-    release();
+    flush();
     expect(delivered).toEqual([]);
     timers.advance(GAP_MS);
-    expect(shown(delivered)).toEqual([2]);
+    expect(summary(delivered)).toEqual([2]);
     expect(gaps).toEqual([[1, 1]]);
   });
 
-  it('drops the oldest ephemeral envelopes first when too many wait', () => {
+  it('drops the oldest ephemeral envelopes first when the buffer is full', () => {
     const { delivered, dropped, sequencer } = setUp({ bufferLimit: 3 });
     sequencer.start(0);
     sequencer.push(agentTool(1, 'a'));
@@ -204,38 +204,38 @@ describe('the sequencer', () => {
     sequencer.push(agentTool(1, 'c'));
     sequencer.push(messageNew(3));
     sequencer.push(messageNew(1));
-    expect(shown(delivered)).toEqual([1, 'c', 2, 3]);
+    expect(summary(delivered)).toEqual([1, 'c', 2, 3]);
     expect(dropped).toEqual(['ephemeral', 'ephemeral']);
   });
 
-  it('gives up a gap or a hold before it loses a durable envelope', () => {
+  it('skips a gap or flushes rather than drop a durable envelope when the buffer is full', () => {
     const { delivered, gaps, sequencer } = setUp({ bufferLimit: 2 });
     sequencer.start(0);
     for (const seq of [2, 3, 4]) sequencer.push(messageNew(seq));
-    expect(shown(delivered)).toEqual([2, 3, 4]);
+    expect(summary(delivered)).toEqual([2, 3, 4]);
     expect(gaps).toEqual([[1, 1]]);
-    sequencer.hold();
+    sequencer.buffer();
     for (const seq of [5, 6, 7]) sequencer.push(messageNew(seq));
-    expect(shown(delivered)).toEqual([2, 3, 4, 5, 6, 7]);
+    expect(summary(delivered)).toEqual([2, 3, 4, 5, 6, 7]);
     expect(gaps).toHaveLength(1);
   });
 
-  it('stays within its bound before the start, where only the lowest seqs can be known already', () => {
+  it('drops the lowest sequence numbers if the buffer is full before the start', () => {
     const { delivered, dropped, sequencer } = setUp({ bufferLimit: 2 });
     for (const seq of [1, 2, 3]) sequencer.push(messageNew(seq));
     sequencer.start(1);
-    expect(shown(delivered)).toEqual([2, 3]);
+    expect(summary(delivered)).toEqual([2, 3]);
     expect(dropped).toEqual(['durable']);
   });
 
-  it('delivers nothing once closed and leaves no timer', () => {
+  it('delivers nothing and has no timer after close', () => {
     const { delivered, timers, sequencer } = setUp();
     sequencer.start(0);
     sequencer.push(messageNew(2));
-    const release = sequencer.hold();
+    const flush = sequencer.buffer();
     sequencer.close();
     sequencer.push(messageNew(1));
-    release();
+    flush();
     expect(timers.pending()).toBe(0);
     expect(delivered).toEqual([]);
   });

@@ -5,42 +5,42 @@ type Durable = Extract<BusEnvelope, { kind: 'durable' }>;
 type Ephemeral = Extract<BusEnvelope, { kind: 'ephemeral' }>;
 
 export interface SequencerOptions {
-  /** Milliseconds that a missing seq is waited for. */
+  /** Milliseconds after which a missing sequence is skipped. */
   gapTimeoutMs: number;
-  /** Envelopes that may wait. */
+  /** Maximum number of buffered envelopes. */
   bufferLimit: number;
 }
 
 export interface SequencerDeps extends SequencerOptions {
   deliver(envelope: BusEnvelope): void;
-  /** Called when the seqs `from` to `to` are given up. */
+  /** Called when the sequences `from` to `to` are skipped. */
   onGap(from: number, to: number): void;
-  /** Called for each envelope that had to make room. */
+  /** Called for each envelope that is dropped because the buffer is full. */
   onDropped(kind: BusEnvelope['kind']): void;
   timers: Timers;
 }
 
 /**
- * Puts the envelopes of one workspace in order for one socket: durable ones in the order of `seq`,
- * each once; ephemeral ones as soon as their `after_seq` is behind.
+ * Orders the envelopes of one workspace for one socket: durable ones by `seq`, each once; ephemeral ones as soon as their
+ * `after_seq` is reached.
  */
 export interface Sequencer {
-  /** Takes envelopes in any order, with duplicates, also before `start`. */
+  /** Accepts envelopes in any order, with duplicates, also before `start`. */
   push(envelope: BusEnvelope): void;
-  /** Begins delivery behind `lastSeq`. */
+  /** Starts delivery after `lastSeq`. */
   start(lastSeq: number): void;
-  /** Holds durable envelopes back until every hold is released; releasing twice does nothing. */
-  hold(): () => void;
-  /** The last seq that was delivered or given up; `undefined` before `start`. */
+  /** Buffers durable envelopes until every returned function was called. @returns flushes; a second call has no effect */
+  buffer(): () => void;
+  /** The last sequence that was delivered or skipped; `undefined` before `start`. */
   position(): number | undefined;
-  /** Forgets what waits; nothing is delivered any more. */
+  /** Drops all buffered envelopes and stops delivery. */
   close(): void;
 }
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
   const { gapTimeoutMs, bufferLimit, deliver, onGap, onDropped, timers } = deps;
   const durable = new Map<number, Durable>();
-  const holds = new Set<symbol>();
+  const buffers = new Set<symbol>();
   let ephemeral: Ephemeral[] = [];
   let position: number | undefined;
   let closed = false;
@@ -59,11 +59,11 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     for (const envelope of ready) deliver(envelope);
   };
 
-  /** Delivers what is due; what is left waits for a seq that has not come, or for a release. */
+  /** Delivers all due envelopes. The others wait for a missing sequence or for a flush. */
   const drain = (): void => {
     if (position === undefined || closed) return;
     deliverEphemeral(position);
-    while (holds.size === 0) {
+    while (buffers.size === 0) {
       const next = durable.get(position + 1);
       if (next === undefined) break;
       durable.delete(next.seq);
@@ -72,21 +72,21 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       deliver(next);
       deliverEphemeral(position);
     }
-    if (holds.size === 0 && durable.size > 0) cancelGapTimer ??= timers.after(gapTimeoutMs, giveUpGap);
+    if (buffers.size === 0 && durable.size > 0) cancelGapTimer ??= timers.after(gapTimeoutMs, skipGap);
   };
 
-  const giveUpGap = (): void => {
+  const skipGap = (): void => {
     stopGapTimer();
-    // While events are held, a missing seq may be among them. The release checks again.
-    if (position === undefined || holds.size > 0 || closed) return;
+    // While buffering, the missing sequence may be in the buffer. The flush checks again.
+    if (position === undefined || buffers.size > 0 || closed) return;
     const next = Math.min(...durable.keys());
     if (next > position + 1) onGap(position + 1, next - 1);
     position = next - 1;
     drain();
   };
 
-  /** Makes room: ephemeral envelopes go first, the oldest first; then the order is given up, not an event. */
-  const bound = (): void => {
+  /** Bounds the buffer: drops the oldest ephemeral envelopes first, then skips gaps rather than drop a durable one. */
+  const enforceLimit = (): void => {
     if (durable.size + ephemeral.length <= bufferLimit) return;
     if (ephemeral.length > 0) {
       ephemeral.shift();
@@ -95,8 +95,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       durable.delete(Math.min(...durable.keys()));
       onDropped('durable');
     } else {
-      holds.clear();
-      giveUpGap();
+      buffers.clear();
+      skipGap();
     }
   };
 
@@ -106,18 +106,18 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       if (envelope.kind === 'ephemeral') ephemeral.push(envelope);
       else if (envelope.seq > (position ?? 0)) durable.set(envelope.seq, envelope);
       drain();
-      bound();
+      enforceLimit();
     },
     start(lastSeq) {
       position = lastSeq;
       for (const seq of durable.keys()) if (seq <= lastSeq) durable.delete(seq);
       drain();
     },
-    hold() {
-      const hold = Symbol('hold');
-      holds.add(hold);
+    buffer() {
+      const id = Symbol('buffer');
+      buffers.add(id);
       return () => {
-        if (holds.delete(hold)) drain();
+        if (buffers.delete(id)) drain();
       };
     },
     position: () => position,

@@ -26,30 +26,30 @@ async function connected(
 }
 
 describe('message.send', () => {
-  it('RT-003 hands the message to the orchestrator in the name of the user', async () => {
+  it('RT-003 forwards the message to the orchestrator with a token for the user', async () => {
     const sent: unknown[] = [];
     const client = await connected(async (userId, message) => {
-      sent.push([userId, message]);
+      sent.push({ userId, message });
       return { message_id: MESSAGE };
     });
     client.socket.emit('message.send', { ...draft, of_a_newer_app: true });
     await client.next('message.send.ack');
-    expect(sent).toEqual([[USER, { ...draft, mentions: [], attachments: [] }]]);
+    expect(sent).toEqual([{ userId: USER, message: { ...draft, mentions: [], attachments: [] } }]);
   });
 
-  it('RT-007 is acknowledged once the orchestrator has stored it', async () => {
+  it('RT-007 emits message.send.ack after the orchestrator has stored the message', async () => {
     const client = await connected(async () => ({ message_id: MESSAGE }));
     client.socket.emit('message.send', draft);
     expect(await client.next('message.send.ack')).toEqual(received);
     expect(client.names()).toEqual(['message.send.ack']);
   });
 
-  it('answers the acknowledgement callback too', async () => {
+  it('calls the acknowledgement callback as well', async () => {
     const client = await connected(async () => ({ message_id: MESSAGE }));
     expect(await client.ask('message.send', draft)).toEqual({ ok: true, ...received });
   });
 
-  it('forwards a repeated send, whose answer is the orchestrator’s to repeat', async () => {
+  it('forwards a repeated send and returns the same response', async () => {
     const client = await connected(async () => ({ message_id: MESSAGE }));
     for (let time = 0; time < 2; time += 1) {
       client.socket.emit('message.send', draft);
@@ -57,7 +57,7 @@ describe('message.send', () => {
     }
   });
 
-  it('RT-008 reports a refusal with the text, the code, whether to retry, and the request id', async () => {
+  it('RT-008 reports a rejected send with message, code, retryable and request id', async () => {
     const requestIds: string[] = [];
     const client = await connected(async (_userId, _message, requestId) => {
       requestIds.push(requestId);
@@ -76,13 +76,13 @@ describe('message.send', () => {
   });
 
   it.each([
-    ['nothing', undefined, ''],
-    ['text', 'hello', ''],
+    ['a missing payload', undefined, ''],
+    ['a string', 'hello', ''],
     ['a local_id that is not a string', { ...draft, local_id: 7 }, ''],
-    ['no content', { ...draft, content: undefined }, 'local-1'],
+    ['a missing content', { ...draft, content: undefined }, 'local-1'],
     ['a text that is too long', { ...draft, content: { type: 'text', text: 'x'.repeat(32_001) } }, 'local-1'],
     ['a local_id that is too long', { ...draft, local_id: 'y'.repeat(129) }, 'y'.repeat(128)],
-    ['a wrong mention', { ...draft, mentions: [{ agent_id: 'nobody' }] }, 'local-1'],
+    ['an invalid mention', { ...draft, mentions: [{ agent_id: 'unknown' }] }, 'local-1'],
   ])('reports %s as validation_failed and forwards nothing', async (_name, payload, localId) => {
     const sent: unknown[] = [];
     const client = await connected(async (...call) => {
@@ -99,7 +99,7 @@ describe('message.send', () => {
     expect(sent).toEqual([]);
   });
 
-  it('shows nothing of an unexpected failure, and goes on', async () => {
+  it('hides the details of an unexpected error and continues to serve the socket', async () => {
     let broken = true;
     const client = await connected(async () => {
       if (broken) throw new TypeError('undefined is not a database');
@@ -114,7 +114,7 @@ describe('message.send', () => {
     expect(await client.next('message.send.ack')).toEqual(received);
   });
 
-  it('keeps the order of the messages of a socket', async () => {
+  it('handles the messages of a socket in order', async () => {
     const finished: string[] = [];
     const { promise: first, resolve: finishFirst } = Promise.withResolvers<void>();
     const client = await connected(async (_userId, { local_id }) => {
@@ -128,7 +128,7 @@ describe('message.send', () => {
     expect(finished).toEqual(['a', 'b', 'c']);
   });
 
-  it('shows the sender its ack before its message.new, however fast the relay is', async () => {
+  it('emits message.send.ack before message.new to the sender, even if the relay is faster', async () => {
     const client = await connected(async () => {
       await gateway.publish(messageNew(1));
       await new Promise((resolve) => setImmediate(resolve));
@@ -140,28 +140,28 @@ describe('message.send', () => {
     expect(client.names()).toEqual(['workspace.subscribed', 'message.send.ack', 'message.new']);
   });
 
-  it('holds back only for the sender, and only up to a limit', async () => {
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  it('buffers events only for the sender and only up to the time limit', async () => {
+    const { promise: stored, resolve: store } = Promise.withResolvers<void>();
     const sender = await connected(
       async () => {
         await gateway.publish(messageNew(1));
-        await answered;
+        await stored;
         return { message_id: MESSAGE };
       },
-      { settings: { holdLimitMs: 50 } },
+      { settings: { maxBufferMs: 50 } },
     );
     const watcher = await gateway.connect();
     for (const client of [sender, watcher]) await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] });
     sender.socket.emit('message.send', draft);
     await watcher.next('message.new');
-    // The answer is still out: only the limit can let this through.
+    // The send is still in progress, so only the time limit can flush the buffer.
     await sender.next('message.new');
-    answer();
+    store();
     await sender.next('message.send.ack');
     expect(sender.names()).toEqual(['workspace.subscribed', 'message.new', 'message.send.ack']);
   });
 
-  it('goes on delivering after a send that failed', async () => {
+  it('continues to deliver events after a failed send', async () => {
     const client = await connected(async () => {
       await gateway.publish(messageNew(1));
       throw new ApiError('service_unavailable');
@@ -171,7 +171,7 @@ describe('message.send', () => {
     expect(await client.next('message.new')).toMatchObject({ seq: 1 });
   });
 
-  it('measures how long sends take, by outcome', async () => {
+  it('records the duration of sends by outcome', async () => {
     const answers = [async () => ({ message_id: MESSAGE }), () => Promise.reject(new ApiError('service_unavailable'))];
     const client = await connected(() => answers.shift()!());
     await client.ask('message.send', draft);
@@ -183,7 +183,7 @@ describe('message.send', () => {
     expect(text).toContain('uswarm_gateway_send_seconds_count{outcome="failed"} 1');
   });
 
-  it('writes nothing of a message to the log', async () => {
+  it('logs no content of a message', async () => {
     const lines: string[] = [];
     const destination = { write: (line: string) => void lines.push(line) };
     const client = await connected(() => Promise.reject(new Error('broken')), {

@@ -8,20 +8,20 @@ export interface SendMessageDeps {
   userId: string;
   orchestrator: Pick<OrchestratorClient, 'send'>;
   emit: Emit;
-  /** Keeps the durable events of a workspace from this socket. @returns ends it. */
-  hold: (workspaceId: string) => () => void;
+  /** Buffers the durable events of a workspace for this socket. @returns flushes the buffer */
+  bufferEvents: (workspaceId: string) => () => void;
   metrics: Pick<GatewayMetrics, 'sendSeconds'>;
 }
 
-const LOCAL_ID_SHOWN = 128;
+const MAX_LOCAL_ID = 128;
 
-/** The `local_id` of a payload that may be anything; empty when it has none. */
+/** The `local_id` of an unvalidated payload; empty if it has none. */
 function readLocalId(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null || !('local_id' in payload)) return '';
-  return typeof payload.local_id === 'string' ? payload.local_id.slice(0, LOCAL_ID_SHOWN) : '';
+  return typeof payload.local_id === 'string' ? payload.local_id.slice(0, MAX_LOCAL_ID) : '';
 }
 
-/** @throws ApiError whose message names the fault: `message.send.error` has no other field for it. */
+/** @throws ApiError whose message contains the invalid fields, because `message.send.error` has no other field for them */
 function parse(payload: unknown): MessageSend {
   const parsed = MessageSend.safeParse(payload);
   if (parsed.success) return parsed.data;
@@ -32,18 +32,24 @@ function parse(payload: unknown): MessageSend {
 
 /**
  * `message.send`: the orchestrator stores the message, and the ack confirms it. The relay may be faster than the
- * answer, so the workspace's events wait here until the ack is out: the sender sees the ack before
- * its own `message.new`. spec: orchestrator §6.1, §6.2
+ * response, so the events of the workspace are buffered until the ack is sent: the sender receives the ack before its own
+ * `message.new`. RT-003 RT-007 RT-008
  */
-export function createSendMessage({ userId, orchestrator, emit, hold, metrics }: SendMessageDeps): ClientEventHandler {
+export function createSendMessage({
+  userId,
+  orchestrator,
+  emit,
+  bufferEvents,
+  metrics,
+}: SendMessageDeps): ClientEventHandler {
   return {
     async handle({ payload, requestId, acknowledge }) {
       const endTimer = metrics.sendSeconds.startTimer();
       let outcome: CallOutcome = 'ok';
-      let release: (() => void) | undefined;
+      let flush: (() => void) | undefined;
       try {
         const message = parse(payload);
-        release = hold(message.workspace_id);
+        flush = bufferEvents(message.workspace_id);
         const { message_id } = await orchestrator.send(userId, message, requestId);
         const ack = { local_id: message.local_id, message_id, status: 'received' } as const;
         emit('message.send.ack', ack);
@@ -52,7 +58,7 @@ export function createSendMessage({ userId, orchestrator, emit, hold, metrics }:
         outcome = outcomeOf(error);
         throw error;
       } finally {
-        release?.();
+        flush?.();
         endTimer({ outcome });
       }
     },

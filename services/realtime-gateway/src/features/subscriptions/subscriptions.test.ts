@@ -4,7 +4,7 @@ import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { agentTool, messageNew, OTHER_WORKSPACE, WORKSPACE } from '../../../test/envelopes.js';
 import {
-  agreeable,
+  acceptingOrchestrator,
   startTestGateway,
   type TestGateway,
   type TestGatewayOptions,
@@ -28,7 +28,7 @@ const seqs = (client: TestClient): unknown[] =>
   client.events.filter(({ name }) => name === 'message.new').map(({ payload }) => (payload as { seq: number }).seq);
 const someId = (index: number): string => `01890000-0000-7000-9000-${String(index).padStart(12, '0')}`;
 
-/** A memory bus that counts the subscriptions in force. */
+/** A memory bus that counts its active subscriptions. */
 function countingBus(): EventBus & { open(): number } {
   const bus = createMemoryBus();
   let open = 0;
@@ -50,13 +50,13 @@ const until = async (condition: () => boolean): Promise<void> => {
 };
 
 describe('workspace.subscribe', () => {
-  it('RT-001 asks for the workspaces in the name of the user, and events come from then on', async () => {
-    const asked: unknown[] = [];
+  it('RT-001 subscribes with a token for the user, and delivers events from then on', async () => {
+    const requests: unknown[] = [];
     const client = await connected({
       orchestrator: {
         subscriptions: (userId, ids, requestId) => {
-          asked.push([userId, ids]);
-          return agreeable.subscriptions(userId, ids, requestId);
+          requests.push({ userId, ids });
+          return acceptingOrchestrator.subscriptions(userId, ids, requestId);
         },
       },
     });
@@ -64,11 +64,11 @@ describe('workspace.subscribe', () => {
     await subscribe(client, WORKSPACE);
     await gateway.publish(messageNew(2, OTHER_WORKSPACE), messageNew(1), agentTool(1));
     await client.next('agent.tool');
-    expect(asked).toEqual([[USER, [WORKSPACE]]]);
+    expect(requests).toEqual([{ userId: USER, ids: [WORKSPACE] }]);
     expect(client.names()).toEqual(['workspace.subscribed', 'message.new', 'agent.tool']);
   });
 
-  it('RT-004 is answered by workspace.subscribed, which names what is watched, what not and why, and the last seqs', async () => {
+  it('RT-004 emits workspace.subscribed with the accepted ids, the rejected ids with codes, and the last sequences', async () => {
     const client = await connected({
       orchestrator: {
         subscriptions: async () => ({
@@ -90,7 +90,7 @@ describe('workspace.subscribe', () => {
     expect(seqs(client)).toEqual([8]);
   });
 
-  it('answers the acknowledgement callback too', async () => {
+  it('calls the acknowledgement callback as well', async () => {
     const client = await connected();
     expect(await client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE] })).toEqual({
       ok: true,
@@ -100,7 +100,7 @@ describe('workspace.subscribe', () => {
     });
   });
 
-  it('puts events in order, once each, and keeps those that come while the last seq is asked for', async () => {
+  it('delivers events once and in order, including those that arrive while the last sequence is fetched', async () => {
     const client = await connected({
       orchestrator: {
         async subscriptions() {
@@ -116,7 +116,7 @@ describe('workspace.subscribe', () => {
     expect(client.names()[0]).toBe('workspace.subscribed');
   });
 
-  it('shows a workspace that is subscribed twice once, whatever the case of its id', async () => {
+  it('subscribes a repeated workspace once, regardless of the case of its id', async () => {
     const client = await connected();
     await subscribe(client, WORKSPACE, WORKSPACE.toUpperCase());
     await gateway.publish(messageNew(1));
@@ -131,25 +131,25 @@ describe('workspace.subscribe', () => {
     expect(seqs(client)).toEqual([1, 2]);
   });
 
-  it('ends what the orchestrator no longer accepts', async () => {
-    let mine = true;
+  it('ends a subscription that the orchestrator no longer accepts', async () => {
+    let accepted = true;
     const bus = countingBus();
     const client = await connected({
       bus,
       orchestrator: {
         subscriptions: async (userId, ids, requestId) =>
-          mine ? agreeable.subscriptions(userId, ids, requestId) : { accepted: [], rejected: [] },
+          accepted ? acceptingOrchestrator.subscriptions(userId, ids, requestId) : { accepted: [], rejected: [] },
       },
     });
     await subscribe(client, WORKSPACE);
-    mine = false;
+    accepted = false;
     expect(await subscribe(client, WORKSPACE)).toMatchObject({
       rejected: [{ workspace_id: WORKSPACE, code: 'workspace_not_found' }],
     });
     await until(() => bus.open() === 0);
   });
 
-  it('rejects what is over the limit of a socket, and has room again after an unsubscribe', async () => {
+  it('rejects workspaces above the limit per socket, and accepts them after an unsubscribe', async () => {
     const client = await connected();
     const most = Array.from({ length: LIMITS.subscriptionsPerSocket }, (_, index) => someId(index));
     expect((await subscribe(client, ...most)).rejected).toEqual([]);
@@ -163,16 +163,16 @@ describe('workspace.subscribe', () => {
   });
 
   it.each([
-    ['nothing', []],
+    ['missing', []],
     ['null', [null]],
-    ['text', [WORKSPACE]],
-    ['a list', [[WORKSPACE]]],
-    ['an id that is not a string', [{ workspace_ids: [7] }]],
-    ['too many ids', [{ workspace_ids: Array.from({ length: 51 }, (_, index) => someId(index)) }]],
-  ])('tells a client that sent %s, by event and by callback', async (_name, payload) => {
+    ['a string', [WORKSPACE]],
+    ['an array', [[WORKSPACE]]],
+    ['an object with a numeric id', [{ workspace_ids: [7] }]],
+    ['an object with too many ids', [{ workspace_ids: Array.from({ length: 51 }, (_, index) => someId(index)) }]],
+  ])('answers a payload that is %s with validation_failed, by event and by callback', async (_name, payload) => {
     const client = await connected({
       orchestrator: {
-        subscriptions: () => Promise.reject(new Error('must not be asked')),
+        subscriptions: () => Promise.reject(new Error('unexpected call')),
       },
     });
     expect(ErrorBody.parse(await client.ask('workspace.subscribe', ...payload))).toMatchObject({
@@ -186,7 +186,7 @@ describe('workspace.subscribe', () => {
     });
   });
 
-  it('rejects every id when the orchestrator cannot be asked, and leaves nothing behind', async () => {
+  it('rejects every id and releases all subscriptions if the orchestrator is unavailable', async () => {
     const bus = countingBus();
     const client = await connected({
       bus,
@@ -202,7 +202,7 @@ describe('workspace.subscribe', () => {
     await until(() => bus.open() === 0);
   });
 
-  it('stops waiting for the bus and releases a late subscription', async () => {
+  it('rejects after the bus timeout, and releases a late subscription', async () => {
     const bus = countingBus();
     const { promise: connection, resolve: connect } = Promise.withResolvers<void>();
     let late = 0;
@@ -225,7 +225,7 @@ describe('workspace.subscribe', () => {
 });
 
 describe('workspace.unsubscribe', () => {
-  it('RT-002 stops the events of a workspace, not those of others', async () => {
+  it('RT-002 stops the events of that workspace only', async () => {
     const bus = countingBus();
     const client = await connected({ bus });
     await subscribe(client, WORKSPACE, OTHER_WORKSPACE);
@@ -239,19 +239,19 @@ describe('workspace.unsubscribe', () => {
     await until(() => bus.open() === 1);
   });
 
-  it('is harmless for what is not watched', async () => {
+  it('accepts workspaces without a subscription', async () => {
     const client = await connected();
     expect(await client.ask('workspace.unsubscribe', { workspace_ids: [WORKSPACE, 'x'] })).toMatchObject({ ok: true });
   });
 
-  it('answers a wrong payload by the callback', async () => {
+  it('answers an invalid payload by the callback', async () => {
     const client = await connected();
     expect(await client.ask('workspace.unsubscribe', 'everything')).toMatchObject({ code: 'validation_failed' });
   });
 });
 
-describe('a client that goes', () => {
-  it('gives its subscriptions back, and leaves those of others', async () => {
+describe('a client that disconnects', () => {
+  it('releases its own subscriptions only', async () => {
     const bus = countingBus();
     const leaving = await connected({ bus });
     const staying = await gateway.connect();
@@ -263,7 +263,7 @@ describe('a client that goes', () => {
     expect(await staying.next('message.new')).toMatchObject({ seq: 1 });
   });
 
-  it('gives back also what it was about to get', async () => {
+  it('releases a subscription that is in progress', async () => {
     const bus = countingBus();
     const { promise: verdict, resolve: decide } = Promise.withResolvers<void>();
     const client = await connected({
@@ -271,7 +271,7 @@ describe('a client that goes', () => {
       orchestrator: {
         async subscriptions(userId, ids, requestId) {
           await verdict;
-          return agreeable.subscriptions(userId, ids, requestId);
+          return acceptingOrchestrator.subscriptions(userId, ids, requestId);
         },
       },
     });
@@ -284,7 +284,7 @@ describe('a client that goes', () => {
     await until(() => bus.open() === 0);
   });
 
-  it('counts watched workspaces until the last watcher leaves', async () => {
+  it('decreases the subscription metric', async () => {
     const client = await connected();
     await subscribe(client, WORKSPACE, OTHER_WORKSPACE);
     expect(await gateway.metric('uswarm_gateway_subscriptions')).toMatch(/ 2$/);

@@ -22,42 +22,42 @@ export interface SubscriptionsDeps {
   openDelivery: (workspaceId: string) => Delivery;
   emit: Emit;
   metrics: Pick<GatewayMetrics, 'subscriptions'>;
-  /** Workspaces that one socket may watch. */
+  /** Maximum number of workspaces per socket. */
   limit: number;
-  /** Milliseconds that the bus may take to confirm. */
+  /** Milliseconds within which the bus must confirm a subscription. */
   busTimeoutMs: number;
 }
 
-/** The workspaces that one socket watches. */
+/** The workspace subscriptions of one socket. */
 export interface Subscriptions {
   /** `workspace.subscribe` */
   subscribe: ClientEventHandler;
   /** `workspace.unsubscribe` */
   unsubscribe: ClientEventHandler;
-  /** Keeps the durable events of a workspace back, if it is watched. @returns ends it. */
-  hold(workspaceId: string): () => void;
+  /** Buffers the durable events of a subscribed workspace. @returns flushes the buffer */
+  buffer(workspaceId: string): () => void;
   /** Called when the socket is closed. */
   close(): void;
 }
 
 type Subscribed = ServerEventPayload<'workspace.subscribed'>;
 
-/** How a subscribe ended; `starts` begin the deliveries once the client was told. */
+/** The result of a subscribe. `starts` start the deliveries after the response is sent. */
 type Settled = Subscribed & { starts: (() => void)[] };
 const NOTHING: Settled = { workspace_ids: [], rejected: [], last_seq: {}, starts: [] };
 
 interface Subscription {
   delivery: Delivery;
-  inForce: Promise<Unsubscribe>;
+  confirmed: Promise<Unsubscribe>;
   close(): void;
 }
 
 const isId = (text: string): boolean => z.uuid().safeParse(text).success;
-/** Ids are the same in any case; the bus and the orchestrator write them in lower case. */
+/** Ids are case-insensitive; the bus and the orchestrator use lower case. */
 const canonical = (id: string): string => (isId(id) ? id.toLowerCase() : id);
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map(canonical))];
 
-/** spec: orchestrator §6.1, §6.2 */
+/** RT-001 RT-002 RT-004 */
 export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   const { userId, bus, orchestrator, openDelivery, emit, metrics, limit, busTimeoutMs } = deps;
   const active = new Map<string, Subscription>();
@@ -65,13 +65,13 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
 
   const open = (workspaceId: string): Subscription => {
     const delivery = openDelivery(workspaceId);
-    const inForce = bus.subscribe(workspaceId, delivery.push);
+    const confirmed = bus.subscribe(workspaceId, delivery.push);
     return {
       delivery,
-      inForce,
+      confirmed,
       close() {
         delivery.close();
-        inForce.then(
+        confirmed.then(
           (leave) => leave(),
           () => undefined,
         );
@@ -84,59 +84,55 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     if (active.delete(workspaceId)) metrics.subscriptions.dec();
   };
 
-  /** What fits under the limit, and what does not. Asking again for a watched workspace is free. */
-  const admit = (ids: readonly string[]): { asked: string[]; rejected: Subscribed['rejected'] } => {
+  /** Applies the limit. Subscribed workspaces do not count again. */
+  const admit = (ids: readonly string[]): { admitted: string[]; rejected: Subscribed['rejected'] } => {
     const room = limit - active.size;
     const newIds = ids.filter((id) => !active.has(id));
     const tooMany = new Set(newIds.slice(Math.max(0, room)));
     return {
-      asked: ids.filter((id) => !tooMany.has(id)),
+      admitted: ids.filter((id) => !tooMany.has(id)),
       rejected: [...tooMany].map((id) => ({ workspace_id: id, code: 'subscription_limit_reached' })),
     };
   };
 
-  /** Takes the accepted ones over from `fresh`, and leaves those that are no longer the user's. */
-  const settle = (
-    asked: readonly string[],
-    fresh: Map<string, Subscription>,
-    verdict: SubscriptionsAnswer,
-  ): Settled => {
+  /** Activates the accepted subscriptions from `added`, and drops those that are no longer accepted. */
+  const settle = (ids: readonly string[], added: Map<string, Subscription>, verdict: SubscriptionsAnswer): Settled => {
     const lastSeqs = new Map(verdict.accepted.map(({ workspace_id, last_seq }) => [workspace_id, last_seq]));
     const codes = new Map(verdict.rejected.map(({ workspace_id, code }) => [workspace_id, code]));
     const settled: Settled = { workspace_ids: [], rejected: [], last_seq: {}, starts: [] };
-    for (const id of asked) {
+    for (const id of ids) {
       const lastSeq = lastSeqs.get(id);
-      const begun = active.get(id);
-      const added = fresh.get(id);
-      if (lastSeq === undefined || (begun ?? added) === undefined) {
+      const existing = active.get(id);
+      const subscription = added.get(id);
+      if (lastSeq === undefined || (existing ?? subscription) === undefined) {
         drop(id);
         settled.rejected.push({ workspace_id: id, code: codes.get(id) ?? 'workspace_not_found' });
         continue;
       }
       settled.workspace_ids.push(id);
-      settled.last_seq[id] = begun?.delivery.position() ?? lastSeq;
-      if (added === undefined) continue;
-      fresh.delete(id);
-      active.set(id, added);
+      settled.last_seq[id] = existing?.delivery.position() ?? lastSeq;
+      if (subscription === undefined) continue;
+      added.delete(id);
+      active.set(id, subscription);
       metrics.subscriptions.inc();
-      settled.starts.push(() => added.delivery.start(lastSeq));
+      settled.starts.push(() => subscription.delivery.start(lastSeq));
     }
     return settled;
   };
 
   /**
-   * Subscribes first and asks for the last seq then: an event between the two is either counted in
-   * that seq or waits in the delivery.
+   * Subscribes to the bus before it fetches the last sequence: an event in between is either included in that sequence or
+   * buffered in the delivery.
    */
-  const subscribe = async (asked: readonly string[], requestId: string): Promise<Settled> => {
-    const fresh = new Map(asked.filter((id) => isId(id) && !active.has(id)).map((id) => [id, open(id)]));
+  const subscribe = async (ids: readonly string[], requestId: string): Promise<Settled> => {
+    const added = new Map(ids.filter((id) => isId(id) && !active.has(id)).map((id) => [id, open(id)]));
     try {
-      await withinTime(Promise.all([...fresh.values()].map(({ inForce }) => inForce)), busTimeoutMs);
-      const verdict = await orchestrator.subscriptions(userId, asked, requestId);
-      // A socket that left meanwhile watches nothing.
-      return settle(asked, closed ? new Map() : fresh, verdict);
+      await withinTime(Promise.all([...added.values()].map(({ confirmed }) => confirmed)), busTimeoutMs);
+      const verdict = await orchestrator.subscriptions(userId, ids, requestId);
+      // A socket that was closed in the meantime gets no subscription.
+      return settle(ids, closed ? new Map() : added, verdict);
     } finally {
-      for (const [id, subscription] of fresh) if (active.get(id) !== subscription) subscription.close();
+      for (const [id, subscription] of added) if (active.get(id) !== subscription) subscription.close();
     }
   };
 
@@ -146,16 +142,16 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const parsed = WorkspaceSubscribe.safeParse(payload);
         if (!parsed.success) throw validationError(parsed.error);
         if (closed) return;
-        const { asked, rejected } = admit(distinct(parsed.data.workspace_ids));
-        const { starts, ...settled } = asked.length > 0 ? await subscribe(asked, requestId) : NOTHING;
-        const answer = { ...settled, rejected: [...settled.rejected, ...rejected] };
-        emit('workspace.subscribed', answer);
-        acknowledge(answer);
+        const { admitted, rejected } = admit(distinct(parsed.data.workspace_ids));
+        const { starts, ...settled } = admitted.length > 0 ? await subscribe(admitted, requestId) : NOTHING;
+        const response = { ...settled, rejected: [...settled.rejected, ...rejected] };
+        emit('workspace.subscribed', response);
+        acknowledge(response);
         for (const start of starts) start();
       },
       refused({ code }, payload) {
         const parsed = WorkspaceSubscribe.safeParse(payload);
-        // The only event that a subscribe is answered by: a payload without ids is one rejected nameless id.
+        // No other event answers a subscribe, so a payload without ids is reported as one rejected empty id.
         const ids = parsed.success ? distinct(parsed.data.workspace_ids) : [''];
         const rejected = ids.map((workspace_id) => ({ workspace_id, code }));
         emit('workspace.subscribed', { workspace_ids: [], rejected, last_seq: {} });
@@ -169,10 +165,10 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         ids.forEach(drop);
         acknowledge({ workspace_ids: ids });
       },
-      // No event is documented for it; the acknowledgement callback tells.
+      // There is no event for this error; only the acknowledgement callback reports it.
       refused: () => undefined,
     },
-    hold: (workspaceId) => active.get(canonical(workspaceId))?.delivery.hold() ?? (() => undefined),
+    buffer: (workspaceId) => active.get(canonical(workspaceId))?.delivery.buffer() ?? (() => undefined),
     close() {
       closed = true;
       for (const id of active.keys()) drop(id);
@@ -180,11 +176,11 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   };
 }
 
-/** @throws ApiError `service_unavailable` when `work` fails or takes longer than `ms`. */
+/** @throws ApiError `service_unavailable` if `work` fails or takes longer than `ms` */
 async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const done = new AbortController();
   const late = sleep(ms, undefined, { signal: done.signal, ref: false }).then(() => {
-    throw new Error('the event bus does not answer');
+    throw new Error('the event bus did not confirm in time');
   });
   try {
     return await Promise.race([work, late]);

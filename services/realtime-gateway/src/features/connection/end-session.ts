@@ -1,7 +1,7 @@
 import { type ServerEventPayload, SESSION_ENDINGS, type SessionEndingCode } from '@uswarm/contract';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
 
-/** The part of a socket that ending its session needs. */
+/** The part of a socket that `endSession` uses. */
 export interface EndingSocket {
   readonly connected: boolean;
   emit(event: 'session.ending', payload: ServerEventPayload<'session.ending'>): unknown;
@@ -10,8 +10,8 @@ export interface EndingSocket {
 }
 
 /**
- * Tells a client why, and closes its connection. A client that should come again loses its transport only: one that
- * the namespace sends away would not reconnect by itself.
+ * Sends the reason to a client and closes its connection. If the client should reconnect, only its transport is closed,
+ * because a client does not reconnect after a namespace disconnect.
  */
 export function endSession(
   socket: EndingSocket,
@@ -22,7 +22,7 @@ export function endSession(
   const { reconnect } = SESSION_ENDINGS[code];
   metrics.sessionsEnded.inc({ code });
   socket.emit('session.ending', { code, reconnect });
-  if (code === 'slow_consumer') cutOff(socket.conn);
+  if (code === 'slow_consumer') terminate(socket.conn);
   else if (reconnect) socket.conn.close();
   else socket.disconnect(true);
 }
@@ -31,8 +31,8 @@ interface RawTransport {
   transport?: { socket?: { terminate?: () => void } };
 }
 
-/** A polite close waits until what is unread was read. */
-function cutOff(conn: EndingSocket['conn']): void {
+/** A normal close waits until the client has read its unread data. */
+function terminate(conn: EndingSocket['conn']): void {
   conn.close(true);
   (conn as RawTransport).transport?.socket?.terminate?.();
 }

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { addressKey, type ClientAddress } from '@uswarm/service-kit';
+import type { Timers } from '../../timers.js';
+
+/** An unauthenticated engine.io connection. */
+export interface PendingConnection {
+  request: IncomingMessage;
+  once(event: 'close', listener: () => void): unknown;
+  close(): void;
+}
+
+export interface PendingConnectionsDeps {
+  clientAddress: ClientAddress;
+  /** Maximum number of unauthenticated connections per address (per /64 network for IPv6); 0 disables the limit. */
+  perAddress: number;
+  /** Milliseconds from the connection until the credentials must arrive. */
+  timeoutMs: number;
+  timers: Timers;
+}
+
+/** Tracks unauthenticated connections. */
+export interface PendingConnections {
+  /** Whether the address of the request has reached its limit. */
+  full(request: IncomingMessage): boolean;
+  /** Counts a connection until it is authenticated or closed, and closes it if the credentials do not arrive in time. */
+  add(conn: PendingConnection): void;
+  /** The credentials arrived: stops the timeout. */
+  credentialsReceived(conn: object): void;
+  authenticated(conn: object): void;
+}
+
+interface Entry {
+  stopTimeout: () => void;
+  remove: () => void;
+}
+
+export function createPendingConnections({
+  clientAddress,
+  perAddress,
+  timeoutMs,
+  timers,
+}: PendingConnectionsDeps): PendingConnections {
+  const counts = new Map<string, number>();
+  const entries = new WeakMap<object, Entry>();
+
+  return {
+    full: (request) => perAddress > 0 && (counts.get(addressKey(clientAddress(request))) ?? 0) >= perAddress,
+    add(conn) {
+      const key = addressKey(clientAddress(conn.request));
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      const stopTimeout = timers.after(timeoutMs, () => conn.close());
+      const remove = (): void => {
+        stopTimeout();
+        if (!entries.delete(conn)) return;
+        const remaining = (counts.get(key) ?? 0) - 1;
+        if (remaining > 0) counts.set(key, remaining);
+        else counts.delete(key);
+      };
+      entries.set(conn, { stopTimeout, remove });
+      conn.once('close', remove);
+    },
+    credentialsReceived: (conn) => entries.get(conn)?.stopTimeout(),
+    authenticated: (conn) => entries.get(conn)?.remove(),
+  };
+}
