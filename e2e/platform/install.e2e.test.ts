@@ -45,11 +45,13 @@ describe('the installed release', () => {
     expect(stdout).toMatch(/Phase:\s+Succeeded/);
   });
 
-  it('started without a container restart', async () => {
+  it('started without the restart of a container that ran', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
     const restarted = pods
       .flatMap(({ status }) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
-      .filter(({ restartCount }) => restartCount > 0);
+      .filter(({ restartCount }) => restartCount > 0)
+      // On a busy node runc may fail to create a container ("unable to freeze"), which the kubelet repeats.
+      .filter(({ lastState }) => lastState?.terminated?.reason !== 'StartError');
     expect(restarted.map(({ name, lastState }) => ({ name, lastState }))).toEqual([]);
   });
 
