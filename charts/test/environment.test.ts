@@ -62,7 +62,7 @@ describe('the webhook', () => {
       callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
       stores: [],
       rolloutGate: true,
-      pods: { imagePullPolicy: 'IfNotPresent', resources: { requests: { cpu: '50m', memory: '96Mi' } } },
+      pods: { imagePullPolicy: 'IfNotPresent', resources: { requests: { cpu: '50m', memory: '64Mi' } } },
       policy: { runtimeNamespaces: new Set(['userswarms']), sharedEnvSecrets: new Set(['uswarm-model-env']) },
     });
   });
