@@ -34,9 +34,9 @@ describe('uswarmctl explain', () => {
     expect(text).toContain(`- ImagePullBackOff: ${cause} ${advice}`);
     expect(text).toMatch(/agent-runtime: (ErrImagePull|ImagePullBackOff).*, not ready, 0 restarts/);
     expect(text).toMatch(/Warning +ImagePullBackOff +UserSwarm /);
-    expect(text).toMatch(/controller: backend\/uswarm-controller, 1 of 1 ready; led by uswarm-controller-\S+/);
+    expect(text).toMatch(/controller: backend\/uswarm-controller, 1 of 1 ready; leader uswarm-controller-\S+/);
     expect(text).toContain('webhook: backend/uswarm-webhook, 2 of 2 ready');
-    expect(text).not.toContain('Could not be read');
+    expect(text).not.toContain('Unreadable');
   });
 
   it('names the field manager that suspends a runtime, by workspace id, also as JSON', async () => {
@@ -55,13 +55,13 @@ describe('uswarmctl explain', () => {
       unreadable: [],
       exhausted: [],
     });
-    expect(report['next']).toContainEqual(expect.stringMatching(/^It is held: "kubectl-patch"/));
+    expect(report['next']).toContainEqual(expect.stringMatching(/^Held: "kubectl-patch"/));
   });
 
   it('reports in one sentence that the UserSwarm does not exist', async () => {
     await expect(explain(session.newName())).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^There is no UserSwarm workspace-\S+\. .*\n$/),
+      stderr: expect.stringMatching(/^UserSwarm workspace-\S+ not found\. .*\n$/),
     });
   });
 });

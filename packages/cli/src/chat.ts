@@ -1,19 +1,23 @@
-import { parseChatArguments } from './arguments.js';
+import { CommanderError } from 'commander';
+import { parseChatArguments } from './chat-arguments.js';
+import { usageExitCode } from './command-line.js';
 import { Failure } from './failure.js';
 import { runChat } from './run-chat.js';
 
-// `npm run chat`: the exit code is 0 when the reply was delivered, 130 after Ctrl-C, else 1.
+// `npm run chat`: exits with 0 when the answer was delivered, 2 after a usage error, 130 after Ctrl-C, else 1.
 const interruption = new AbortController();
 process.once('SIGINT', () => interruption.abort());
 
 try {
   const { stdin, stdout, stderr, env } = process;
-  const wanted = parseChatArguments(process.argv.slice(2), env);
-  const code = await runChat(wanted, { stdin, stdout, stderr, env }, interruption.signal);
+  const args = parseChatArguments(process.argv.slice(2), env);
+  const code = await runChat(args, { stdin, stdout, stderr, env }, interruption.signal);
   process.exitCode = interruption.signal.aborted ? 130 : code;
 } catch (error) {
   if (interruption.signal.aborted) {
     process.exitCode = 130;
+  } else if (error instanceof CommanderError) {
+    process.exitCode = usageExitCode(error);
   } else if (error instanceof Failure) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addChunk, NOTHING_STREAMED, textOf, type Chunk } from './chunk-reducer.js';
 
-const fold = (chunks: readonly Chunk[]) => chunks.reduce(addChunk, NOTHING_STREAMED);
+const reduce = (chunks: readonly Chunk[]) => chunks.reduce(addChunk, NOTHING_STREAMED);
 
 /** The chunks of one or more generations, each generation in order. */
 const generations = fc
@@ -23,17 +23,17 @@ function shuffled<Item>(items: Item[]): fc.Arbitrary<Item[]> {
   return fc.shuffledSubarray(items, { minLength: items.length, maxLength: items.length });
 }
 
-describe('folding chunks', () => {
-  it('gives the text of the newest generation, whatever the order and however often chunks come', () => {
+describe('the chunk reducer', () => {
+  it('returns the text of the newest generation for reordered and duplicate chunks', () => {
     fc.assert(
       fc.property(inAnyOrder, ({ last, arrived }) => {
         const expected = last.map(({ chunk }) => chunk).join('');
-        expect(textOf(fold(arrived))).toBe(expected);
+        expect(textOf(reduce(arrived))).toBe(expected);
       }),
     );
   });
 
-  it('only ever appends while chunks of one generation come in order', () => {
+  it('only appends text while the chunks of one generation arrive in order', () => {
     fc.assert(
       fc.property(generations, ([chunks]) => {
         let before = '';
@@ -47,13 +47,13 @@ describe('folding chunks', () => {
     );
   });
 
-  it('leaves what it was given as it is', () => {
-    const first = fold([{ generation: 1, chunk_seq: 1, chunk: 'a' }]);
+  it('does not modify its input', () => {
+    const first = reduce([{ generation: 1, chunk_seq: 1, chunk: 'a' }]);
     addChunk(first, { generation: 1, chunk_seq: 2, chunk: 'b' });
     expect(textOf(first)).toBe('a');
   });
 
-  it('is nothing at first', () => {
+  it('starts with an empty text', () => {
     expect(textOf(NOTHING_STREAMED)).toBe('');
   });
 });

@@ -1,4 +1,4 @@
-/** A streamed part of a reply, as carried by `message.chunk`. */
+/** A streamed part of an agent message, the payload of `message.chunk`. */
 export interface Chunk {
   generation: number;
   chunk_seq: number;
@@ -24,7 +24,7 @@ export function addChunk(streamed: StreamedText, { generation, chunk_seq: seq, c
   return { generation, parts: new Map(streamed.parts).set(seq, chunk) };
 }
 
-/** The text so far, in the order of `chunk_seq`. */
+/** Joins the chunks in the order of `chunk_seq`. */
 export function textOf({ parts }: StreamedText): string {
   return [...parts]
     .toSorted(([a], [b]) => a - b)

@@ -1,4 +1,4 @@
-/** Ends a command; the message is the one sentence that the user reads. */
+/** An expected error. The command prints its message, one sentence, and exits. */
 export class Failure extends Error {
   override name = 'Failure';
 }

@@ -3,15 +3,15 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { Failure } from './failure.js';
 
 export interface HttpTimeouts {
-  /** Milliseconds until a connection must stand. */
+  /** Time limit for connecting, in milliseconds. */
   connectMs: number;
-  /** Milliseconds until the whole body must be on its way. */
+  /** Time limit for sending the request, in milliseconds. */
   sendMs: number;
-  /** Milliseconds without a byte of the answer. */
+  /** Time limit without a byte of the response, in milliseconds. */
   receiveMs: number;
 }
 
-/** spec: orchestrator §8 */
+// LIM-001, LIM-002, LIM-003
 export const HTTP_TIMEOUTS: HttpTimeouts = { connectMs: 10_000, sendMs: 10_000, receiveMs: 60_000 };
 
 export interface HttpRequest {
@@ -23,15 +23,15 @@ export interface HttpRequest {
   signal?: AbortSignal;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
-  /** Parsed JSON; undefined where there is no body. */
+  /** Parsed JSON; undefined if the body is empty. */
   body: unknown;
 }
 
 export interface HttpClient {
-  /** @throws Failure when nothing answers, in time and with JSON. */
-  send(wanted: HttpRequest): Promise<HttpAnswer>;
+  /** @throws Failure when there is no response in time, or its body is not JSON */
+  send(call: HttpRequest): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
@@ -42,13 +42,13 @@ export function createHttpClient(timeouts: HttpTimeouts = HTTP_TIMEOUTS): HttpCl
     bodyTimeout: timeouts.receiveMs,
   });
   return {
-    async send(wanted) {
-      const { origin } = new URL(wanted.url);
+    async send(call) {
+      const { origin } = new URL(call.url);
       try {
-        const { status, text } = await exchange(agent, wanted, timeouts.sendMs);
+        const { status, text } = await exchange(agent, call, timeouts.sendMs);
         return { status, body: text === '' ? undefined : parseJson(text, origin) };
       } catch (error) {
-        wanted.signal?.throwIfAborted();
+        call.signal?.throwIfAborted();
         throw error instanceof Failure ? error : failureOf(error, origin, timeouts);
       }
     },
@@ -56,14 +56,14 @@ export function createHttpClient(timeouts: HttpTimeouts = HTTP_TIMEOUTS): HttpCl
   };
 }
 
-async function exchange(agent: Agent, wanted: HttpRequest, sendMs: number): Promise<{ status: number; text: string }> {
-  const tooSlow = new AbortController();
-  const signals = wanted.signal === undefined ? [tooSlow.signal] : [tooSlow.signal, wanted.signal];
-  const { headers: bodyHeaders, body } = jsonBody(wanted.json, () => tooSlow.abort(new SendTimeout()), sendMs);
-  const response = await request(wanted.url, {
+async function exchange(agent: Agent, call: HttpRequest, sendMs: number): Promise<{ status: number; text: string }> {
+  const sendTimeout = new AbortController();
+  const signals = call.signal === undefined ? [sendTimeout.signal] : [sendTimeout.signal, call.signal];
+  const { headers: bodyHeaders, body } = jsonBody(call.json, () => sendTimeout.abort(new SendTimeout()), sendMs);
+  const response = await request(call.url, {
     dispatcher: agent,
-    method: wanted.method as Dispatcher.HttpMethod,
-    headers: { accept: 'application/json', ...wanted.headers, ...bodyHeaders },
+    method: call.method as Dispatcher.HttpMethod,
+    headers: { accept: 'application/json', ...call.headers, ...bodyHeaders },
     body,
     signal: AbortSignal.any(signals),
   });
@@ -74,22 +74,22 @@ class SendTimeout extends Error {
   readonly code = 'SEND_TIMEOUT';
 }
 
-function jsonBody(json: unknown, onTooSlow: () => void, sendMs: number) {
+function jsonBody(json: unknown, onTimeout: () => void, sendMs: number) {
   if (json === undefined) return { headers: {}, body: null };
   const bytes = Buffer.from(JSON.stringify(json));
   return {
     headers: { 'content-type': 'application/json', 'content-length': String(bytes.length) },
-    body: Readable.from(pieces(bytes, onTooSlow, sendMs), { objectMode: false }),
+    body: Readable.from(inChunks(bytes, onTimeout, sendMs), { objectMode: false }),
   };
 }
 
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
-/** undici has no time limit for sending, but it takes the next piece only when the last one has left. */
-async function* pieces(bytes: Buffer, onTooSlow: () => void, sendMs: number): AsyncGenerator<Buffer> {
-  const timer = setTimeout(onTooSlow, sendMs);
+/** undici has no time limit for sending, but it reads the next chunk only after it sent the previous one. */
+async function* inChunks(bytes: Buffer, onTimeout: () => void, sendMs: number): AsyncGenerator<Buffer> {
+  const timer = setTimeout(onTimeout, sendMs);
   try {
-    for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);
+    for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES);
   } finally {
     clearTimeout(timer);
   }
@@ -99,7 +99,7 @@ function parseJson(text: string, origin: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Failure(`What answers at ${origin} is not uswarm.`, { cause });
+    throw new Failure(`${origin} is not uswarm: the response is not JSON.`, { cause });
   }
 }
 
@@ -107,14 +107,14 @@ function failureOf(cause: unknown, origin: string, timeouts: HttpTimeouts): Fail
   const { code, message } = cause as { code?: string; message: string };
   switch (code) {
     case 'ECONNREFUSED':
-      return new Failure(`Nothing answers at ${origin}. Start uswarm with: npm start`, { cause });
+      return new Failure(`${origin} refused the connection. Start uswarm with: npm start`, { cause });
     case 'UND_ERR_CONNECT_TIMEOUT':
       return new Failure(`${origin} could not be reached within ${timeouts.connectMs / 1000} s.`, { cause });
     case 'SEND_TIMEOUT':
-      return new Failure(`${origin} did not take the request within ${timeouts.sendMs / 1000} s.`, { cause });
+      return new Failure(`${origin} did not accept the request within ${timeouts.sendMs / 1000} s.`, { cause });
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
-      return new Failure(`${origin} did not answer within ${timeouts.receiveMs / 1000} s.`, { cause });
+      return new Failure(`${origin} did not respond within ${timeouts.receiveMs / 1000} s.`, { cause });
     default:
       return new Failure(`The request to ${origin} failed: ${message}`, { cause });
   }

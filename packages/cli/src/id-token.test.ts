@@ -4,29 +4,29 @@ import { createIdTokenSource, expiryOf } from './id-token.js';
 
 const token = (claims: object, mark = 's') => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${mark}`;
 
-function source(answers: { status: number; body: unknown }[], clock: { now: number }) {
-  const asked: HttpRequest[] = [];
+function source(responses: { status: number; body: unknown }[], clock: { now: number }) {
+  const requests: HttpRequest[] = [];
   const http = {
-    send: async (wanted: HttpRequest) => {
-      asked.push(wanted);
-      return answers[asked.length - 1]!;
+    send: async (request: HttpRequest) => {
+      requests.push(request);
+      return responses[requests.length - 1]!;
     },
   };
-  const person = { email: 'a@example.com', name: 'A' };
-  const idTokens = createIdTokenSource({ http, issuer: 'http://localhost/oidc/', ...person, now: () => clock.now });
-  return { idTokens, asked };
+  const user = { email: 'a@example.com', name: 'A' };
+  const idTokens = createIdTokenSource({ http, issuer: 'http://localhost/oidc/', ...user, now: () => clock.now });
+  return { idTokens, requests };
 }
 
-describe('ID tokens', () => {
-  it('come from the development issuer', async () => {
-    const { idTokens, asked } = source([{ status: 200, body: { id_token: token({ exp: 4_000 }) } }], { now: 0 });
+describe('the ID token source', () => {
+  it('fetches a token from the development issuer', async () => {
+    const { idTokens, requests } = source([{ status: 200, body: { id_token: token({ exp: 4_000 }) } }], { now: 0 });
     await expect(idTokens.current()).resolves.toBe(token({ exp: 4_000 }));
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { method: 'POST', url: 'http://localhost/oidc/dev/token', json: { email: 'a@example.com', name: 'A' } },
     ]);
   });
 
-  it('are used until a minute before they expire', async () => {
+  it('caches a token until a minute before its expiry', async () => {
     const clock = { now: 0 };
     const [first, second] = [token({ exp: 100 }, '1'), token({ exp: 200 }, '2')];
     const { idTokens } = source(
@@ -43,13 +43,13 @@ describe('ID tokens', () => {
   it.each([
     { status: 404, body: undefined },
     { status: 200, body: {} },
-  ])('are missed in one sentence: %j', async (answer) => {
-    const { idTokens } = source([answer], { now: 0 });
-    await expect(idTokens.current()).rejects.toThrow(/^The development issuer gave no token for a@example\.com/);
+  ])('fails with one sentence when the issuer returns %j', async (response) => {
+    const { idTokens } = source([response], { now: 0 });
+    await expect(idTokens.current()).rejects.toThrow(/^The development issuer returned no token for a@example\.com/);
   });
 
   it.each(['', 'x', 'a.b.c', token({}), token({ exp: 'soon' })])(
-    'count as expired when they do not say: %s',
+    'treats a token without an expiry as expired: %s',
     (text) => {
       expect(expiryOf(text)).toBe(0);
     },

@@ -3,7 +3,7 @@ import { Failure } from './failure.js';
 import type { HttpClient } from './http-client.js';
 
 export interface IdTokenSource {
-  /** A token that is good for another minute at least. @throws Failure when the issuer gives none. */
+  /** Returns a token that is valid for at least one more minute. @throws Failure when the issuer returns none */
   current: () => Promise<string>;
 }
 
@@ -18,9 +18,9 @@ export interface IdTokenDeps {
 
 const MARGIN_MS = 60_000;
 
-const Answer = z.object({ id_token: z.string().min(1) });
+const TokenResponse = z.object({ id_token: z.string().min(1) });
 
-/** ID tokens of the development issuer; a new one is fetched when the last is about to expire. */
+/** Fetches ID tokens from the development issuer, and caches each until shortly before it expires. */
 export function createIdTokenSource({ http, issuer, email, name, now = Date.now }: IdTokenDeps): IdTokenSource {
   let cached: { token: string; expiresAt: number } | undefined;
   return {
@@ -28,18 +28,18 @@ export function createIdTokenSource({ http, issuer, email, name, now = Date.now 
       if (cached !== undefined && cached.expiresAt - now() > MARGIN_MS) return cached.token;
       const url = `${issuer.replace(/\/$/, '')}/dev/token`;
       const { status, body } = await http.send({ method: 'POST', url, json: { email, name } });
-      const answer = Answer.safeParse(body);
-      if (status !== 200 || !answer.success) {
-        throw new Failure(`The development issuer gave no token for ${email} (status ${status}).`);
+      const response = TokenResponse.safeParse(body);
+      if (status !== 200 || !response.success) {
+        throw new Failure(`The development issuer returned no token for ${email} (status ${status}).`);
       }
-      const token = answer.data.id_token;
+      const token = response.data.id_token;
       cached = { token, expiresAt: expiryOf(token) };
       return token;
     },
   };
 }
 
-/** Milliseconds since 1970; 0, which is long ago, where the token does not say. */
+/** The expiry in milliseconds since 1970; 0 (expired) if the token has none. */
 export function expiryOf(token: string): number {
   try {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp?: unknown };

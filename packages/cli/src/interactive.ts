@@ -4,24 +4,24 @@ import { Failure } from './failure.js';
 
 export interface InteractiveDeps {
   input: Readable;
-  /** Where the prompt and what is typed are shown. */
+  /** Receives the prompt and the echo of the input. */
   output: Writable;
   terminal: boolean;
-  ask: (question: string) => Promise<unknown>;
-  /** Called on Ctrl-C, so that a reply is not waited for. */
+  send: (text: string) => Promise<unknown>;
+  /** Called on Ctrl-C; cancels the pending `send`. */
   interrupt: () => void;
-  /** Ends the chat, also while nothing is asked. */
+  /** Ends the chat. */
   signal: AbortSignal;
 }
 
-const HELP = `/help  this
-/quit  ends the chat, as Ctrl-D and Ctrl-C do
-Everything else is sent to the swarm.
+const HELP = `/help  print this help
+/quit  end the chat, like Ctrl-D and Ctrl-C
+Any other line is sent to the swarm.
 `;
 
-/** Reads questions line by line and asks them one after the other, until the input ends, /quit or Ctrl-C. */
+/** Sends each line of the input as a message, one after the other, until the input ends, /quit or Ctrl-C. */
 export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
-  const { input, output, terminal, ask, interrupt, signal } = deps;
+  const { input, output, terminal, send, interrupt, signal } = deps;
   const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '', signal });
   let interrupted = false;
   let ended = false;
@@ -38,18 +38,18 @@ export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
     const text = line.trim();
     if (text === '/quit' || interrupted) break;
     if (text === '/help') output.write(HELP);
-    else if (text.startsWith('/')) output.write(`There is no command ${text}; /help lists them.\n`);
-    else if (text !== '') await askAndGoOn(text);
-    // Lines that came before the end of the input are still to be asked.
+    else if (text.startsWith('/')) output.write(`Unknown command ${text}. /help lists the commands.\n`);
+    else if (text !== '') await sendAndReportFailure(text);
+    // Buffered lines are still processed after the input ended.
     if (!ended) lines.prompt();
   }
   lines.close();
   if (terminal) output.write('\n');
 
-  /** A question that is refused does not end the chat. */
-  async function askAndGoOn(question: string): Promise<void> {
+  /** A rejected message does not end the chat. */
+  async function sendAndReportFailure(text: string): Promise<void> {
     try {
-      await ask(question);
+      await send(text);
     } catch (error) {
       if (interrupted) return;
       if (!(error instanceof Failure)) throw error;

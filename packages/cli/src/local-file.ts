@@ -9,14 +9,14 @@ const LocalFile = z.object({
   pid: z.int().positive(),
 });
 
-/** What a running local mode says about itself. */
+/** The addresses and the process of a running local mode. */
 export type LocalFile = z.output<typeof LocalFile>;
 
 const NOT_RUNNING = 'uswarm is not running here. Start it with: npm start';
 
 /**
  * Reads `<data dir>/local.json`.
- * @throws Failure when there is none, or the process that wrote it is gone.
+ * @throws Failure when it does not exist, is invalid, or its process has ended
  */
 export async function readLocalFile(dataDir: string, isAlive = processIsAlive): Promise<LocalFile> {
   const path = join(dataDir, 'local.json');
@@ -33,7 +33,7 @@ function parseLocalFile(text: string, path: string): LocalFile {
   try {
     return LocalFile.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Failure(`${path} is damaged. Start uswarm again with: npm start`, { cause });
+    throw new Failure(`${path} is invalid. Start uswarm again with: npm start`, { cause });
   }
 }
 
@@ -42,7 +42,7 @@ export function processIsAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is there and belongs to somebody else.
+    // EPERM: the process exists and has another owner.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -9,18 +9,18 @@ import {
 } from '@uswarm/contract';
 import { io, type Socket } from 'socket.io-client';
 import { Failure } from './failure.js';
-import type { ServerEvent } from './reply.js';
+import type { ServerEvent } from './turn.js';
 
-/** A socket that is subscribed to a workspace, and subscribes again whenever it reconnects. */
+/** A socket with a subscription to a workspace, which it renews after each reconnect. */
 export interface Realtime {
   send(message: MessageSend): void;
-  /** Returns what ends the listening. */
+  /** @returns a function that removes the listener */
   onEvent(listener: (event: ServerEvent) => void): () => void;
   /** Called when events may have been missed. */
   onGap(listener: () => void): () => void;
-  /** Rejects with a Failure when the server refuses the connection for good. */
-  refused: Promise<never>;
-  /** Kept once the server confirmed the subscription. */
+  /** Rejects with a Failure when the server permanently rejects the connection. */
+  rejected: Promise<never>;
+  /** Resolves when the server has confirmed the subscription. */
   subscribed: Promise<void>;
   close(): void;
 }
@@ -28,45 +28,45 @@ export interface Realtime {
 export interface RealtimeDeps {
   url: string;
   workspaceId: string;
-  /** Asked at each attempt to connect. */
+  /** Called for each connection attempt. */
   idToken: () => Promise<string>;
   note: (text: string) => void;
 }
 
 const RETRY_MS = 1_000;
 
-/** Begins to connect; listeners that are added at once miss nothing. */
+/** Starts to connect. Listeners that are added synchronously receive all events. */
 export function openRealtime(deps: RealtimeDeps): Realtime {
   const listeners = createListeners();
   const subscribed = Promise.withResolvers<void>();
-  const refused = Promise.withResolvers<never>();
-  // Whoever waits for something races against it; nobody has to.
-  refused.promise.catch(() => {});
+  const rejected = Promise.withResolvers<never>();
+  // Callers may ignore it.
+  rejected.promise.catch(() => {});
 
-  const { socket, close } = openSocket(deps, refused.reject);
+  const { socket, close } = openSocket(deps, rejected.reject);
   socket.onAny((name: string, payload: unknown) => {
     const event = parseEvent(name, payload, deps.note);
-    if (event !== undefined) listeners.tell(event);
+    if (event !== undefined) listeners.emit(event);
   });
-  let before = false;
+  let subscribedBefore = false;
   listeners.onEvent((event) => {
-    if (event.name === 'workspace.resync') listeners.tellGap();
+    if (event.name === 'workspace.resync') listeners.emitGap();
     if (event.name !== 'workspace.subscribed') return;
     const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === deps.workspaceId);
     if (rejection !== undefined)
-      return refused.reject(new Failure(`uswarm refused the workspace: ${ERRORS[rejection.code].message}`));
+      return rejected.reject(new Failure(`uswarm rejected the workspace: ${ERRORS[rejection.code].message}`));
     subscribed.resolve();
-    if (before) {
-      deps.note('connected again');
-      listeners.tellGap();
+    if (subscribedBefore) {
+      deps.note('reconnected');
+      listeners.emitGap();
     }
-    before = true;
+    subscribedBefore = true;
   });
   return {
     send: (message) => emit(socket, 'message.send', message),
     onEvent: listeners.onEvent,
     onGap: listeners.onGap,
-    refused: refused.promise,
+    rejected: rejected.promise,
     subscribed: subscribed.promise,
     close,
   };
@@ -76,25 +76,25 @@ function emit(socket: Socket, name: ClientEventName, payload: object): void {
   socket.emit(name, payload);
 }
 
-function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, refuse: (failure: Failure) => void) {
+function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, reject: (failure: Failure) => void) {
   const closing = new AbortController();
   const socket = io(`${url}/v1`, {
     path: '/socket.io/',
     multiplex: false,
     timeout: 10_000,
     reconnectionDelayMax: 5_000,
-    auth: (send) => void idToken().then((token) => send({ 'x-token': token }), startOver),
+    auth: (send) => void idToken().then((token) => send({ 'x-token': token }), retryLater),
   });
   const connectSoon = () =>
     void delay(RETRY_MS, undefined, { signal: closing.signal }).then(
       () => socket.connect(),
       () => {},
     );
-  function startOver() {
+  function retryLater() {
     socket.disconnect();
     connectSoon();
   }
-  keepConnected(socket, { connectSoon, note, refuse });
+  keepConnected(socket, { connectSoon, note, reject });
   socket.on('connect', () => emit(socket, 'workspace.subscribe', { workspace_ids: [workspaceId] }));
   const close = () => {
     closing.abort();
@@ -104,7 +104,7 @@ function openSocket({ url, workspaceId, idToken, note }: RealtimeDeps, refuse: (
 }
 
 /** Rejects with the signal's reason when it is aborted. */
-export function aborted(signal: AbortSignal): Promise<never> {
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
   if (signal.aborted) reject(signal.reason);
@@ -112,44 +112,44 @@ export function aborted(signal: AbortSignal): Promise<never> {
   return promise;
 }
 
-interface Connecting {
+interface ConnectionHandlers {
   connectSoon: () => void;
   note: (text: string) => void;
-  refuse: (failure: Failure) => void;
+  reject: (failure: Failure) => void;
 }
 
-/** socket.io repeats failed attempts by itself, but not when the server ended the session, such as of an expired token. */
-function keepConnected(socket: Socket, { connectSoon, note, refuse }: Connecting): void {
-  let trouble = false;
+/** socket.io retries failed attempts, but does not reconnect when the server closes the session, for example after token expiry. */
+function keepConnected(socket: Socket, { connectSoon, note, reject }: ConnectionHandlers): void {
+  let reported = false;
   const report = (text: string) => {
-    if (!trouble) note(text);
-    trouble = true;
+    if (!reported) note(text);
+    reported = true;
   };
-  socket.on('connect', () => void (trouble = false));
+  socket.on('connect', () => void (reported = false));
   socket.on('disconnect', (reason) => {
     if (reason === 'io client disconnect') return;
-    report('connection lost; connecting again');
+    report('connection lost; reconnecting');
     if (!socket.active) connectSoon();
   });
   socket.on('connect_error', (error: Error & { data?: unknown }) => {
-    if (socket.active) return report('no connection; trying again');
-    const code = refusalCode(error.data);
-    if (code === undefined) return refuse(new Failure(`uswarm refused the connection: ${error.message}`));
-    refuse(new Failure(`uswarm refused the credentials: ${ERRORS[code].message} (${code})`));
+    if (socket.active) return report('connection failed; will retry');
+    const code = errorCode(error.data);
+    if (code === undefined) return reject(new Failure(`uswarm rejected the connection: ${error.message}`));
+    reject(new Failure(`uswarm rejected the credentials: ${ERRORS[code].message} (${code})`));
   });
 }
 
-function refusalCode(data: unknown): ErrorCode | undefined {
+function errorCode(data: unknown): ErrorCode | undefined {
   const code = (data as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
 }
 
-/** Undefined for events that are newer than this program; a malformed one is reported. */
+/** Returns undefined for unknown events, which a newer server may send, and for malformed events, which are reported. */
 function parseEvent(name: string, payload: unknown, note: (text: string) => void): ServerEvent | undefined {
   if (!Object.hasOwn(SERVER_EVENTS, name)) return undefined;
   const parsed = SERVER_EVENTS[name as ServerEventName].payload.safeParse(payload);
   if (parsed.success) return { name, payload: parsed.data } as ServerEvent;
-  note(`the event ${name} is not the documented one and was ignored`);
+  note(`the event ${name} is malformed and was ignored`);
   return undefined;
 }
 
@@ -157,8 +157,8 @@ function createListeners() {
   const events = new Set<(event: ServerEvent) => void>();
   const gaps = new Set<() => void>();
   return {
-    tell: (event: ServerEvent) => events.forEach((listener) => listener(event)),
-    tellGap: () => gaps.forEach((listener) => listener()),
+    emit: (event: ServerEvent) => events.forEach((listener) => listener(event)),
+    emitGap: () => gaps.forEach((listener) => listener()),
     onEvent: (listener: (event: ServerEvent) => void) => added(events, listener),
     onGap: (listener: () => void) => added(gaps, listener),
   };

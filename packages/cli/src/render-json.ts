@@ -1,6 +1,6 @@
 import type { Output, Renderer } from './renderer.js';
 
-/** One JSON line for the question and for each event; notes go to `notes`, so that `lines` holds nothing else. */
+/** Writes the sent message and each event to `lines` as one line of JSON, and notes to `notes`. */
 export function createJsonRenderer({ lines, notes }: { lines: Output; notes: Output }): Renderer {
   const line = (event: string, payload: unknown) => lines.write(`${JSON.stringify({ event, payload })}\n`);
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ListedMessage } from '@uswarm/contract';
-import { message, words } from '../test/script.js';
-import type { ServerEvent } from './reply.js';
+import { message, textContent } from '../test/script.js';
+import type { ServerEvent } from './turn.js';
 import { createTextRenderer, printable, wantsColour } from './render-text.js';
 import type { Renderer } from './renderer.js';
 
@@ -39,8 +39,8 @@ const tool = (payload: object): ServerEvent => ({
 });
 const streamed = (text: string, generation = 1) => ({ agentId: manager, generation, text });
 
-describe('the transcript', () => {
-  it('shows what the agent does, then the text as it comes, once', () => {
+describe('the transcript of a chat', () => {
+  it('shows the activity of the agent, then each streamed text once', () => {
     const text = transcript((renderer) => {
       renderer.sent(question);
       renderer.event(status('thinking'));
@@ -56,38 +56,38 @@ describe('the transcript', () => {
     );
   });
 
-  it('shows what was said before in the order in which it happened, whatever the order of the list', () => {
-    const said: ListedMessage[] = [
-      message({ position: '2b', content: words('The moon.') }),
+  it('shows earlier messages by position, independent of the order of the list', () => {
+    const earlier: ListedMessage[] = [
+      message({ position: '2b', content: textContent('The moon.') }),
       message({
         position: '2a3',
         content: { type: 'tool_status', tool: 'web_search_tool', description: 'tides', state: 'completed' },
       }),
-      message({ position: '1b', role: 'user', agent: null, content: words('Why?') }),
+      message({ position: '1b', role: 'user', agent: null, content: textContent('Why?') }),
     ];
-    expect(transcript((renderer) => renderer.history(said))).toBe(
+    expect(transcript((renderer) => renderer.history(earlier))).toBe(
       'you: Why?\n· web_search_tool completed: tides\nManager: The moon.\n',
     );
   });
 
-  it('starts the text again with a new generation, even if it is the beginning of the old one', () => {
+  it('restarts the text for a new generation, even if it is a prefix of the old text', () => {
     const text = transcript((renderer) => {
       renderer.streamed(streamed('The moon'));
       renderer.streamed(streamed('The', 2));
       renderer.streamed(streamed('The sun', 2));
     });
-    expect(text).toBe('Manager: The moon\n· the reply starts again\nManager: The sun');
+    expect(text).toBe('Manager: The moon\n· the answer restarts\nManager: The sun');
   });
 
-  it('shows the final text when it is not what was streamed', () => {
+  it('shows the final text if it differs from the streamed text', () => {
     const text = transcript((renderer) => {
       renderer.streamed(streamed('The moo'));
       renderer.answered({ agentId: manager, text: 'The sun.', outcome: 'delivered' });
     });
-    expect(text).toBe('Manager: The moo\n· the final text:\nManager: The sun.\n');
+    expect(text).toBe('Manager: The moo\n· final text:\nManager: The sun.\n');
   });
 
-  it('shows the rest when the end was not streamed, and all when nothing was', () => {
+  it('completes a partially streamed answer, and shows an answer that was not streamed', () => {
     const answer = { agentId: manager, text: 'The moon.', outcome: 'delivered' } as const;
     const afterSome = transcript((renderer) => {
       renderer.streamed(streamed('The'));
@@ -97,7 +97,7 @@ describe('the transcript', () => {
     expect(transcript((renderer) => renderer.answered(answer))).toBe('Manager: The moon.\n');
   });
 
-  it('goes on after a line in between', () => {
+  it('continues the answer after a note', () => {
     const text = transcript((renderer) => {
       renderer.streamed(streamed('The '));
       renderer.note('connection lost');
@@ -106,12 +106,12 @@ describe('the transcript', () => {
     expect(text).toBe('Manager: The \n· connection lost\nmoon');
   });
 
-  it('says that a reply failed', () => {
+  it('shows that a turn failed', () => {
     const text = transcript((renderer) => renderer.answered({ agentId: manager, text: '', outcome: 'failed' }));
-    expect(text).toBe('The reply failed.\n');
+    expect(text).toBe('The turn failed.\n');
   });
 
-  it('shows agents only while a reply is waited for', () => {
+  it('shows the activity of agents only during a turn', () => {
     const text = transcript((renderer) => {
       renderer.event(status('online'));
       renderer.sent(question);
@@ -121,15 +121,15 @@ describe('the transcript', () => {
     expect(text).toBe('Manager: x\n');
   });
 
-  it('colours only when told to', () => {
+  it('uses colours only if they are enabled', () => {
     const play = (renderer: Renderer) => renderer.note('hello');
     expect(transcript(play)).toBe('· hello\n');
     expect(transcript(play, true)).toBe('\u001b[2m· hello\u001b[22m\n');
   });
 });
 
-describe('what reaches the terminal', () => {
-  it('holds no control characters but tabs and line breaks', () => {
+describe('the terminal output', () => {
+  it('contains no control characters except tabs and line breaks', () => {
     expect(printable('a\u001b[31mb\u0007\u009bc\r\n\td')).toBe('a[31mbc\n\td');
   });
 
@@ -138,7 +138,7 @@ describe('what reaches the terminal', () => {
     [{ isTTY: true }, { NO_COLOR: '' }, true],
     [{ isTTY: true }, { NO_COLOR: '1' }, false],
     [{}, {}, false],
-  ])('is coloured on a terminal without NO_COLOR: %j %j', (stream, env, expected) => {
+  ])('is coloured only on a terminal without NO_COLOR: %j %j', (stream, env, expected) => {
     expect(wantsColour(stream, env)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { ListedMessage } from '@uswarm/contract';
-import { wordsOf, type ServerEvent } from './reply.js';
+import { contentText, type ServerEvent } from './turn.js';
 import type { Output, Renderer } from './renderer.js';
 
 export interface TextRendererOptions {
@@ -11,20 +11,20 @@ export interface TextRendererOptions {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Whether to colour: on a terminal, unless NO_COLOR is set (https://no-color.org). */
+/** True on a terminal, unless NO_COLOR is set (https://no-color.org). */
 export function wantsColour(stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '';
 }
 
-/** A reply can quote anything from the web: only tabs and line breaks of the control characters reach the terminal. */
+/** Removes control characters except tabs and line breaks: an answer can quote untrusted text. */
 export function printable(text: string): string {
   return text.replace(/(?![\t\n])\p{Cc}/gu, '');
 }
 
-/** A transcript for people. */
+/** Writes a readable transcript. */
 export function createTextRenderer({ out, colour, agentName }: TextRendererOptions): Renderer {
   const paint = (style: Style, text: string) => (colour ? styleText(style, text, { validateStream: false }) : text);
-  /** The reply as printed so far; undefined before its first character. */
+  /** The printed part of the answer; undefined before its first character. */
   let printed: { generation: number; text: string } | undefined;
   let inLine = false;
   let waiting = false;
@@ -53,9 +53,9 @@ export function createTextRenderer({ out, colour, agentName }: TextRendererOptio
     history(messages) {
       for (const message of messages.toSorted((a, b) => (a.position < b.position ? -1 : 1))) {
         const { content } = message;
-        const text = wordsOf(content);
+        const text = contentText(content);
         if (content.type === 'tool_status') line(`· ${content.tool} ${content.state}: ${content.description}`);
-        else if (text !== undefined) out.write(`${paint('bold', printable(speakerOf(message)))}: ${printable(text)}\n`);
+        else if (text !== undefined) out.write(`${paint('bold', printable(senderOf(message)))}: ${printable(text)}\n`);
       }
     },
     sent() {
@@ -63,40 +63,39 @@ export function createTextRenderer({ out, colour, agentName }: TextRendererOptio
       waiting = true;
     },
     event(event) {
-      const text = waiting ? descriptionOf(event, agentName) : undefined;
+      const text = waiting ? progressText(event, agentName) : undefined;
       if (text !== undefined) line(`· ${text}`);
     },
-    streamed: ({ agentId, generation, text }) => show(agentId, generation, text, '· the reply starts again'),
+    streamed: ({ agentId, generation, text }) => show(agentId, generation, text, '· the answer restarts'),
     answered({ agentId, text, outcome }) {
-      show(agentId, printed?.generation ?? 0, text, '· the final text:');
+      show(agentId, printed?.generation ?? 0, text, '· final text:');
       if (inLine) out.write('\n');
       inLine = false;
       waiting = false;
-      if (outcome === 'failed') line('The reply failed.', 'red');
+      if (outcome === 'failed') line('The turn failed.', 'red');
     },
   };
 }
 
-function speakerOf({ role, agent }: ListedMessage): string {
+function senderOf({ role, agent }: ListedMessage): string {
   if (role === 'user') return 'you';
   return agent?.name ?? role;
 }
 
-/** What an event tells somebody who waits for a reply. */
-function descriptionOf({ name, payload }: ServerEvent, agentName: (id: string) => string): string | undefined {
+function progressText({ name, payload }: ServerEvent, agentName: (id: string) => string): string | undefined {
   if (name === 'agent.status') return `${agentName(payload.agent_id)} is ${payload.status}`;
   if (name === 'agent.tool') {
     const query = payload.query === undefined ? '' : `: ${payload.query}`;
     if (payload.status === 'running') return `${agentName(payload.agent_id)} uses ${payload.tool}${query}`;
     return `${payload.tool} ${payload.outcome ?? 'done'}${query}`;
   }
-  if (name === 'message.new') return announcementOf(payload.message.content);
+  if (name === 'message.new') return announcementText(payload.message.content);
   return undefined;
 }
 
 type Content = Extract<ServerEvent, { name: 'message.new' }>['payload']['message']['content'];
 
-function announcementOf(content: Content): string | undefined {
+function announcementText(content: Content): string | undefined {
   if (content.type === 'delegation') {
     return `${content.from?.name ?? 'an agent'} asks ${content.to?.name ?? 'another'}: ${content.task_preview}`;
   }

@@ -1,17 +1,17 @@
 import type { ListedMessage, MessageSend, Workspace } from '@uswarm/contract';
-import type { Outcome, ServerEvent } from './reply.js';
+import type { Outcome, ServerEvent } from './turn.js';
 
-/** What a chat shows; as text for people, as JSON lines for programs. */
+/** The output of a chat, as text or as JSON lines. */
 export interface Renderer {
-  /** Something about the connection. */
+  /** Prints a note about the connection. */
   note(text: string): void;
-  /** The state of the workspace, when it is first known and when it changed. */
+  /** Called with the first state of the workspace and after each change of it. */
   workspace(workspace: Workspace): void;
-  /** What was said before, shown by position. */
+  /** Prints earlier messages, ordered by position. */
   history(messages: readonly ListedMessage[]): void;
   sent(message: MessageSend): void;
   event(event: ServerEvent): void;
-  /** The whole text that was streamed so far. */
+  /** Called with the complete text streamed so far. */
   streamed(progress: { agentId: string | undefined; generation: number; text: string }): void;
   answered(answer: { agentId: string | undefined; text: string; outcome: Outcome }): void;
 }

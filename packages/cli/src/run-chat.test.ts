@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { parseChatArguments } from './arguments.js';
+import { parseChatArguments } from './chat-arguments.js';
 import { runChat } from './run-chat.js';
 import { startFakeUswarm, type FakeOptions } from '../test/fake-uswarm.js';
 import {
-  answer,
+  answerWith,
   begin,
   conversationId,
   finish,
   message,
-  place,
-  questionId,
+  envelope,
+  messageId,
   ready,
   stream,
-  words,
+  textContent,
   workspace,
   workspaceId,
   type Script,
@@ -33,7 +33,7 @@ async function fakeUswarm(script: Script, options?: FakeOptions) {
   return fake;
 }
 
-/** Runs the command against a fake server, and collects what it prints. */
+/** Runs the command against a fake server and returns its output. */
 async function chat(url: string, args: string[], input?: string) {
   const dataDir = await mkdtemp(join(tmpdir(), 'uswarm-chat-'));
   cleanups.push(() => rm(dataDir, { recursive: true }));
@@ -43,15 +43,15 @@ async function chat(url: string, args: string[], input?: string) {
   );
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
-  const wanted = parseChatArguments([...args, '--data-dir', dataDir], {});
-  const code = await runChat(wanted, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
+  const parsed = parseChatArguments([...args, '--data-dir', dataDir], {});
+  const code = await runChat(parsed, { stdin, stdout, stderr, env: {} }, new AbortController().signal);
   const textIn = (printed: PassThrough) => String((printed.read() as Buffer | null) ?? '');
   return { code, out: textIn(stdout), err: textIn(stderr) };
 }
 
 describe('npm run chat', () => {
-  it('asks one question and shows the answer as it comes', async () => {
-    const { url } = await fakeUswarm(answer('Because.'));
+  it('sends one message and prints the answer while it is streamed', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'));
     await expect(chat(url, ['Why?'])).resolves.toEqual({
       code: 0,
       out: `· me@example.com at ${url}\n· workspace: ready (Ready)\n· Manager is thinking\nManager: Because.\n`,
@@ -59,8 +59,8 @@ describe('npm run chat', () => {
     });
   });
 
-  it('prints one JSON line an event, and nothing else, with --json', async () => {
-    const { url } = await fakeUswarm(answer('Because.'));
+  it('prints only one line of JSON per event with --json', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'));
     const { code, out, err } = await chat(url, ['Why?', '--json']);
     const lines = out
       .trimEnd()
@@ -81,14 +81,14 @@ describe('npm run chat', () => {
     expect(lines[1]!.payload).toMatchObject({
       workspace_id: workspaceId,
       conversation_id: conversationId,
-      content: words('Why?'),
+      content: textContent('Why?'),
     });
     expect(lines[2]!.payload.local_id).toBe(lines[1]!.payload.local_id);
     expect(err).toBe(`me@example.com at ${url}\n`);
   });
 
-  it('signs up first, and creates the conversation where there is none', async () => {
-    const { url, requests } = await fakeUswarm(answer('Because.'), { conversations: 'none' });
+  it('signs up first and creates a missing conversation', async () => {
+    const { url, requests } = await fakeUswarm(answerWith('Because.'), { conversations: 'none' });
     await chat(url, ['Why?']);
     expect(requests.filter((request) => !request.includes('socket.io'))).toEqual([
       'POST /issuer/dev/token',
@@ -100,12 +100,12 @@ describe('npm run chat', () => {
     ]);
   });
 
-  it('waits for the workspace and shows how it comes up', async () => {
-    const { url } = await fakeUswarm(answer('Because.'), {
+  it('prints the phases of the workspace until it is ready', async () => {
+    const { url } = await fakeUswarm(answerWith('Because.'), {
       workspaces: [workspace('provisioning', 'Pending')],
       onSubscribe: (emit) => {
-        emit('workspace.updated', { ...place, workspace: workspace('provisioning', 'Progressing') });
-        emit('workspace.updated', { ...place, workspace: ready });
+        emit('workspace.updated', { ...envelope, workspace: workspace('provisioning', 'Progressing') });
+        emit('workspace.updated', { ...envelope, workspace: ready });
       },
     });
     const { out } = await chat(url, ['Why?']);
@@ -116,48 +116,48 @@ describe('npm run chat', () => {
     ]);
   });
 
-  it('exits with 1 when the reply failed', async () => {
-    const { url } = await fakeUswarm((played) => {
-      begin(played);
-      finish(played, 'The model does not answer.', 'failed');
+  it('exits with 1 when the turn failed', async () => {
+    const { url } = await fakeUswarm((context) => {
+      begin(context);
+      finish(context, 'The model is unavailable.', 'failed');
     });
     await expect(chat(url, ['Why?'])).resolves.toMatchObject({
       code: 1,
-      out: expect.stringContaining('Manager: The model does not answer.\nThe reply failed.\n'),
+      out: expect.stringContaining('Manager: The model is unavailable.\nThe turn failed.\n'),
     });
   });
 
-  it('finds by REST what ended while the socket was away', async () => {
-    let lost = false;
-    const { url } = await fakeUswarm((played) => {
-      begin(played);
-      stream(played, 'Bec');
-      played.store([
-        message({ content: words('Because.'), status: 'delivered', extended_status: 'delivered' }),
+  it('loads an answer by REST that ended during a disconnect', async () => {
+    let disconnected = false;
+    const { url } = await fakeUswarm((context) => {
+      begin(context);
+      stream(context, 'Bec');
+      context.store([
+        message({ content: textContent('Because.'), status: 'delivered', extended_status: 'delivered' }),
         message({
-          id: questionId,
+          id: messageId,
           role: 'user',
           agent: null,
-          content: words('Why?'),
-          local_id: played.sent.local_id,
+          content: textContent('Why?'),
+          local_id: context.sent.local_id,
           extended_status: 'read',
         }),
       ]);
-      if (!lost) played.socket.conn.close();
-      lost = true;
+      if (!disconnected) context.socket.conn.close();
+      disconnected = true;
     });
     const { code, out } = await chat(url, ['Why?']);
     expect(code).toBe(0);
-    expect(out).toMatch(/· connection lost; connecting again\n· connected again\n/);
+    expect(out).toMatch(/· connection lost; reconnecting\n· reconnected\n/);
     expect(out.replace(/\n·.*/g, '')).toMatch(/(Manager: Bec\nause\.|Manager: Because\.)\n$/);
   });
 
-  it('connects again after the server hung up, and sends again what was not taken', async () => {
+  it('reconnects and resends a lost message after the server closes the connection', async () => {
     const seen: string[] = [];
-    const { url } = await fakeUswarm((played) => {
-      seen.push(played.sent.local_id);
-      if (seen.length === 1) played.socket.disconnect(true);
-      else answer('Because.')(played);
+    const { url } = await fakeUswarm((context) => {
+      seen.push(context.sent.local_id);
+      if (seen.length === 1) context.socket.disconnect(true);
+      else answerWith('Because.')(context);
     });
     const { code, out } = await chat(url, ['Why?']);
     expect(code).toBe(0);
@@ -168,18 +168,18 @@ describe('npm run chat', () => {
 
   it.each([
     ['the runtime failed', { workspaces: [workspace('failed', 'Error')] }, /^The runtime of the workspace failed/],
-    ['the user has no workspace', { workspaces: [] }, /^uswarm gave the user no workspace\.$/],
+    ['the user has no workspace', { workspaces: [] }, /^The user has no workspace\.$/],
     [
-      'the credentials are refused',
-      { refuse: 'user_banned' },
-      /^uswarm refused the credentials: The user is banned\. \(user_banned\)$/,
+      'the credentials are rejected',
+      { rejectWith: 'user_banned' },
+      /^uswarm rejected the credentials: The user is banned\. \(user_banned\)$/,
     ],
-  ] as [string, FakeOptions, RegExp][])('says in one sentence that %s', async (_what, options, sentence) => {
-    const { url } = await fakeUswarm(answer('Because.'), options);
+  ] as [string, FakeOptions, RegExp][])('reports in one sentence that %s', async (_what, options, sentence) => {
+    const { url } = await fakeUswarm(answerWith('Because.'), options);
     await expect(chat(url, ['Why?'])).rejects.toThrow(sentence);
   });
 
-  it('says in one sentence that the message was not taken', async () => {
+  it('reports in one sentence that the message was rejected', async () => {
     const { url } = await fakeUswarm(({ emit, sent }) => {
       emit('message.send.error', {
         local_id: sent.local_id,
@@ -189,33 +189,33 @@ describe('npm run chat', () => {
         request_id: 'r',
       });
     });
-    await expect(chat(url, ['Why?'])).rejects.toThrow('The message was not taken: Too many requests. (rate_limited)');
+    await expect(chat(url, ['Why?'])).rejects.toThrow('The message was rejected: Too many requests. (rate_limited)');
   });
 
-  it('says in one sentence that uswarm is not running', async () => {
-    const wanted = parseChatArguments(['Why?', '--data-dir', join(tmpdir(), 'uswarm-nowhere')], {});
+  it('reports in one sentence that uswarm is not running', async () => {
+    const parsed = parseChatArguments(['Why?', '--data-dir', join(tmpdir(), 'uswarm-nowhere')], {});
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), env: {} };
-    await expect(runChat(wanted, streams, new AbortController().signal)).rejects.toThrow(
+    await expect(runChat(parsed, streams, new AbortController().signal)).rejects.toThrow(
       'uswarm is not running here. Start it with: npm start',
     );
   });
 
-  it('asks line by line without a question, until the input ends', async () => {
-    let asked = 0;
-    const { url } = await fakeUswarm((played) => {
-      asked += 1;
-      answer(`Answer ${asked} to ${played.sent.content.text}`)(played);
+  it('sends each line of the input as a message without a message argument', async () => {
+    let count = 0;
+    const { url } = await fakeUswarm((context) => {
+      count += 1;
+      answerWith(`Answer ${count} to ${context.sent.content.text}`)(context);
     });
     const { code, out } = await chat(url, [], 'one\n\n/help\n/nope\ntwo\n');
     expect(code).toBe(0);
     expect(out).toContain('Manager: Answer 1 to one\n');
     expect(out).toContain('Manager: Answer 2 to two\n');
-    expect(out).toContain('/quit  ends the chat');
-    expect(out).toContain('There is no command /nope; /help lists them.\n');
+    expect(out).toContain('/quit  end the chat');
+    expect(out).toContain('Unknown command /nope. /help lists the commands.\n');
   });
 
   it('ends an interactive chat with /quit', async () => {
-    const { url } = await fakeUswarm(answer('Because.'));
+    const { url } = await fakeUswarm(answerWith('Because.'));
     const { code, out } = await chat(url, [], '/quit\nWhy?\n');
     expect(code).toBe(0);
     expect(out).not.toContain('Because.');

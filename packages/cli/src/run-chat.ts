@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
-import { USAGE, type ChatArguments } from './arguments.js';
-import { ask } from './ask.js';
+import type { ChatArguments } from './chat-arguments.js';
+import { sendMessage } from './send-message.js';
 import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
 import { createIdTokenSource } from './id-token.js';
@@ -11,7 +11,7 @@ import { openRealtime } from './realtime.js';
 import { createJsonRenderer } from './render-json.js';
 import { createTextRenderer, wantsColour } from './render-text.js';
 import type { Renderer } from './renderer.js';
-import type { Outcome } from './reply.js';
+import type { Outcome } from './turn.js';
 import { createSession } from './session.js';
 import { waitUntilReady } from './workspace-ready.js';
 
@@ -22,28 +22,25 @@ export interface ChatIo {
   env: Record<string, string | undefined>;
 }
 
-/** Milliseconds that a question, or the workspace at the start, is waited for. */
+/** Time limit for an answer and for the start of the workspace, in milliseconds. */
 const WAIT_LIMIT_MS = 10 * 60_000;
 
-/** Messages shown when an interactive chat begins. */
-const HISTORY = 6;
+/** Messages that an interactive chat prints when it starts. */
+const HISTORY_LIMIT = 6;
 
 /**
  * Runs `npm run chat`.
- * @returns the exit code: 0 when the question was answered, 1 when the reply failed.
- * @throws Failure with the sentence to print; the signal's reason when that ended it.
+ *
+ * @returns the exit code: 0 if the answer was delivered, 1 if the turn failed
+ * @throws Failure; the signal's reason when it is aborted
  */
-export async function runChat(wanted: ChatArguments, streams: ChatIo, signal: AbortSignal): Promise<number> {
-  if (wanted.help) {
-    streams.stdout.write(USAGE);
-    return 0;
-  }
-  const local = await readLocalFile(wanted.dataDir);
+export async function runChat(args: ChatArguments, streams: ChatIo, signal: AbortSignal): Promise<number> {
+  const local = await readLocalFile(args.dataDir);
   const http = createHttpClient();
   try {
     return await chatWith(
       http,
-      { ...wanted, url: wanted.url ?? new URL(local.url).origin, issuer: local.issuer },
+      { ...args, url: args.url ?? new URL(local.url).origin, issuer: local.issuer },
       streams,
       signal,
     );
@@ -61,7 +58,7 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
   const session = createSession({ http, idTokens, url: target.url });
   await session.signUp();
   const [workspace] = await session.workspaces();
-  if (workspace === undefined) throw new Failure('uswarm gave the user no workspace.');
+  if (workspace === undefined) throw new Failure('The user has no workspace.');
   renderer.note(`${target.email} at ${target.url}`);
 
   const limit = withLimit(signal);
@@ -84,9 +81,9 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
       conversationId: conversation.id,
       newId: randomUUID,
     };
-    if (target.question !== undefined) return exitCode(await ask(deps, target.question, limit));
-    renderer.history((await session.latestMessages(workspace.id, conversation.id, HISTORY)).toReversed());
-    await interactively((question, stop) => ask(deps, question, withLimit(stop)), target.json, streams, signal);
+    if (target.message !== undefined) return exitCode(await sendMessage(deps, target.message, limit));
+    renderer.history((await session.latestMessages(workspace.id, conversation.id, HISTORY_LIMIT)).toReversed());
+    await interactively((text, stop) => sendMessage(deps, text, withLimit(stop)), target.json, streams, signal);
     return 0;
   } finally {
     realtime.close();
@@ -99,10 +96,10 @@ function createRenderer({ json }: Target, { stdout, stderr, env }: ChatIo, agent
   return createTextRenderer({ out: stdout, colour: wantsColour(stdout, env), agentName });
 }
 
-type Asking = (question: string, stop: AbortSignal) => Promise<Outcome>;
+type Send = (text: string, stop: AbortSignal) => Promise<Outcome>;
 
 async function interactively(
-  asking: Asking,
+  send: Send,
   json: boolean,
   { stdin, stdout, stderr }: ChatIo,
   signal: AbortSignal,
@@ -112,17 +109,17 @@ async function interactively(
     input: stdin,
     output: json ? stderr : stdout,
     terminal: stdin.isTTY === true && stdout.isTTY === true,
-    ask: (question) => asking(question, AbortSignal.any([signal, interruption.signal])),
+    send: (text) => send(text, AbortSignal.any([signal, interruption.signal])),
     interrupt: () => interruption.abort(),
     signal,
   });
 }
 
-/** The signal, which besides ends a wait that takes too long. */
+/** Combines the signal with the time limit. */
 function withLimit(signal: AbortSignal): AbortSignal {
   const limit = new AbortController();
-  const gaveUp = new Failure(`Gave up after ${WAIT_LIMIT_MS / 60_000} minutes.`);
-  setTimeout(() => limit.abort(gaveUp), WAIT_LIMIT_MS).unref();
+  const timeout = new Failure(`Timeout of ${WAIT_LIMIT_MS / 60_000} minutes exceeded.`);
+  setTimeout(() => limit.abort(timeout), WAIT_LIMIT_MS).unref();
   return AbortSignal.any([signal, limit.signal]);
 }
 

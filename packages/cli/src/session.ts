@@ -14,14 +14,14 @@ import { Failure } from './failure.js';
 import type { HttpClient } from './http-client.js';
 import type { IdTokenSource } from './id-token.js';
 
-/** The REST calls of a chat. Each throws a Failure that says why it could not be done. */
+/** The REST calls of a chat. Each throws a Failure with the cause. */
 export interface Session {
-  /** Creates the user and the first workspace; repeating it changes nothing. */
+  /** Creates the user and the first workspace. Idempotent. */
   signUp(): Promise<void>;
   workspaces(): Promise<Workspace[]>;
   workspace(workspaceId: string): Promise<Workspace>;
   agents(workspaceId: string): Promise<AgentSummary[]>;
-  /** The conversation with the swarm; created if there is none. */
+  /** Returns the conversation with the swarm, and creates it if it does not exist. */
   swarmConversation(workspaceId: string): Promise<Conversation>;
   /** Newest first. */
   latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<ListedMessage[]>;
@@ -49,13 +49,13 @@ export function createSession({ http, idTokens, url }: SessionDeps): Session {
     const route = ROUTES.find(({ operationId }) => operationId === operation) as RouteDefinition;
     const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
-    const answer = await http.send({
+    const response = await http.send({
       method: route.method.toUpperCase(),
       url: `${url}${path}${search}`,
       headers: { 'x-token': await idTokens.current() },
       json: body,
     });
-    return documentedBody(route, answer.status, answer.body) as BodyOf<Operation>;
+    return documentedBody(route, response.status, response.body) as BodyOf<Operation>;
   }
 
   return {
@@ -78,17 +78,17 @@ export function createSession({ http, idTokens, url }: SessionDeps): Session {
 
 function documentedBody(route: RouteDefinition, status: number, body: unknown): unknown {
   const response = route.responses[status];
-  if (response === undefined) throw refusalOf(route, status, body);
+  if (response === undefined) throw errorOf(route, status, body);
   if (response.schema === null) return undefined;
   const parsed = response.schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new Failure(`${route.operationId} gave an answer that is not documented: ${z.prettifyError(parsed.error)}`);
+  throw new Failure(`${route.operationId} returned an undocumented response: ${z.prettifyError(parsed.error)}`);
 }
 
-function refusalOf(route: RouteDefinition, status: number, body: unknown): Failure {
+function errorOf(route: RouteDefinition, status: number, body: unknown): Failure {
   const error = ErrorBody.safeParse(body);
-  if (!error.success) return new Failure(`${route.operationId} answered ${status}.`);
+  if (!error.success) return new Failure(`${route.operationId} returned status ${status}.`);
   const { message, code } = error.data;
-  if (status === 401 || status === 403) return new Failure(`uswarm refused the credentials: ${message} (${code})`);
-  return new Failure(`${route.operationId} was refused: ${message} (${code})`);
+  if (status === 401 || status === 403) return new Failure(`uswarm rejected the credentials: ${message} (${code})`);
+  return new Failure(`${route.operationId} failed: ${message} (${code})`);
 }

@@ -1,32 +1,35 @@
+import { CommanderError } from 'commander';
+import { usageExitCode } from './command-line.js';
 import { createAdminClient } from './ctl/admin-client.js';
-import { parseCtlArguments } from './ctl/arguments.js';
-import { runCommand } from './ctl/commands.js';
+import { type CommandResult, runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
+import { type CtlArguments, parseCtlArguments } from './ctl/ctl-arguments.js';
 import { explain } from './ctl/explain/explain.js';
-import { USAGE } from './ctl/usage.js';
 import { Failure } from './failure.js';
-import { createHttpClient } from './http-client.js';
+import { createHttpClient, type HttpClient } from './http-client.js';
 
-// uswarmctl, run by `npm run ctl`: the exit code is 0 when everything was done, else 1.
+// uswarmctl, run by `npm run ctl`: exits with 0 on success, 2 after a usage error, else 1.
 const http = createHttpClient();
 try {
-  const wanted = parseCtlArguments(process.argv.slice(2));
-  const { command } = wanted;
-  if (command.name === 'help') {
-    process.stdout.write(USAGE);
-  } else if (command.name === 'explain') {
-    const { json, text } = await explain(command, process.env);
-    process.stdout.write(`${wanted.json ? JSON.stringify(json, undefined, 2) : text}\n`);
-  } else {
-    const admin = createAdminClient(await findConnection(wanted, process.env), http);
-    const { json, text, partly = false } = await runCommand(command, admin);
-    process.stdout.write(`${wanted.json ? JSON.stringify(json, undefined, 2) : text}\n`);
-    process.exitCode = partly ? 1 : 0;
-  }
+  const args = parseCtlArguments(process.argv.slice(2));
+  const { json, text, partial = false } = await run(args, http);
+  process.stdout.write(`${args.json ? JSON.stringify(json, undefined, 2) : text}\n`);
+  process.exitCode = partial ? 1 : 0;
 } catch (error) {
-  if (!(error instanceof Failure)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
+  if (error instanceof CommanderError) {
+    process.exitCode = usageExitCode(error);
+  } else if (error instanceof Failure) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  } else {
+    throw error;
+  }
 } finally {
   await http.close();
+}
+
+async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
+  const { command } = args;
+  if (command.name === 'explain') return explain(command, process.env);
+  return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
 }

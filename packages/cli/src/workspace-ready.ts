@@ -1,48 +1,49 @@
 import type { Workspace } from '@uswarm/contract';
 import { Failure } from './failure.js';
-import { aborted, type Realtime } from './realtime.js';
+import { rejectOnAbort, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import type { Session } from './session.js';
 
 export interface ReadyDeps {
   session: Pick<Session, 'workspace'>;
-  realtime: Pick<Realtime, 'onEvent' | 'refused' | 'subscribed'>;
+  realtime: Pick<Realtime, 'onEvent' | 'rejected' | 'subscribed'>;
   renderer: Pick<Renderer, 'workspace'>;
-  /** Milliseconds between two looks by REST, in case an event was missed. */
+  /** Interval of REST requests in milliseconds, in case an event was missed. */
   pollMs?: number;
 }
 
 /**
- * Waits until the socket is subscribed and the runtime of the workspace is ready, and shows each change of its status or phase.
- * @throws Failure when the runtime failed or the connection is refused; the signal's reason when that ends the wait.
+ * Waits until the socket is subscribed and the runtime of the workspace is ready. Renders each change of status or phase.
+ *
+ * @throws Failure when the runtime failed or the connection is rejected; the signal's reason when it is aborted
  */
 export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, signal: AbortSignal): Promise<void> {
   const { session, realtime, renderer, pollMs = 2_000 } = deps;
   const ready = Promise.withResolvers<void>();
   let known: Workspace | undefined;
-  function see(seen: Workspace): void {
-    if (seen.id !== workspace.id || (known !== undefined && isOlder(seen, known))) return;
-    const { status, phase } = seen.runtime;
-    if (known?.runtime.status !== status || known.runtime.phase !== phase) renderer.workspace(seen);
-    known = seen;
+  function update(latest: Workspace): void {
+    if (latest.id !== workspace.id || (known !== undefined && isOlder(latest, known))) return;
+    const { status, phase } = latest.runtime;
+    if (known?.runtime.status !== status || known.runtime.phase !== phase) renderer.workspace(latest);
+    known = latest;
     if (status === 'ready') ready.resolve();
     if (status === 'failed')
-      ready.reject(new Failure('The runtime of the workspace failed; the output of npm start says why.'));
+      ready.reject(new Failure('The runtime of the workspace failed. See the output of npm start.'));
   }
-  const stopListening = realtime.onEvent((event) => {
-    if (event.name === 'workspace.updated') see(event.payload.workspace);
+  const unsubscribe = realtime.onEvent((event) => {
+    if (event.name === 'workspace.updated') update(event.payload.workspace);
   });
-  // A look that fails is followed by another; a server that is gone for good ends the wait by the socket or the signal.
-  const polling = setInterval(() => void session.workspace(workspace.id).then(see, () => {}), pollMs);
+  // Errors are ignored: the next poll, the socket or the signal ends the wait.
+  const polling = setInterval(() => void session.workspace(workspace.id).then(update, () => {}), pollMs);
   try {
-    see(workspace);
-    await Promise.race([Promise.all([ready.promise, realtime.subscribed]), realtime.refused, aborted(signal)]);
+    update(workspace);
+    await Promise.race([Promise.all([ready.promise, realtime.subscribed]), realtime.rejected, rejectOnAbort(signal)]);
   } finally {
     clearInterval(polling);
-    stopListening();
+    unsubscribe();
   }
 }
 
-function isOlder(seen: Workspace, known: Workspace): boolean {
-  return Date.parse(seen.updated_at) < Date.parse(known.updated_at);
+function isOlder(latest: Workspace, known: Workspace): boolean {
+  return Date.parse(latest.updated_at) < Date.parse(known.updated_at);
 }

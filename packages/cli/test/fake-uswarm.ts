@@ -3,24 +3,24 @@ import type { AddressInfo } from 'node:net';
 import { ERRORS, type ErrorCode, type ListedMessage, type MessageSend, type Workspace } from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
 import { Server, type Namespace } from 'socket.io';
-import { agent, at, conversationId, idToken, ready, workspaceId, type Played, type Script } from './script.js';
+import { agent, at, conversationId, idToken, ready, workspaceId, type ScriptContext, type Script } from './script.js';
 
 export interface FakeOptions {
   workspaces?: Workspace[];
-  /** Refuses sockets. */
-  refuse?: ErrorCode;
+  /** Rejects connections with this code. */
+  rejectWith?: ErrorCode;
   conversations?: 'none';
-  onSubscribe?: (emit: Played['emit']) => void;
+  onSubscribe?: (emit: ScriptContext['emit']) => void;
 }
 
 const ONE_PAGE = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
 
-const failureBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
+const errorBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
 
-/** A server that speaks the contract, which it checks itself against, and plays a script for each question. */
+/** A server that runs the script for each user message. Its responses and events are checked against the contract. */
 export async function startFakeUswarm(
   script: Script,
-  { workspaces = [ready], refuse, conversations, onSubscribe }: FakeOptions = {},
+  { workspaces = [ready], rejectWith, conversations, onSubscribe }: FakeOptions = {},
 ) {
   let stored: ListedMessage[] = [];
   const routes = routesOf({ workspaces, conversations, stored: () => stored });
@@ -33,16 +33,16 @@ export async function startFakeUswarm(
     if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
     const authenticated = request.headers['x-token'] === idToken;
     const [status, body] = authenticated
-      ? (routes[`${method} ${path}`] ?? [404, () => failureBody('route_not_found')])
-      : ([401, () => failureBody('token_missing')] as const);
-    const seen = { method, path, status, body: body() };
-    checkResponse(seen);
-    response.writeHead(status).end(seen.body === undefined ? undefined : JSON.stringify(seen.body));
+      ? (routes[`${method} ${path}`] ?? [404, () => errorBody('route_not_found')])
+      : ([401, () => errorBody('token_missing')] as const);
+    const checked = { method, path, status, body: body() };
+    checkResponse(checked);
+    response.writeHead(status).end(checked.body === undefined ? undefined : JSON.stringify(checked.body));
   }
 
   const server = createServer(respond);
   const io = new Server(server, { path: '/socket.io/' });
-  serveSockets(io.of('/v1'), { script, refuse, onSubscribe, store: (messages) => void (stored = messages) });
+  serveSockets(io.of('/v1'), { script, rejectWith, onSubscribe, store: (messages) => void (stored = messages) });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, requests, close: () => io.close() };
@@ -85,19 +85,15 @@ function routesOf({ workspaces, conversations, stored }: RestState): Record<stri
 
 interface SocketState {
   script: Script;
-  refuse: ErrorCode | undefined;
+  rejectWith: ErrorCode | undefined;
   onSubscribe: FakeOptions['onSubscribe'] | undefined;
-  store: Played['store'];
+  store: ScriptContext['store'];
 }
 
-function serveSockets(namespace: Namespace, { script, refuse, onSubscribe, store }: SocketState): void {
+function serveSockets(namespace: Namespace, { script, rejectWith, onSubscribe, store }: SocketState): void {
   namespace.use((socket, next) => {
-    const refusal = refuse ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
-    next(
-      refusal === undefined
-        ? undefined
-        : Object.assign(new Error(ERRORS[refusal].message), { data: { code: refusal } }),
-    );
+    const code = rejectWith ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
+    next(code === undefined ? undefined : Object.assign(new Error(ERRORS[code].message), { data: { code } }));
   });
   namespace.on('connection', (socket) => {
     const emit = (name: string, payload: object) => {

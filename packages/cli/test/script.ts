@@ -6,8 +6,8 @@ export const at = '2026-11-21T10:00:00.000Z';
 export const workspaceId = id(1);
 export const conversationId = id(2);
 const agentId = id(3);
-export const questionId = id(10);
-const replyId = id(11);
+export const messageId = id(10);
+const agentMessageId = id(11);
 export const idToken = `h.${Buffer.from(JSON.stringify({ exp: 9_999_999_999 })).toString('base64url')}.s`;
 export const agent = { id: agentId, name: 'Manager', role: 'manager', slug: 'manager', avatar: '' } as const;
 
@@ -19,7 +19,7 @@ export const ready = workspace('ready', 'Ready');
 
 export function message(parts: Partial<ListedMessage>): ListedMessage {
   const base = {
-    id: replyId,
+    id: agentMessageId,
     conversation_id: conversationId,
     role: 'agent',
     content: { type: 'loading' },
@@ -39,41 +39,46 @@ export function message(parts: Partial<ListedMessage>): ListedMessage {
   return { ...base, ...rest, agent: { ...agent, status: 'busy' }, attachments: [], mentions: [], ...parts };
 }
 
-/** What the fake server of a test does when a question arrives. */
-export type Script = (played: Played) => void;
+/** Runs on the fake server for each user message. */
+export type Script = (context: ScriptContext) => void;
 
-export interface Played {
+export interface ScriptContext {
   sent: MessageSend;
   emit: (name: string, payload: object) => void;
   socket: Socket;
-  /** What the list route answers from now on, newest first. */
+  /** Sets the messages that the list route returns, newest first. */
   store: (messages: ListedMessage[]) => void;
 }
 
-export const words = (text: string) => ({ type: 'text', text }) as const;
-export const place = { workspace_id: workspaceId, seq: 1 };
+export const textContent = (text: string) => ({ type: 'text', text }) as const;
+export const envelope = { workspace_id: workspaceId, seq: 1 };
 
 function liveMessage(parts: Partial<ListedMessage>) {
   const { extended_status: _, ...live } = message(parts);
-  return { ...place, message: live };
+  return { ...envelope, message: live };
 }
 
-export function begin({ emit, sent }: Played): void {
-  emit('message.send.ack', { local_id: sent.local_id, message_id: questionId, status: 'received' });
+export function begin({ emit, sent }: ScriptContext): void {
+  emit('message.send.ack', { local_id: sent.local_id, message_id: messageId, status: 'received' });
   emit('agent.status', { workspace_id: workspaceId, agent_id: agentId, status: 'thinking' });
   emit('message.new', liveMessage({}));
 }
 
-export function stream({ emit }: Played, ...chunks: string[]): void {
-  const reply = { workspace_id: workspaceId, message_id: replyId, conversation_id: conversationId, agent_id: agentId };
-  chunks.forEach((chunk, index) => emit('message.chunk', { ...reply, chunk, chunk_seq: index + 1, generation: 1 }));
+export function stream({ emit }: ScriptContext, ...chunks: string[]): void {
+  const ids = {
+    workspace_id: workspaceId,
+    message_id: agentMessageId,
+    conversation_id: conversationId,
+    agent_id: agentId,
+  };
+  chunks.forEach((chunk, index) => emit('message.chunk', { ...ids, chunk, chunk_seq: index + 1, generation: 1 }));
 }
 
-export function finish({ emit }: Played, text: string, status: 'delivered' | 'failed'): void {
-  emit('message.updated', liveMessage({ content: words(text), status }));
+export function finish({ emit }: ScriptContext, text: string, status: 'delivered' | 'failed'): void {
+  emit('message.updated', liveMessage({ content: textContent(text), status }));
   emit('message.done', {
-    ...place,
-    message_id: replyId,
+    ...envelope,
+    message_id: agentMessageId,
     conversation_id: conversationId,
     agent_id: agentId,
     status,
@@ -81,10 +86,10 @@ export function finish({ emit }: Played, text: string, status: 'delivered' | 'fa
   });
 }
 
-export const answer =
+export const answerWith =
   (text: string): Script =>
-  (played) => {
-    begin(played);
-    stream(played, text.slice(0, 3), text.slice(3));
-    finish(played, text, 'delivered');
+  (context) => {
+    begin(context);
+    stream(context, text.slice(0, 3), text.slice(3));
+    finish(context, text, 'delivered');
   };

@@ -63,7 +63,7 @@ describe('npm run chat beside local mode without search', () => {
     chat.type('First nonce 4711\n/nonsense\nSecond nonce 4712\n');
     chat.type();
     expect(await chat.ended).toBe(0);
-    const order = ['You asked: First nonce 4711', 'There is no command /nonsense', 'You asked: Second nonce 4712'];
+    const order = ['You asked: First nonce 4711', 'Unknown command /nonsense', 'You asked: Second nonce 4712'];
     const positions = order.map((text) => chat.stdout().indexOf(text));
     expect(positions).not.toContain(-1);
     expect(positions.toSorted((a, b) => a - b)).toEqual(positions);

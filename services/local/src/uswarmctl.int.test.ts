@@ -49,18 +49,18 @@ describe('npm run ctl beside local mode', () => {
   it('bans and lets in again', async () => {
     expect(await ctl(['user', 'ban', email, '--reason', 'spam'])).toEqual({
       code: 0,
-      stdout: `${email} is banned now.\n`,
+      stdout: `${email} is banned.\n`,
       stderr: '',
     });
     expect(await api('GET', '/v1/users/profile')).toMatchObject({ status: 403, body: { code: 'user_banned' } });
-    expect((await ctl(['user', 'ban', email])).stdout).toBe(`${email} was banned already.\n`);
-    expect((await ctl(['user', 'unban', email])).stdout).toBe(`${email} is not banned now.\n`);
+    expect((await ctl(['user', 'ban', email])).stdout).toBe(`${email} was already banned.\n`);
+    expect((await ctl(['user', 'unban', email])).stdout).toBe(`${email} is no longer banned.\n`);
     expect((await api('GET', '/v1/users/profile')).status).toBe(200);
   });
 
   it('changes the plan', async () => {
     expect((await ctl(['user', 'plan', email, 'pro', '--until', '2999-01-01'])).stdout).toBe(
-      `${email} has the plan pro now, until 2999-01-01T00:00:00.000Z.\n`,
+      `${email}: plan set to pro (expires at 2999-01-01T00:00:00.000Z).\n`,
     );
     expect((await api('GET', '/v1/users/usage/summary')).body.data).toMatchObject({ plan_id: 'pro' });
     const wrong = await ctl(['user', 'plan', email, 'platinum']);
@@ -71,7 +71,7 @@ describe('npm run ctl beside local mode', () => {
     const file = path.join(local.directory, '..', 'terms.md');
     await writeFile(file, '# New terms\n');
     expect((await ctl(['legal', 'publish', 'terms_of_service', '2027-01', file])).stdout).toBe(
-      'terms_of_service 2027-01 is in force; users have to accept it again.\n',
+      'terms_of_service 2027-01 published. Users must accept it again.\n',
     );
     expect((await api('GET', '/v1/users/legal')).body.data).toMatchObject({
       terms_of_service: '# New terms\n',
@@ -79,7 +79,7 @@ describe('npm run ctl beside local mode', () => {
       has_agreed_with_terms: false,
     });
     const { stdout } = await ctl(['legal', 'list']);
-    expect(stdout).toMatch(/^terms_of_service {2}2027-01 .* in force$/m);
+    expect(stdout).toMatch(/^terms_of_service {2}2027-01 .* current$/m);
     const again = await ctl(['legal', 'publish', 'terms_of_service', '2027-01', file]);
     expect([again.code, again.stderr]).toEqual([1, 'version 2027-01 of this document was published before\n']);
   });
@@ -94,7 +94,7 @@ describe('npm run ctl beside local mode', () => {
   });
 
   it('lists turns, and says why it does not requeue one', async () => {
-    expect((await ctl(['turns', 'list'])).stdout).toBe('None.\n');
+    expect((await ctl(['turns', 'list'])).stdout).toBe('No results.\n');
     const id = crypto.randomUUID();
     expect(await ctl(['turns', 'requeue', id])).toEqual({
       code: 1,
@@ -111,18 +111,18 @@ describe('npm run ctl beside local mode', () => {
   });
 
   it.each<[string, string[], Record<string, string>, RegExp]>([
-    ['nobody', ['user', 'show', 'nobody@example.com'], {}, /^There is no user nobody@example\.com/],
+    ['nobody', ['user', 'show', 'nobody@example.com'], {}, /^User nobody@example\.com not found\./],
     [
       'another key',
       ['turns', 'list', '--url', 'INTERNAL'],
       { USWARM_ADMIN_KEY: `k:${'x'.repeat(32)}` },
-      /^The key does not open this orchestrator/,
+      /^Authentication failed: key rejected\./,
     ],
     [
       'an address where nobody answers',
       ['turns', 'list', '--url', 'http://127.0.0.1:1'],
       { USWARM_ADMIN_KEY: `k:${'x'.repeat(32)}` },
-      /^Nothing answers at http:\/\/127\.0\.0\.1:1\./,
+      /^http:\/\/127\.0\.0\.1:1 refused the connection\./,
     ],
     ['an address without a key', ['turns', 'list', '--url', 'http://127.0.0.1:1'], {}, /^The key is missing/],
     ['no local mode', ['turns', 'list'], { USWARM_DATA_DIR: '/nonexistent' }, /^uswarm is not running here\./],

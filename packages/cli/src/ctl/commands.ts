@@ -2,25 +2,24 @@ import { readFile } from 'node:fs/promises';
 import type { AdminUser } from '@uswarm/contract';
 import { Failure } from '../failure.js';
 import type { AdminClient } from './admin-client.js';
-import type { Command } from './arguments.js';
+import type { CtlCommand } from './ctl-arguments.js';
 import * as show from './show.js';
 
-/** What a command found or did. */
-export interface Result {
+export interface CommandResult {
   json: unknown;
   text: string;
-  /** Not everything that was asked for was done. */
-  partly?: boolean;
+  /** True if a part of the request failed. */
+  partial?: boolean;
 }
 
-export type Runnable = Exclude<Command, { name: 'help' | 'explain' }>;
+export type AdminCommand = Exclude<CtlCommand, { name: 'explain' }>;
 
 /** @throws Failure */
-export async function runCommand(command: Runnable, admin: AdminClient): Promise<Result> {
+export async function runCommand(command: AdminCommand, admin: AdminClient): Promise<CommandResult> {
   switch (command.name) {
     case 'user show': {
       const { users } = await admin.call('user.show', { user: command.user });
-      if (users.length === 0) throw noUser(command.user);
+      if (users.length === 0) throw userNotFound(command.user);
       return { json: users, text: users.map(show.user).join('\n') };
     }
     case 'user ban':
@@ -43,7 +42,7 @@ export async function runCommand(command: Runnable, admin: AdminClient): Promise
     case 'legal publish': {
       const { document, version, file } = command;
       const answer = await admin.call('legal.publish', { document, version, content: await readText(file) });
-      return { json: answer, text: `${document} ${version} is in force; users have to accept it again.` };
+      return { json: answer, text: `${document} ${version} published. Users must accept it again.` };
     }
     case 'turns list': {
       const { status, workspaceId, olderThanS, limit } = command;
@@ -57,7 +56,7 @@ export async function runCommand(command: Runnable, admin: AdminClient): Promise
     }
     case 'turns requeue': {
       const answer = await admin.call('turns.requeue', { turn_ids: command.turnIds, reason: command.reason });
-      return { json: answer, text: show.requeued(answer), partly: answer.refused.length > 0 };
+      return { json: answer, text: show.requeued(answer), partial: answer.refused.length > 0 };
     }
     case 'audit': {
       const user = command.user === undefined ? undefined : await oneUser(command.user, admin);
@@ -68,26 +67,31 @@ export async function runCommand(command: Runnable, admin: AdminClient): Promise
 }
 
 async function setBanned(
-  { name, user, reason }: Extract<Runnable, { name: 'user ban' | 'user unban' }>,
+  { name, user, reason }: Extract<AdminCommand, { name: 'user ban' | 'user unban' }>,
   admin: AdminClient,
-): Promise<Result> {
+): Promise<CommandResult> {
   const { id } = await oneUser(user, admin);
   const answer = await admin.call(name === 'user ban' ? 'user.ban' : 'user.unban', { user_id: id, reason });
-  const state = name === 'user ban' ? 'banned' : 'not banned';
-  return { json: answer, text: answer.changed ? `${user} is ${state} now.` : `${user} was ${state} already.` };
+  const text = name === 'user ban' ? banText(user, answer.changed) : unbanText(user, answer.changed);
+  return { json: answer, text };
 }
+
+const banText = (user: string, changed: boolean): string =>
+  changed ? `${user} is banned.` : `${user} was already banned.`;
+const unbanText = (user: string, changed: boolean): string =>
+  changed ? `${user} is no longer banned.` : `${user} was not banned.`;
 
 async function oneUser(user: string, admin: AdminClient): Promise<AdminUser> {
   const { users } = await admin.call('user.show', { user });
   const [only, ...others] = users;
-  if (only === undefined) throw noUser(user);
+  if (only === undefined) throw userNotFound(user);
   if (others.length === 0) return only;
   const ids = users.map(({ id, issuer }) => `  ${id}  ${issuer}`).join('\n');
-  throw new Failure(`${users.length} users are called ${user}; name one of them by its id:\n${ids}`);
+  throw new Failure(`${users.length} users match ${user}; use an id:\n${ids}`);
 }
 
-const noUser = (user: string): Failure =>
-  new Failure(`There is no user ${user}: neither an id, nor an e-mail address, nor the uid at an identity provider.`);
+const userNotFound = (user: string): Failure =>
+  new Failure(`User ${user} not found. Use an id, an e-mail address, or the uid at the identity provider.`);
 
 async function readText(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {

@@ -6,9 +6,9 @@ import { parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-ki
 import { z } from 'zod';
 import { Failure } from '../failure.js';
 import { processIsAlive } from '../local-file.js';
-import type { CtlArguments } from './arguments.js';
+import type { CtlArguments } from './ctl-arguments.js';
 
-/** The internal API, and who speaks to it. */
+/** The internal API and the credentials for it. */
 export interface Connection {
   url: string;
   key: SigningKey;
@@ -18,23 +18,23 @@ export interface Connection {
 const AdminFile = z.object({ url: z.url(), key: z.string(), pid: z.int().positive() });
 
 const DEFAULT_DATA_DIR = fileURLToPath(new URL('../../../../.data', import.meta.url));
-const HOW =
-  'Start uswarm with npm start, or say where the internal API is: --url with --key-file, or USWARM_ADMIN_URL with USWARM_ADMIN_KEY.';
+const NOT_RUNNING =
+  'uswarm is not running here. Start it with npm start, or set --url and --key-file, or USWARM_ADMIN_URL and USWARM_ADMIN_KEY.';
 
-/** From options, else the environment, else the data folder of a running local mode. @throws Failure */
+/** Uses the options, else the environment, else the data folder of a running local mode. @throws Failure */
 export async function findConnection(
   args: Pick<CtlArguments, 'url' | 'keyFile' | 'dataDir' | 'as'>,
   env: Record<string, string | undefined>,
 ): Promise<Connection> {
   const operator = (args.as ?? env['USWARM_OPERATOR'] ?? userInfo().username).trim();
-  if (operator === '' || operator.length > 100) throw new Failure('--as must be a name of at most 100 characters.');
+  if (operator === '' || operator.length > 100) throw new Failure('--as must be 1 to 100 characters long.');
   const url = args.url ?? nonEmpty(env['USWARM_ADMIN_URL']);
   const key = args.keyFile === undefined ? nonEmpty(env['USWARM_ADMIN_KEY']) : await readKey(args.keyFile);
-  if (url !== undefined && key !== undefined) return { url, key: parsedKey(key), operator };
-  if (url !== undefined) throw new Failure('The key is missing: --key-file, or USWARM_ADMIN_KEY.');
-  if (key !== undefined) throw new Failure('The address is missing: --url, or USWARM_ADMIN_URL.');
+  if (url !== undefined && key !== undefined) return { url, key: parseKey(key), operator };
+  if (url !== undefined) throw new Failure('The key is missing: set --key-file or USWARM_ADMIN_KEY.');
+  if (key !== undefined) throw new Failure('The URL is missing: set --url or USWARM_ADMIN_URL.');
   const local = await readAdminFile(resolve(args.dataDir ?? nonEmpty(env['USWARM_DATA_DIR']) ?? DEFAULT_DATA_DIR));
-  return { url: local.url, key: parsedKey(local.key), operator };
+  return { url: local.url, key: parseKey(local.key), operator };
 }
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -46,11 +46,11 @@ async function readKey(file: string): Promise<string> {
   return text.trim();
 }
 
-function parsedKey(text: string): SigningKey {
+function parseKey(text: string): SigningKey {
   try {
     return parseSigningKey(text);
   } catch (cause) {
-    if (cause instanceof TokenError) throw new Failure(`The key is not good: ${cause.message}.`, { cause });
+    if (cause instanceof TokenError) throw new Failure(`Invalid key: ${cause.message}.`, { cause });
     throw cause;
   }
 }
@@ -59,13 +59,13 @@ async function readAdminFile(dataDir: string): Promise<z.output<typeof AdminFile
   const file = join(dataDir, 'admin.json');
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const missing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
-    throw new Failure(missing ? `uswarm is not running here. ${HOW}` : `${file} cannot be read (${cause.code}).`, {
+    throw new Failure(missing ? NOT_RUNNING : `${file} cannot be read (${cause.code}).`, {
       cause,
     });
   });
   const parsed = AdminFile.safeParse(tryJson(text));
-  if (!parsed.success) throw new Failure(`${file} is damaged. Start uswarm again with: npm start`);
-  if (!processIsAlive(parsed.data.pid)) throw new Failure(`uswarm is not running here. ${HOW}`);
+  if (!parsed.success) throw new Failure(`${file} is invalid. Start uswarm again with: npm start`);
+  if (!processIsAlive(parsed.data.pid)) throw new Failure(NOT_RUNNING);
   return parsed.data;
 }
 

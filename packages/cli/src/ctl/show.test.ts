@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { age, audit, legalVersions, turns, user } from './show.js';
 
-describe('what uswarmctl shows', () => {
+describe('the text output of uswarmctl', () => {
   it.each([
     [0, '0s'],
     [48.4, '48s'],
@@ -10,11 +10,11 @@ describe('what uswarmctl shows', () => {
     [3 * 3_600, '3h'],
     [47 * 3_600, '47h'],
     [48 * 3_600, '2d'],
-  ])('an age of %d s as %s', (seconds, shown) => {
+  ])('formats an age of %d s as %s', (seconds, shown) => {
     expect(age(seconds)).toBe(shown);
   });
 
-  it('of what users wrote nothing that steers a terminal', () => {
+  it('removes control characters from text of users', () => {
     const shown = user({
       id: 'i',
       email: 'a@example.com',
@@ -41,11 +41,11 @@ describe('what uswarmctl shows', () => {
     });
     expect(shown).toContain('  name        [2Jevilname\n');
     expect(shown).toContain('  usage       1,234 of 1,000,000 tokens in 2026-11, 2 model calls\n');
-    expect(shown).toContain('  device      xy, app -, -, with push token, seen 2026-11-21T10:00:00.000Z');
+    expect(shown).toContain('  device      xy, app -, -, with push token, last seen 2026-11-21T10:00:00.000Z');
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it('tables with columns under each other', () => {
+  it('aligns the columns of a table', () => {
     const turn = { workspace_id: 'w', conversation_id: 'c', generation: 1, leased: false, failures: 0 } as const;
     expect(
       turns([
@@ -61,17 +61,17 @@ describe('what uswarmctl shows', () => {
     );
   });
 
-  it('an empty list as a word', () => {
-    expect([turns([]), audit([])]).toEqual(['None.', 'None.']);
+  it('prints an empty list as "No results."', () => {
+    expect({ turns: turns([]), audit: audit([]) }).toEqual({ turns: 'No results.', audit: 'No results.' });
   });
 
-  it('which version of a document is in force', () => {
+  it('marks the current version of each document', () => {
     const published_at = '2026-11-21T10:00:00.000Z';
     const shown = legalVersions([
       { document: 'privacy_policy', version: '2', published_at },
       { document: 'privacy_policy', version: '1', published_at },
       { document: 'terms_of_service', version: '1', published_at },
     ]).split('\n');
-    expect(shown.map((line) => line.endsWith('in force'))).toEqual([false, true, false, true]);
+    expect(shown.map((line) => line.endsWith('current'))).toEqual([false, true, false, true]);
   });
 });

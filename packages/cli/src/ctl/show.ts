@@ -1,6 +1,6 @@
 import type { AdminAnswer, AdminTurn, AdminUser, AdminWorkspace, AuditEntry } from '@uswarm/contract';
 
-/** Answers as text for people. What users wrote is shown without anything that could steer a terminal. */
+// Renders responses as text. Control characters in text of users are removed: they could control the terminal.
 
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '');
 const orNone = (text: string | null): string => (text === null || text === '' ? '-' : plain(text));
@@ -22,7 +22,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export const block = (title: string, rows: readonly (readonly [string, string])[]): string =>
   [title, ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)].join('\n');
 
-/** Seconds as people say them: `48s`, `5m`, `3h`, `2d`. */
+/** A duration in seconds in its largest unit: `48s`, `5m`, `3h`, `2d`. */
 export function age(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)}s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)}m`;
@@ -34,7 +34,7 @@ const usageOf = ({ period, tokens_used, token_limit, request_count }: AdminUser[
   `${number(tokens_used)} of ${number(token_limit)} tokens in ${period}, ${number(request_count)} model calls`;
 
 export function user(shown: AdminUser): string {
-  const ends = shown.plan_expires_at === null ? '' : `, until ${shown.plan_expires_at}`;
+  const ends = shown.plan_expires_at === null ? '' : `, expires at ${shown.plan_expires_at}`;
   return [
     block(shown.id, [
       ['e-mail', orNone(shown.email)],
@@ -54,7 +54,7 @@ export function user(shown: AdminUser): string {
           [
             'device',
             `${orNone(device.info)}, app ${orNone(device.app_version)}, ${orNone(device.timezone)}, ` +
-              `${device.has_push_token ? 'with' : 'without'} push token, seen ${device.last_seen_at}`,
+              `${device.has_push_token ? 'with' : 'without'} push token, last seen ${device.last_seen_at}`,
           ] satisfies [string, string],
       ),
     ]),
@@ -62,7 +62,7 @@ export function user(shown: AdminUser): string {
 }
 
 export function plan(name: string, { plan: code, expires_at }: AdminAnswer<'user.plan'>): string {
-  return `${name} has the plan ${code} now, ${expires_at === null ? 'for good' : `until ${expires_at}`}.`;
+  return `${name}: plan set to ${code} (${expires_at === null ? 'no expiry' : `expires at ${expires_at}`}).`;
 }
 
 export function workspace(shown: AdminWorkspace): string {
@@ -72,8 +72,8 @@ export function workspace(shown: AdminWorkspace): string {
     ['name', plain(shown.name)],
     ['owner', shown.owner_id],
     ['since', shown.created_at],
-    ['runtime', `${runtime.phase}${reason}, wanted: ${runtime.desired}, verified: ${runtime.verified ? 'yes' : 'no'}`],
-    ['last answer', `${orNone(runtime.identified_at)}, ${number(runtime.failures)} failures since`],
+    ['runtime', `${runtime.phase}${reason}, desired: ${runtime.desired}, verified: ${runtime.verified ? 'yes' : 'no'}`],
+    ['last seen', `${orNone(runtime.identified_at)}, ${number(runtime.failures)} failures since`],
     ['agents', number(shown.agents)],
     ['messages', `${number(shown.messages)} in ${number(shown.conversations)} conversations`],
     ['turns', `${number(counts.queued)} queued, ${number(counts.running)} running, ${number(counts.failed)} failed`],
@@ -84,15 +84,15 @@ export function workspace(shown: AdminWorkspace): string {
 export function legalVersions(versions: AdminAnswer<'legal.list'>['versions']): string {
   const seen = new Set<string>();
   const rows = versions.map(({ document, version, published_at }) => {
-    const inForce = !seen.has(document);
+    const current = !seen.has(document);
     seen.add(document);
-    return [document, version, published_at, inForce ? 'in force' : ''];
+    return [document, version, published_at, current ? 'current' : ''];
   });
-  return table(['DOCUMENT', 'VERSION', 'PUBLISHED', ''], rows);
+  return table(['DOCUMENT', 'VERSION', 'PUBLISHED', 'STATUS'], rows);
 }
 
 export function turns(list: readonly AdminTurn[]): string {
-  if (list.length === 0) return 'None.';
+  if (list.length === 0) return 'No results.';
   const rows = list.map((turn) => [
     turn.id,
     age(turn.age_s),
@@ -107,14 +107,13 @@ export function turns(list: readonly AdminTurn[]): string {
 }
 
 export function requeued({ requeued: done, refused }: AdminAnswer<'turns.requeue'>): string {
-  return [
-    ...done.map((id) => `${id}: queued again`),
-    ...refused.map(({ id, why }) => `${id}: not requeued: ${why}`),
-  ].join('\n');
+  return [...done.map((id) => `${id}: requeued`), ...refused.map(({ id, why }) => `${id}: not requeued: ${why}`)].join(
+    '\n',
+  );
 }
 
 export function audit(entries: readonly AuditEntry[]): string {
-  if (entries.length === 0) return 'None.';
+  if (entries.length === 0) return 'No results.';
   const rows = entries.map((entry) => [
     entry.at,
     plain(entry.actor),
@@ -123,5 +122,5 @@ export function audit(entries: readonly AuditEntry[]): string {
     orNone(entry.subject_id),
     Object.keys(entry.details).length === 0 ? '' : plain(JSON.stringify(entry.details)),
   ]);
-  return table(['AT', 'WHO', 'DID', 'USER', 'SUBJECT', 'DETAILS'], rows);
+  return table(['TIME', 'ACTOR', 'ACTION', 'USER', 'SUBJECT', 'DETAILS'], rows);
 }

@@ -10,7 +10,16 @@ import {
 } from '@uswarm/contract/userswarm';
 import { isNotFound, type KubeClient, KubeError, type ListOptions, type Resource } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
-import type { Deployment, Findings, Lease, Pod, Quota, RecordedEvent, Unreadable } from './objects.js';
+import {
+  type Deployment,
+  type Findings,
+  type Lease,
+  type Pod,
+  PLATFORM_DEPLOYMENTS,
+  type Quota,
+  type RecordedEvent,
+  type Unreadable,
+} from './objects.js';
 
 const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind });
 const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
@@ -22,7 +31,7 @@ const COMPOSITES: Resource = {
   kind: 'CompositeController',
 };
 const EVENTS = core('events', 'Event');
-/** Events of objects without a namespace are kept there. */
+/** Namespace of the Events about cluster-scoped objects. */
 const EVENTS_NAMESPACE = 'default';
 const PLATFORM = `${LABEL.partOf}=uswarm,${LABEL.component} in (controller,webhook)`;
 
@@ -37,26 +46,26 @@ export async function collectFindings(client: Reader, name: string): Promise<Fin
   const swarm = await readSwarm(client, name);
   const namespace = swarm.spec.placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;
   const unreadable: Unreadable[] = [];
-  const { find, list } = lenient(client, unreadable);
+  const { find, list } = tolerantReader(client, unreadable);
   const child = { name: childName(name), namespace };
   const selector = Object.entries(runtimeSelector(name)).map(([label, value]) => `${label}=${value}`);
   const [serviceAccount, service, deployment, pods, quotas, platform] = await Promise.all([
-    find('its ServiceAccount', core('serviceaccounts', 'ServiceAccount'), child),
-    find('its Service', core('services', 'Service'), child),
-    find('its Deployment', DEPLOYMENTS, child) as Promise<Deployment | undefined>,
-    list('its pods', core('pods', 'Pod'), { namespace, labelSelector: selector.join(',') }) as Promise<Pod[]>,
-    list('the quotas', core('resourcequotas', 'ResourceQuota'), { namespace }) as Promise<Quota[]>,
-    list("uswarm's own Deployments", DEPLOYMENTS, { labelSelector: PLATFORM }) as Promise<Deployment[]>,
+    find('ServiceAccount', core('serviceaccounts', 'ServiceAccount'), child),
+    find('Service', core('services', 'Service'), child),
+    find('Deployment', DEPLOYMENTS, child) as Promise<Deployment | undefined>,
+    list('Pods', core('pods', 'Pod'), { namespace, labelSelector: selector.join(',') }) as Promise<Pod[]>,
+    list('ResourceQuotas', core('resourcequotas', 'ResourceQuota'), { namespace }) as Promise<Quota[]>,
+    list(PLATFORM_DEPLOYMENTS, DEPLOYMENTS, { labelSelector: PLATFORM }) as Promise<Deployment[]>,
   ]);
-  const about = (kind: string, object: string, where: string): Promise<KubernetesObject[]> =>
-    list(`the Events of ${kind} ${object}`, EVENTS, {
-      namespace: where,
+  const eventsOf = (kind: string, object: string, eventNamespace: string): Promise<KubernetesObject[]> =>
+    list(`Events of ${kind} ${object}`, EVENTS, {
+      namespace: eventNamespace,
       fieldSelector: `involvedObject.kind=${kind},involvedObject.name=${object}`,
     });
   const events = await Promise.all([
-    about(USERSWARM_KIND, name, EVENTS_NAMESPACE),
-    about('Deployment', child.name, namespace),
-    ...pods.map(({ metadata }) => about('Pod', metadata.name, namespace)),
+    eventsOf(USERSWARM_KIND, name, EVENTS_NAMESPACE),
+    eventsOf('Deployment', child.name, namespace),
+    ...pods.map(({ metadata }) => eventsOf('Pod', metadata.name, namespace)),
   ]);
   const controller = platform.find(({ metadata }) => metadata.labels?.[LABEL.component] === 'controller');
   return {
@@ -70,12 +79,12 @@ export async function collectFindings(client: Reader, name: string): Promise<Fin
     events: events.flat() as RecordedEvent[],
     composite:
       controller === undefined
-        ? await find('the CompositeController', COMPOSITES, { name: 'userswarm-controller' })
+        ? await find('CompositeController', COMPOSITES, { name: 'userswarm-controller' })
         : undefined,
     lease:
       controller === undefined
         ? undefined
-        : ((await find("the controller's Lease", LEASES, controller.metadata)) as Lease | undefined),
+        : ((await find('Lease of the controller', LEASES, controller.metadata)) as Lease | undefined),
     unreadable,
   };
 }
@@ -86,30 +95,30 @@ async function readSwarm(client: Reader, name: string): Promise<UserSwarm> {
   } catch (cause) {
     if (!(cause instanceof KubeError)) throw cause;
     if (isNotFound(cause)) {
-      throw new Failure(cause.reason === 'NotFound' ? noSwarm(name) : NO_DEFINITION, { cause });
+      throw new Failure(cause.reason === 'NotFound' ? notFound(name) : NO_CRD, { cause });
     }
-    if (cause.status === 401) throw new Failure('The cluster does not know the user of the kubeconfig.', { cause });
-    if (cause.status === 403) throw new Failure(`You may not read UserSwarms: ${cause.message}`, { cause });
-    throw new Failure(`The cluster answers ${cause.status}: ${cause.message}`, { cause });
+    if (cause.status === 401) throw new Failure('The cluster rejected the credentials of the kubeconfig.', { cause });
+    if (cause.status === 403) throw new Failure(`You are not allowed to read UserSwarms: ${cause.message}`, { cause });
+    throw new Failure(`The API server returned ${cause.status}: ${cause.message}`, { cause });
   }
 }
 
-const noSwarm = (name: string): string =>
-  `There is no UserSwarm ${name}. The orchestrator makes one for each workspace that lives: ` +
+const notFound = (name: string): string =>
+  `UserSwarm ${name} not found. The orchestrator creates one per workspace: ` +
   `see npm run ctl -- workspace show <id>, and the log of uswarm-orchestrator.`;
-const NO_DEFINITION = 'This cluster has no UserSwarms at all: uswarm is not installed, or this is another cluster.';
+const NO_CRD = 'The CRD UserSwarm is not installed. Install uswarm, or select another cluster.';
 
-/** Reads that note why there is nothing, in place of failing. */
-function lenient(client: Reader, unreadable: Unreadable[]) {
-  const note = (what: string, error: unknown): void => {
+/** Reads that record errors in `unreadable` instead of throwing. */
+function tolerantReader(client: Reader, unreadable: Unreadable[]) {
+  const record = (what: string, error: unknown): void => {
     if (!isNotFound(error)) unreadable.push({ what, why: error instanceof Error ? error.message : String(error) });
   };
   return {
-    async find(what: string, resource: Resource, place: { name: string; namespace?: string | undefined }) {
+    async find(what: string, resource: Resource, key: { name: string; namespace?: string | undefined }) {
       try {
-        return await client.get(resource, place);
+        return await client.get(resource, key);
       } catch (error) {
-        note(what, error);
+        record(what, error);
         return undefined;
       }
     },
@@ -117,7 +126,7 @@ function lenient(client: Reader, unreadable: Unreadable[]) {
       try {
         return (await client.list(resource, { ...options, limit: 500 })).items;
       } catch (error) {
-        note(what, error);
+        record(what, error);
         return [];
       }
     },

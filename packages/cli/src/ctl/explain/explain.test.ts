@@ -28,30 +28,28 @@ const deployment = (component: string, readyReplicas: number) => ({
 describe('uswarmctl explain', () => {
   let folder: string;
   let server: Server;
-  let asked: string[];
-  /** Answers by path; a number is a refusal. What is not here is not found. */
-  let answers: Record<string, object | number>;
+  let requests: string[];
+  /** Responses by path. A number is an error status; other paths return 404. */
+  let responses: Record<string, object | number>;
   let notFound: object | string;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-explain-'));
-    asked = [];
+    requests = [];
     notFound = { kind: 'Status', code: 404, reason: 'NotFound', message: 'not found' };
-    answers = {
+    responses = {
       [SWARM]: swarm,
       [DEPLOYMENTS]: list([deployment('controller', 1), deployment('webhook', 0)]),
     };
     server = createServer((request, response) => {
       const { pathname, search } = new URL(request.url ?? '/', 'http://x');
-      asked.push(decodeURIComponent(pathname + search).replaceAll('+', ' '));
-      const answer = answers[pathname];
-      if (typeof answer === 'number') {
-        response
-          .writeHead(answer)
-          .end(JSON.stringify({ kind: 'Status', code: answer, message: `refused: ${pathname}` }));
-      } else if (answer === undefined) {
+      requests.push(decodeURIComponent(pathname + search).replaceAll('+', ' '));
+      const body = responses[pathname];
+      if (typeof body === 'number') {
+        response.writeHead(body).end(JSON.stringify({ kind: 'Status', code: body, message: `denied: ${pathname}` }));
+      } else if (body === undefined) {
         response.writeHead(404).end(typeof notFound === 'string' ? notFound : JSON.stringify(notFound));
-      } else response.writeHead(200).end(JSON.stringify(answer));
+      } else response.writeHead(200).end(JSON.stringify(body));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await useCluster();
@@ -87,9 +85,9 @@ describe('uswarmctl explain', () => {
       new Date('2026-11-21T10:05:00Z'),
     );
 
-  it('asks Kubernetes about the UserSwarm, what belongs to it, and who looks after it', async () => {
-    answers[PODS] = list([{ metadata: { name: 'agent-1', namespace: 'userswarms' } }]);
-    answers['/apis/coordination.k8s.io/v1/namespaces/backend/leases/uswarm-controller'] = {
+  it('reads the UserSwarm, its children, and the Deployments that manage it', async () => {
+    responses[PODS] = list([{ metadata: { name: 'agent-1', namespace: 'userswarms' } }]);
+    responses['/apis/coordination.k8s.io/v1/namespaces/backend/leases/uswarm-controller'] = {
       metadata: { name: 'uswarm-controller', namespace: 'backend' },
       spec: { holderIdentity: 'uswarm-controller-1', renewTime: '2026-11-21T10:04:58.000000Z' },
     };
@@ -107,7 +105,7 @@ describe('uswarmctl explain', () => {
       webhook: { name: 'backend/uswarm-webhook', ready: 0, wanted: 1 },
       leader: { holder: 'uswarm-controller-1', renewed_s_ago: 2 },
     });
-    expect(asked).toEqual(
+    expect(requests).toEqual(
       expect.arrayContaining([
         expect.stringContaining(
           `${PODS}?labelSelector=app.kubernetes.io/name=agent-runtime,app.kubernetes.io/instance=workspace-a`,
@@ -124,19 +122,18 @@ describe('uswarmctl explain', () => {
     expect(text).not.toContain('secret-token');
   });
 
-  it('goes on without what may not be read, and says what that is', async () => {
-    answers[PODS] = 403;
-    answers[DEPLOYMENTS] = 403;
+  it('lists the objects that it is not allowed to read and continues', async () => {
+    responses[PODS] = 403;
+    responses[DEPLOYMENTS] = 403;
     const { json, text } = await run();
-    expect(json.unreadable.map(({ what }) => what)).toEqual(['its pods', "uswarm's own Deployments"]);
-    expect(text).toContain(`its pods: refused: ${PODS}`);
-    // Nobody is missing who may not be seen.
-    expect(text).not.toContain('No controller looks after');
+    expect(json.unreadable.map(({ what }) => what)).toEqual(['Pods', 'Deployments of uswarm']);
+    expect(text).toContain(`Pods: denied: ${PODS}`);
+    expect(text).not.toContain('No controller manages');
   });
 
-  it('knows Metacontroller in place of the controller', async () => {
-    answers[DEPLOYMENTS] = list([deployment('webhook', 1)]);
-    answers['/apis/metacontroller.k8s.io/v1alpha1/compositecontrollers/userswarm-controller'] = {
+  it('recognizes Metacontroller as the framework', async () => {
+    responses[DEPLOYMENTS] = list([deployment('webhook', 1)]);
+    responses['/apis/metacontroller.k8s.io/v1alpha1/compositecontrollers/userswarm-controller'] = {
       metadata: { name: 'userswarm-controller' },
     };
     const { json, text } = await run();
@@ -145,33 +142,41 @@ describe('uswarmctl explain', () => {
   });
 
   it.each<[string, () => void, RegExp]>([
-    ['no such UserSwarm', () => delete answers[SWARM], /^There is no UserSwarm workspace-a\. .*workspace show/],
     [
-      'a cluster without UserSwarms',
+      'the UserSwarm does not exist',
+      () => delete responses[SWARM],
+      /^UserSwarm workspace-a not found\. .*workspace show/,
+    ],
+    [
+      'the CRD is not installed',
       () => {
-        delete answers[SWARM];
+        delete responses[SWARM];
         notFound = '404 page not found';
       },
-      /^This cluster has no UserSwarms at all/,
+      /^The CRD UserSwarm is not installed/,
     ],
-    ['no right to read it', () => (answers[SWARM] = 403), /^You may not read UserSwarms: refused/],
-    ['an unknown user', () => (answers[SWARM] = 401), /^The cluster does not know the user of the kubeconfig\.$/],
-    ['a cluster in trouble', () => (answers[SWARM] = 500), /^The cluster answers 500: refused/],
-  ])('says in a sentence what is wrong: %s', async (_what, prepare, sentence) => {
+    ['access is denied', () => (responses[SWARM] = 403), /^You are not allowed to read UserSwarms: denied/],
+    [
+      'the credentials are rejected',
+      () => (responses[SWARM] = 401),
+      /^The cluster rejected the credentials of the kubeconfig\.$/,
+    ],
+    ['the API server fails', () => (responses[SWARM] = 500), /^The API server returned 500: denied/],
+  ])('fails with one sentence when %s', async (_what, prepare, sentence) => {
     prepare();
     await expect(run()).rejects.toThrow(sentence);
     await expect(run()).rejects.toHaveProperty('constructor.name', 'Failure');
   });
 
-  it('says so where there is no cluster', async () => {
-    await expect(run({ context: 'other' })).rejects.toThrow(/^No cluster to ask: context "other" does not exist/);
+  it('fails with one sentence when the cluster is unknown or unreachable', async () => {
+    await expect(run({ context: 'other' })).rejects.toThrow(/^No cluster selected: context "other" does not exist/);
     await expect(run({ kubeconfig: join(folder, 'missing') })).rejects.toThrow(
-      /^No cluster to ask: KUBECONFIG cannot be used/,
+      /^No cluster selected: KUBECONFIG cannot be used/,
     );
-    const where = address();
+    const url = address();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    await expect(run()).rejects.toThrow(`The cluster at ${where} does not answer (ECONNREFUSED).`);
+    await expect(run()).rejects.toThrow(`The API server ${url} is unreachable (ECONNREFUSED).`);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   });
 });

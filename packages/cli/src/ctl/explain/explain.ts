@@ -1,35 +1,35 @@
 import { createCredentials, createKubeClient, type Credentials, loadOperatorKubeConfig } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
-import type { Command } from '../arguments.js';
+import type { CtlCommand } from '../ctl-arguments.js';
 import { collectFindings } from './collect.js';
 import type { Findings } from './objects.js';
-import { makeReport } from './make-report.js';
+import { createReport } from './create-report.js';
 import type { Report } from './report.js';
 import { showReport } from './show-report.js';
 
-const CALL_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Why a runtime is as it is, from Kubernetes alone: it works while the orchestrator does not. @throws Failure */
+/** Explains the state of a runtime. Reads only Kubernetes, so it works while the orchestrator is down. @throws Failure */
 export async function explain(
-  { swarm, kubeconfig, context }: Extract<Command, { name: 'explain' }>,
+  { swarm, kubeconfig, context }: Extract<CtlCommand, { name: 'explain' }>,
   environment: Record<string, string | undefined>,
   now: Date = new Date(),
 ): Promise<{ json: Report; text: string }> {
   const env = kubeconfig === undefined ? environment : { ...environment, KUBECONFIG: kubeconfig };
-  const report = makeReport(await read(await openCluster(env, context), swarm), now);
+  const report = createReport(await read(await openCluster(env, context), swarm), now);
   return { json: report, text: showReport(report) };
 }
 
 async function read(credentials: Credentials, swarm: string): Promise<Findings> {
   try {
     return await collectFindings(
-      createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: CALL_MS }),
+      createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: REQUEST_TIMEOUT_MS }),
       swarm,
     );
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     const { code, message } = cause as { code?: unknown; message?: unknown };
-    throw new Failure(`The cluster at ${credentials.server} does not answer (${String(code ?? message)}).`, { cause });
+    throw new Failure(`The API server ${credentials.server} is unreachable (${String(code ?? message)}).`, { cause });
   } finally {
     await credentials.close();
   }
@@ -40,7 +40,7 @@ async function openCluster(environment: Record<string, string | undefined>, cont
     return await createCredentials(loadOperatorKubeConfig(environment, { context }));
   } catch (cause) {
     const { message } = cause as Error;
-    throw new Failure(`No cluster to ask: ${message}. Name one by KUBECONFIG, --kubeconfig, --context.`, {
+    throw new Failure(`No cluster selected: ${message}. Set KUBECONFIG, --kubeconfig or --context.`, {
       cause,
     });
   }

@@ -1,55 +1,63 @@
 import { adviceFor, CONTROLLER_MANAGER, REASON_ADVICE } from '@uswarm/contract/userswarm';
+import { PLATFORM_DEPLOYMENTS } from './objects.js';
 import type { Report } from './report.js';
 
-/** What to do now, the most pressing first: advice by reason, and what the rest of the findings add to it. */
+/** Recommended actions, most urgent first: advice for the reason, then for the other findings. */
 export function nextSteps(report: Omit<Report, 'next'>): string[] {
-  const steps = [...byReason(report), ...ofPlatform(report), ...ofDeletion(report), ...ofHold(report)];
-  if (report.outdated)
-    steps.push('The status is about an older spec: the controller has not got to the latest change.');
+  const steps = [
+    ...adviceForReasons(report),
+    ...adviceForPlatform(report),
+    ...adviceForDeletion(report),
+    ...adviceForSuspension(report),
+  ];
+  if (report.outdated) steps.push('The status is outdated: the controller has not reconciled the latest spec.');
   for (const { quota, resource, used } of report.exhausted) {
-    steps.push(`ResourceQuota ${quota} of namespace ${report.namespace} is used up: ${used} of ${resource}.`);
+    steps.push(`ResourceQuota ${quota} of namespace ${report.namespace} is exhausted: ${used} of ${resource}.`);
   }
   return steps.length === 0 ? [REASON_ADVICE.Available.advice] : [...new Set(steps)];
 }
 
-/** By the reason that people see, and by the last write, where that failed for another. */
-function byReason({ phase, reason, conditions }: Omit<Report, 'next'>): string[] {
+/** Advice for the reason of Ready, and for the reason of Synced if the last write failed. */
+function adviceForReasons({ phase, reason, conditions }: Omit<Report, 'next'>): string[] {
   const synced = conditions.find(({ type }) => type === 'Synced');
   const reasons = [phase === 'Pending' ? 'NotYetSynced' : reason, synced?.status === 'False' ? synced.reason : null];
   return [...new Set(reasons)].flatMap((each) => {
     if (each === null || each === 'Available') return [];
     const known = adviceFor(each);
-    if (known === undefined) return [`${each}: this version of uswarmctl does not know it; see the message.`];
+    if (known === undefined) return [`${each}: unknown to this version of uswarmctl; see the message.`];
     return [`${each}: ${known.cause} ${known.advice}`];
   });
 }
 
-function ofPlatform({ sync, unreadable }: Omit<Report, 'next'>): string[] {
-  // What may not be looked at is not known to be missing.
-  if (unreadable.some(({ what }) => what.startsWith("uswarm's own"))) return [];
+function adviceForPlatform({ sync, unreadable }: Omit<Report, 'next'>): string[] {
+  // An unreadable Deployment is not necessarily missing.
+  if (unreadable.some(({ what }) => what === PLATFORM_DEPLOYMENTS)) return [];
   const steps: string[] = [];
-  if (sync.framework === null) steps.push('No controller looks after UserSwarms in this cluster: is uswarm installed?');
+  if (sync.framework === null)
+    steps.push('No controller manages UserSwarms in this cluster. Check that uswarm is installed.');
   for (const workload of [sync.controller, sync.webhook]) {
     if (workload === null || workload.ready > 0) continue;
     steps.push(
-      `Deployment ${workload.name} has no ready pod (${workload.wanted} wanted): look at its pods and their log.`,
+      `Deployment ${workload.name} has no ready pod (${workload.wanted} desired). Check its pods and their logs.`,
     );
   }
   return steps;
 }
 
-function ofDeletion({ deletion }: Omit<Report, 'next'>): string[] {
+function adviceForDeletion({ deletion }: Omit<Report, 'next'>): string[] {
   if (deletion === null) return [];
   const foreign = deletion.finalizers.filter((name) => !/^(uswarm\.dev|metacontroller\.io)\//.test(name));
   return [
-    ...(deletion.children.length === 0 ? [] : [`It waits for: ${deletion.children.join('; ')}.`]),
-    ...(foreign.length === 0 ? [] : [`Others hold it by their finalizers: ${foreign.join(', ')}.`]),
+    ...(deletion.children.length === 0 ? [] : [`The deletion waits for: ${deletion.children.join('; ')}.`]),
+    ...(foreign.length === 0 ? [] : [`Finalizers of other controllers block the deletion: ${foreign.join(', ')}.`]),
   ];
 }
 
-function ofHold({ suspended }: Omit<Report, 'next'>): string[] {
+function adviceForSuspension({ suspended }: Omit<Report, 'next'>): string[] {
   if (suspended === null) return [];
   return suspended.hold && suspended.by !== CONTROLLER_MANAGER
-    ? [`It is held: "${suspended.by}" set spec.suspend. It stays stopped, and messages wait, until they let go of it.`]
-    : ['The orchestrator suspended it because it was idle; the next message wakes it.'];
+    ? [
+        `Held: "${suspended.by}" set spec.suspend. The runtime stays suspended, and messages wait, until the field is released.`,
+      ]
+    : ['Suspended because it was idle. The next message resumes it.'];
 }

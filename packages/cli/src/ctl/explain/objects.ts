@@ -1,6 +1,6 @@
 import type { Condition, KubernetesObject, UserSwarm } from '@uswarm/contract/userswarm';
 
-// The parts of Kubernetes' objects that an explanation is made of; an API server wrote them.
+// The fields of Kubernetes objects that `uswarmctl explain` reads.
 
 export interface Terminated {
   reason?: string;
@@ -46,15 +46,18 @@ export interface RecordedEvent extends KubernetesObject {
   involvedObject?: { kind?: string; name?: string };
 }
 
-/** Something that could not be read, and why. */
+/** Name of the controller and webhook Deployments in `Unreadable`. */
+export const PLATFORM_DEPLOYMENTS = 'Deployments of uswarm';
+
+/** An object that could not be read, and the error. */
 export interface Unreadable {
   what: string;
   why: string;
 }
 
-/** Everything that the cluster says about one UserSwarm. */
+/** All objects that belong to one UserSwarm. */
 export interface Findings {
-  /** A status may not be there yet. */
+  /** Has no status before the first reconcile. */
   swarm: UserSwarm;
   serviceAccount: KubernetesObject | undefined;
   service: KubernetesObject | undefined;
@@ -62,9 +65,9 @@ export interface Findings {
   pods: Pod[];
   events: RecordedEvent[];
   quotas: Quota[];
-  /** Of uswarm itself: controller and webhook. */
+  /** Deployments of the controller and the webhook. */
   platform: Deployment[];
-  /** The CompositeController in place of our controller. */
+  /** The CompositeController, if Metacontroller replaces the controller. */
   composite: KubernetesObject | undefined;
   lease: Lease | undefined;
   unreadable: Unreadable[];

@@ -1,26 +1,26 @@
 import type { Unreadable } from './objects.js';
 
-/** What is known about one UserSwarm, as `--json` prints it. Ages are whole seconds. */
+/** The output of `--json`. Ages are whole seconds. */
 export interface Report {
   name: string;
   workspace_id: string;
   user_id: string;
   namespace: string;
   age_s: number | null;
-  /** `Pending` without a status. */
+  /** `Pending` if there is no status. */
   phase: string;
   reason: string | null;
   message: string | null;
   image: string | null;
   address: string | null;
-  /** The status tells of an older spec than the one that is stored. */
+  /** True if the status describes an older generation of the spec. */
   outdated: boolean;
-  /** Who set `spec.suspend`, when it is set. */
+  /** The field manager that set `spec.suspend`; null if it is not set. */
   suspended: { by: string; hold: boolean; age_s: number | null } | null;
   deletion: { age_s: number | null; finalizers: string[]; children: string[] } | null;
   conditions: { type: string; status: string; reason: string; message: string; age_s: number | null }[];
   sync: {
-    /** Since the controller last changed one of the children; null with Metacontroller, and where there are none. */
+    /** Time since the controller last wrote a child; null with Metacontroller and without children. */
     children_written_s_ago: number | null;
     status_written_s_ago: number | null;
     framework: 'builtin' | 'metacontroller' | null;
@@ -30,7 +30,7 @@ export interface Report {
   };
   deployment: { wanted: number; ready: number; updated: number; why: string | null } | null;
   pods: PodReport[];
-  /** What of the namespace's quotas is used up. */
+  /** Resources whose quota in the namespace is exhausted. */
   exhausted: { quota: string; resource: string; used: string; hard: string }[];
   events: { age_s: number | null; type: string; reason: string; about: string; count: number; message: string }[];
   next: string[];

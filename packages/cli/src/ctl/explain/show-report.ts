@@ -9,16 +9,16 @@ const indent = (text: string): string =>
     .map((line) => `  ${line}`)
     .join('\n');
 
-/** The report for people. What other programs wrote is shown without anything that could steer a terminal. */
+/** Renders the report as text, without control characters. */
 export function showReport(report: Report): string {
   const { conditions, events, pods, unreadable } = report;
   return [
     summary(report),
-    section('Next', report.next.map((step) => `- ${plain(step)}`).join('\n')),
+    section('Recommended actions', report.next.map((step) => `- ${plain(step)}`).join('\n')),
     section(
       'Conditions',
       conditions.length === 0
-        ? 'None yet.'
+        ? 'None.'
         : table(
             ['TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'],
             conditions.map((each) => [each.type, each.status, each.reason, since(each.age_s), plain(each.message)]),
@@ -26,10 +26,10 @@ export function showReport(report: Report): string {
     ),
     section('Sync', syncText(report)),
     section('Pods', pods.length === 0 ? 'None.' : pods.map(podText).join('\n')),
-    section('Events, the newest first', events.length === 0 ? 'None that are still kept.' : eventTable(events)),
+    section('Events, newest first', events.length === 0 ? 'None.' : eventTable(events)),
     ...(unreadable.length === 0
       ? []
-      : [section('Could not be read', unreadable.map(({ what, why }) => `${what}: ${plain(why)}`).join('\n'))]),
+      : [section('Unreadable', unreadable.map(({ what, why }) => `${what}: ${plain(why)}`).join('\n'))]),
   ].join('\n');
 }
 
@@ -46,7 +46,7 @@ function summary(report: Report): string {
     ...optional('image', report.image),
     ...(suspended === null
       ? []
-      : [['suspended', `by ${plain(suspended.by)}, for ${since(suspended.age_s)}`] satisfies [string, string]]),
+      : [['suspended', `by ${plain(suspended.by)}, ${since(suspended.age_s)} ago`] satisfies [string, string]]),
     ...(deletion === null ? [] : [['deleted', `${since(deletion.age_s)} ago`] satisfies [string, string]]),
     [
       'deployment',
@@ -60,18 +60,18 @@ function summary(report: Report): string {
 function syncText({ sync, conditions, outdated }: Report): string {
   const synced = conditions.find(({ type }) => type === 'Synced');
   const workload = (name: string, found: Report['sync']['controller']): string =>
-    `${name}: ${found === null ? 'none found' : `${found.name}, ${found.ready} of ${found.wanted} ready`}`;
+    `${name}: ${found === null ? 'not found' : `${found.name}, ${found.ready} of ${found.wanted} ready`}`;
   const { leader, framework } = sync;
-  const led = leader === null ? '' : `; led by ${plain(leader.holder)}, renewed ${since(leader.renewed_s_ago)} ago`;
+  const led = leader === null ? '' : `; leader ${plain(leader.holder)}, renewed ${since(leader.renewed_s_ago)} ago`;
   const ago = (seconds: number | null): string => (seconds === null ? 'never' : `${since(seconds)} ago`);
   const children =
     synced === undefined
-      ? 'children: not known'
-      : `children: ${synced.status === 'True' ? 'in order' : `${synced.reason}: ${plain(synced.message)}`}, since ${since(synced.age_s)}`;
+      ? 'children: unknown'
+      : `children: ${synced.status === 'True' ? 'synced' : `${synced.reason}: ${plain(synced.message)}`}, since ${since(synced.age_s)}`;
   return [
-    // Metacontroller writes them, and tells nothing of it.
+    // Metacontroller does not report when it writes children.
     ...(framework === 'metacontroller' ? [] : [children, `children last written: ${ago(sync.children_written_s_ago)}`]),
-    `status last written: ${ago(sync.status_written_s_ago)}${outdated ? ', about an older spec' : ''}`,
+    `status last written: ${ago(sync.status_written_s_ago)}${outdated ? ', outdated' : ''}`,
     framework === 'metacontroller'
       ? 'controller: Metacontroller, by CompositeController userswarm-controller'
       : `${workload('controller', sync.controller)}${led}`,
@@ -80,20 +80,20 @@ function syncText({ sync, conditions, outdated }: Report): string {
 }
 
 function podText({ name, phase, node, age_s, leaving, containers }: Report['pods'][number]): string {
-  const where = node === null ? 'on no node' : `on ${node}`;
+  const where = node === null ? 'unscheduled' : `on ${node}`;
   const lines = containers.map(({ name: container, ready, restarts, state, last_end: end }) =>
     plain(
-      `  ${container}: ${state}, ${ready ? 'ready' : 'not ready'}, ${restarts} restarts${end === null ? '' : `; last ended: ${end}`}`,
+      `  ${container}: ${state}, ${ready ? 'ready' : 'not ready'}, ${restarts} restarts${end === null ? '' : `; last termination: ${end}`}`,
     ),
   );
-  return [`${name}: ${plain(phase)} ${where}, ${since(age_s)} old${leaving ? ', on its way out' : ''}`, ...lines].join(
+  return [`${name}: ${plain(phase)} ${where}, ${since(age_s)} old${leaving ? ', terminating' : ''}`, ...lines].join(
     '\n',
   );
 }
 
 const eventTable = (events: Report['events']): string =>
   table(
-    ['AGE', 'TYPE', 'REASON', 'ABOUT', 'MESSAGE'],
+    ['AGE', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
     events.map(({ age_s, type, reason, about, count, message }) => [
       since(age_s),
       plain(type),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Condition, type KubernetesObject, REASON_ADVICE, type UserSwarm } from '@uswarm/contract/userswarm';
 import type { Deployment, Findings, Pod } from './objects.js';
-import { makeReport } from './make-report.js';
+import { createReport } from './create-report.js';
 import type { Report } from './report.js';
 import { showReport } from './show-report.js';
 
@@ -58,7 +58,7 @@ const swarm = (fields: Partial<UserSwarm> = {}, metadata: object = {}): UserSwar
   },
   ...fields,
 });
-const unwell = (
+const failing = (
   phase: 'Progressing' | 'Error',
   reason: string,
   message: string,
@@ -93,9 +93,8 @@ const findings = (over: Partial<Findings> = {}): Findings => ({
   unreadable: [],
   ...over,
 });
-const report = (over: Partial<Findings> = {}): Report => makeReport(findings(over), NOW);
+const report = (over: Partial<Findings> = {}): Report => createReport(findings(over), NOW);
 
-/** As a kubelet writes it. */
 const pullingPod: Pod = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -115,73 +114,73 @@ const pullingPod: Pod = {
   },
 };
 
-describe('what uswarmctl explain says of syncs', () => {
+describe('the section Sync of uswarmctl explain', () => {
   const by = (manager: string, time: string, subresource?: string) => ({ manager, time, subresource });
   const child = (...managedFields: object[]): Deployment => ({
     ...workload('runtime'),
     metadata: { name: 'agent-runtime-x', managedFields } as Deployment['metadata'],
   });
 
-  it('is when the controller last wrote a child, whoever else wrote it since', () => {
+  it('shows the last write of the controller to a child and ignores other field managers', () => {
     const deployment = child(
       by('uswarm-controller', '2026-11-21T10:02:00Z'),
       by('kube-controller-manager', '2026-11-21T10:09:59Z', 'status'),
     );
     const service = child(by('uswarm-controller', '2026-11-21T10:01:00Z'), by('kubectl', '2026-11-21T10:09:00Z'));
     const { sync } = report({ deployment, service });
-    expect([sync.children_written_s_ago, sync.status_written_s_ago]).toEqual([480, 30]);
+    expect(sync).toMatchObject({ children_written_s_ago: 480, status_written_s_ago: 30 });
     const text = showReport(report({ deployment, service }));
     expect(text).toMatch(
-      /children: in order, since 2m\n +children last written: 8m ago\n +status last written: 30s ago\n/,
+      /children: synced, since 2m\n +children last written: 8m ago\n +status last written: 30s ago\n/,
     );
   });
 
-  it('is "never" where there are no children', () => {
+  it('shows "never" without children', () => {
     expect(report().sync.children_written_s_ago).toBeNull();
     expect(showReport(report())).toContain('children last written: never');
   });
 
-  it('is nothing about children with Metacontroller, which tells nothing', () => {
+  it('does not mention children with Metacontroller, which does not report their writes', () => {
     const composite = child();
     expect(showReport(report({ platform: [workload('webhook')], composite }))).not.toContain('children');
   });
 });
 
-describe('what uswarmctl explain says to do', () => {
-  it('is nothing while all is well', () => {
+describe('the recommended actions of uswarmctl explain', () => {
+  it('are empty for an available runtime', () => {
     expect(report().next).toEqual(['Nothing.']);
   });
 
   it.each(Object.entries(REASON_ADVICE).filter(([reason]) => reason !== 'Available'))(
-    'for %s is what the documents say',
+    'are the documented advice for %s',
     (reason, { cause, advice }) => {
-      const { next } = report({ swarm: unwell('Progressing', reason, 'm') });
+      const { next } = report({ swarm: failing('Progressing', reason, 'm') });
       expect(next[0]).toBe(`${reason}: ${cause} ${advice}`);
     },
   );
 
-  it('names the reason of the last write, where that failed for another', () => {
-    const synced = condition('Synced', 'False', 'WebhookUnavailable', 'the webhook did not answer');
-    const { next } = report({ swarm: unwell('Progressing', 'Starting', 'm', synced) });
+  it('include the reason of the last write if it failed for another reason', () => {
+    const synced = condition('Synced', 'False', 'WebhookUnavailable', 'the webhook is unreachable');
+    const { next } = report({ swarm: failing('Progressing', 'Starting', 'm', synced) });
     expect(next.map((step) => step.split(':')[0])).toEqual(['Starting', 'WebhookUnavailable']);
   });
 
-  it('points out a controller or webhook that is not there', () => {
+  it('include a missing controller or webhook', () => {
     const down = report({ platform: [workload('controller', 0), workload('webhook', 0)] });
     expect(down.next).toEqual([
       expect.stringMatching(/^Deployment backend\/uswarm-controller has no ready pod/),
       expect.stringMatching(/^Deployment backend\/uswarm-webhook has no ready pod/),
     ]);
-    expect(report({ platform: [] }).next).toContainEqual(expect.stringMatching(/^No controller looks after/));
+    expect(report({ platform: [] }).next).toContainEqual(expect.stringMatching(/^No controller manages/));
   });
 
-  it('begins with the controller for a UserSwarm without a status', () => {
+  it('start with NotYetSynced for a UserSwarm without a status', () => {
     const { status: _status, ...bare } = swarm();
     const { phase, next } = report({ swarm: bare });
-    expect([phase, next[0]]).toEqual(['Pending', expect.stringMatching(/^NotYetSynced: /)]);
+    expect({ phase, first: next[0] }).toEqual({ phase: 'Pending', first: expect.stringMatching(/^NotYetSynced: /) });
   });
 
-  it('names the quota that is used up, and a status that is out of date', () => {
+  it('include an exhausted quota and an outdated status', () => {
     const { next, exhausted, outdated } = report({
       swarm: swarm({}, { generation: 3 }),
       quotas: [
@@ -196,19 +195,19 @@ describe('what uswarmctl explain says to do', () => {
     expect(exhausted).toEqual([{ quota: 'team', resource: 'pods', used: '5', hard: '5' }]);
     expect(outdated).toBe(true);
     expect(next).toEqual([
-      expect.stringContaining('about an older spec'),
-      'ResourceQuota team of namespace userswarms is used up: 5 of pods.',
+      expect.stringContaining('status is outdated'),
+      'ResourceQuota team of namespace userswarms is exhausted: 5 of pods.',
     ]);
   });
 
-  it('is to read on, for a reason of a newer version', () => {
-    expect(report({ swarm: unwell('Progressing', 'Queued2', 'm') }).next).toEqual([
-      expect.stringMatching(/^Queued2: this version of uswarmctl does not know it/),
+  it('refer to the message for an unknown reason', () => {
+    expect(report({ swarm: failing('Progressing', 'Queued2', 'm') }).next).toEqual([
+      expect.stringMatching(/^Queued2: unknown to this version of uswarmctl/),
     ]);
   });
 });
 
-describe('a suspended runtime', () => {
+describe('the report about a suspended runtime', () => {
   const suspended = (managers: { manager: string; time: string }[]): UserSwarm =>
     swarm(
       {
@@ -218,7 +217,7 @@ describe('a suspended runtime', () => {
       { managedFields: managers.map((each) => ({ ...each, fieldsV1: { 'f:spec': { 'f:suspend': {} } } })) },
     );
 
-  it('is idle when the orchestrator suspended it', () => {
+  it('states that it is idle if the orchestrator suspended it', () => {
     const { suspended: found, next } = report({
       swarm: suspended([{ manager: 'uswarm-orchestrator', time: '2026-11-21T10:05:00Z' }]),
     });
@@ -226,19 +225,19 @@ describe('a suspended runtime', () => {
     expect(next).toContainEqual(expect.stringMatching(/because it was idle/));
   });
 
-  it('is held when somebody else did, who is named', () => {
+  it('names the field manager that holds it', () => {
     const both = [
       { manager: 'uswarm-orchestrator', time: '2026-11-21T10:00:00Z' },
       { manager: 'kubectl-patch', time: '2026-11-21T10:09:00Z' },
     ];
     const { suspended: found, next } = report({ swarm: suspended(both) });
     expect(found).toEqual({ by: 'kubectl-patch', hold: true, age_s: 60 });
-    expect(next).toContainEqual(expect.stringMatching(/^It is held: "kubectl-patch"/));
+    expect(next).toContainEqual(expect.stringMatching(/^Held: "kubectl-patch"/));
   });
 });
 
-describe('a UserSwarm on its way out', () => {
-  it('shows what it waits for, and whose finalizers are left', () => {
+describe('the report about a UserSwarm that is being deleted', () => {
+  it('lists the remaining children and the finalizers', () => {
     const leaving = swarm(
       { status: { observedGeneration: 2, phase: 'Deleting', conditions: [condition('Ready', 'False', 'Deleting')] } },
       {
@@ -258,19 +257,19 @@ describe('a UserSwarm on its way out', () => {
     });
     expect(next).toEqual([
       expect.stringMatching(/^Deleting: /),
-      'It waits for: Service s (finalizers: example.com/lb); Pod agent-runtime-x-1.',
-      'Others hold it by their finalizers: example.com/backup.',
+      'The deletion waits for: Service s (finalizers: example.com/lb); Pod agent-runtime-x-1.',
+      'Finalizers of other controllers block the deletion: example.com/backup.',
     ]);
   });
 });
 
-describe('the report for people', () => {
+describe('the text report', () => {
   const shown = (over: Partial<Findings> = {}): string => showReport(report(over));
 
-  it('shows cause, pod, Events and what to do in one look', () => {
+  it('shows the reason, pods, Events and recommended actions', () => {
     const event = { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' } };
     const text = shown({
-      swarm: unwell('Progressing', 'ImagePullBackOff', 'The image r/x:1 cannot be pulled.'),
+      swarm: failing('Progressing', 'ImagePullBackOff', 'The image r/x:1 cannot be pulled.'),
       pods: [pullingPod],
       events: [
         { ...event, type: 'Normal', reason: 'Older', message: 'o', lastTimestamp: '2026-11-21T10:01:00Z' },
@@ -299,7 +298,7 @@ describe('the report for people', () => {
     expect(text).toContain('status last written: 30s ago');
   });
 
-  it('shows how often a container was restarted, and how it ended last', () => {
+  it('shows the restarts and the last termination of a container', () => {
     const [container] = pullingPod.status!.containerStatuses!;
     const crashed: Pod = {
       ...pullingPod,
@@ -316,13 +315,13 @@ describe('the report for people', () => {
       },
     };
     expect(shown({ pods: [crashed] })).toContain(
-      'CrashLoopBackOff, not ready, 7 restarts; last ended: Error, exit code 3, 40 s ago',
+      'CrashLoopBackOff, not ready, 7 restarts; last termination: Error, exit code 3, 40 s ago',
     );
   });
 
-  it('shows nothing that steers a terminal', () => {
+  it('contains no control characters', () => {
     const evil = '\u001b[2Jx\u202e';
-    const text = shown({ swarm: unwell('Error', 'InvalidSpec', evil), unreadable: [{ what: 'its pods', why: evil }] });
+    const text = shown({ swarm: failing('Error', 'InvalidSpec', evil), unreadable: [{ what: 'Pods', why: evil }] });
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });

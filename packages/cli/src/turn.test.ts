@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ListedMessage, MessageContent, MessageStatus } from '@uswarm/contract';
 import { textOf } from './chunk-reducer.js';
-import { followEvent, followHistory, newReply, type Reply, type ServerEvent } from './reply.js';
+import { applyEvent, applyHistory, newTurn, type Turn, type ServerEvent } from './turn.js';
 
 const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
 const conversation = id(1);
@@ -51,37 +51,37 @@ const listed = (parts: MessageParts): ListedMessage => {
 };
 
 const loading = { type: 'loading' } as const;
-const text = (words: string) => ({ type: 'text', text: words }) as const;
-const place = { workspace_id: workspace, seq: 1 };
+const text = (value: string) => ({ type: 'text', text: value }) as const;
+const envelope = { workspace_id: workspace, seq: 1 };
 const created = (parts: MessageParts): ServerEvent => ({
   name: 'message.new',
-  payload: { ...place, message: message(parts) },
+  payload: { ...envelope, message: message(parts) },
 });
 const updated = (parts: MessageParts): ServerEvent => ({
   name: 'message.updated',
-  payload: { ...place, message: message(parts) },
+  payload: { ...envelope, message: message(parts) },
 });
-const chunk = (message_id: string, words: string, chunk_seq = 1): ServerEvent => ({
+const chunk = (message_id: string, value: string, chunk_seq = 1): ServerEvent => ({
   name: 'message.chunk',
   payload: {
     workspace_id: workspace,
     message_id,
     conversation_id: conversation,
     agent_id: agent.id,
-    chunk: words,
+    chunk: value,
     chunk_seq,
     generation: 1,
   },
 });
 const done = (message_id: string, status: 'delivered' | 'failed'): ServerEvent => ({
   name: 'message.done',
-  payload: { ...place, message_id, conversation_id: conversation, agent_id: agent.id, status, error: null },
+  payload: { ...envelope, message_id, conversation_id: conversation, agent_id: agent.id, status, error: null },
 });
-const follow = (...events: ServerEvent[]): Reply => events.reduce(followEvent, newReply(conversation, 'local-1'));
+const turnAfter = (...events: ServerEvent[]): Turn => events.reduce(applyEvent, newTurn(conversation, 'local-1'));
 
-describe('following events', () => {
-  it('goes from the ack to the final text', () => {
-    const reply = follow(
+describe('a turn that events update', () => {
+  it('ends with the final text after the acknowledgement and the chunks', () => {
+    const turn = turnAfter(
       { name: 'message.send.ack', payload: { local_id: 'local-1', message_id: question, status: 'received' } },
       created({ id: question, role: 'user', content: text('Why?'), local_id: 'local-1' }),
       created({ id: answer, content: loading }),
@@ -90,103 +90,103 @@ describe('following events', () => {
       updated({ id: answer, content: text('Because.'), status: 'delivered' }),
       done(answer, 'delivered'),
     );
-    expect(reply).toMatchObject({
-      questionId: question,
-      replyId: answer,
+    expect(turn).toMatchObject({
+      messageId: question,
+      agentMessageId: answer,
       agentId: agent.id,
       text: 'Because.',
       outcome: 'delivered',
     });
-    expect(textOf(reply.streamed)).toBe('Because');
+    expect(textOf(turn.streamed)).toBe('Because');
   });
 
-  it('ignores the reply to another question that is still running', () => {
+  it('ignores the answer of another running turn', () => {
     const other = id(99);
-    const reply = follow(
+    const turn = turnAfter(
       chunk(other, 'no'),
       done(other, 'failed'),
       created({ id: answer, content: loading }),
       chunk(other, 'no'),
     );
-    expect(reply).toMatchObject({ replyId: answer });
-    expect(reply.outcome).toBeUndefined();
-    expect(textOf(reply.streamed)).toBe('');
+    expect(turn).toMatchObject({ agentMessageId: answer });
+    expect(turn.outcome).toBeUndefined();
+    expect(textOf(turn.streamed)).toBe('');
   });
 
-  it('ignores messages of other conversations, of the user, and of tools', () => {
+  it('ignores messages of other conversations, users and tools', () => {
     const tool = { type: 'tool_status', tool: 't', description: '', state: 'running' } as const;
-    const reply = follow(
+    const turn = turnAfter(
       created({ id: id(30), content: loading, conversation_id: id(31) }),
       created({ id: id(32), content: text('mine'), role: 'user' }),
       created({ id: id(33), content: tool }),
     );
-    expect(reply.replyId).toBeUndefined();
+    expect(turn.agentMessageId).toBeUndefined();
   });
 
   it.each([
-    ['reply', answer],
-    ['question', question],
-  ])('forgets a reply when the %s is deleted, and later chunks of it change nothing', (_what, message_id) => {
-    const reply = follow(
+    ['answer', answer],
+    ['user message', question],
+  ])('fails when the %s is deleted, and ignores later chunks', (_what, message_id) => {
+    const turn = turnAfter(
       { name: 'message.send.ack', payload: { local_id: 'local-1', message_id: question, status: 'received' } },
       created({ id: answer, content: loading }),
       chunk(answer, 'Be', 1),
-      { name: 'message.deleted', payload: { ...place, conversation_id: conversation, message_id } },
+      { name: 'message.deleted', payload: { ...envelope, conversation_id: conversation, message_id } },
       chunk(answer, 'cause', 2),
     );
-    expect(reply).toEqual({ ...newReply(conversation, 'local-1'), questionId: question, outcome: 'failed' });
+    expect(turn).toEqual({ ...newTurn(conversation, 'local-1'), messageId: question, outcome: 'failed' });
   });
 
   it('ignores the deletion of another message', () => {
     const before = [created({ id: answer, content: loading }), chunk(answer, 'Be', 1)];
     const deleted: ServerEvent = {
       name: 'message.deleted',
-      payload: { ...place, conversation_id: conversation, message_id: id(98) },
+      payload: { ...envelope, conversation_id: conversation, message_id: id(98) },
     };
-    expect(follow(...before, deleted)).toEqual(follow(...before));
+    expect(turnAfter(...before, deleted)).toEqual(turnAfter(...before));
   });
 
-  it('knows a refusal by its local_id', () => {
-    const refusal = (local_id: string): ServerEvent => ({
+  it('matches a rejection by local_id', () => {
+    const rejection = (local_id: string): ServerEvent => ({
       name: 'message.send.error',
       payload: { local_id, error: 'Too many requests.', code: 'rate_limited', retryable: true, request_id: 'r' },
     });
-    expect(follow(refusal('other')).refusal).toBeUndefined();
-    expect(follow(refusal('local-1')).refusal).toMatchObject({ code: 'rate_limited' });
+    expect(turnAfter(rejection('other')).rejection).toBeUndefined();
+    expect(turnAfter(rejection('local-1')).rejection).toMatchObject({ code: 'rate_limited' });
   });
 });
 
-describe('following the history', () => {
+describe('a turn that the history updates', () => {
   const asked = listed({ id: question, role: 'user', content: text('Why?'), local_id: 'local-1', status: 'read' });
-  const before = listed({ id: id(5), content: text('An older reply.'), status: 'delivered' });
-  const start = newReply(conversation, 'local-1');
+  const before = listed({ id: id(5), content: text('An older answer.'), status: 'delivered' });
+  const start = newTurn(conversation, 'local-1');
 
   it.each([
     ['delivered', 'delivered'],
     ['silent', 'delivered'],
     ['failed', 'failed'],
     ['incomplete', 'failed'],
-  ] as const)('finds a reply that ended %s while nobody listened', (status, outcome) => {
-    const reply = followHistory(start, [listed({ id: answer, content: text('Because.'), status }), asked, before]);
-    expect(reply).toMatchObject({ questionId: question, replyId: answer, text: 'Because.', outcome });
+  ] as const)('finds an answer that ended as %s during a disconnect', (status, outcome) => {
+    const turn = applyHistory(start, [listed({ id: answer, content: text('Because.'), status }), asked, before]);
+    expect(turn).toMatchObject({ messageId: question, agentMessageId: answer, text: 'Because.', outcome });
   });
 
-  it('takes the first reply after the question', () => {
-    const later = listed({ id: id(12), content: text('To somebody else.'), status: 'delivered' });
-    const reply = followHistory(start, [later, listed({ id: answer, content: loading }), asked]);
-    expect(reply).toMatchObject({ replyId: answer });
-    expect(reply.outcome).toBeUndefined();
+  it('selects the first answer after the user message', () => {
+    const later = listed({ id: id(12), content: text('Another answer.'), status: 'delivered' });
+    const turn = applyHistory(start, [later, listed({ id: answer, content: loading }), asked]);
+    expect(turn).toMatchObject({ agentMessageId: answer });
+    expect(turn.outcome).toBeUndefined();
   });
 
-  it('waits on when the question is stored and nothing followed', () => {
-    expect(followHistory(start, [asked, before])).toEqual({ ...start, questionId: question });
+  it('stays open when the user message is stored without an answer', () => {
+    expect(applyHistory(start, [asked, before])).toEqual({ ...start, messageId: question });
   });
 
-  it('knows that the question failed', () => {
-    expect(followHistory(start, [{ ...asked, extended_status: 'failed' }]).outcome).toBe('failed');
+  it('fails when the user message failed', () => {
+    expect(applyHistory(start, [{ ...asked, extended_status: 'failed' }]).outcome).toBe('failed');
   });
 
-  it('knows nothing of a question that was never stored', () => {
-    expect(followHistory(start, [before])).toBe(start);
+  it('does not change when the user message was not stored', () => {
+    expect(applyHistory(start, [before])).toBe(start);
   });
 });

@@ -16,8 +16,7 @@ const EVENTS_SHOWN = 15;
 const conditionOf = (swarm: UserSwarm, type: Condition['type']): Condition | undefined =>
   swarm.status?.conditions?.find((condition) => condition.type === type);
 
-/** Everything but the reading: findings in, report out. */
-export function makeReport(findings: Findings, now: Date): Report {
+export function createReport(findings: Findings, now: Date): Report {
   const { swarm, pods, quotas } = findings;
   const { metadata, spec, status } = swarm;
   const ageOf = ages(now);
@@ -74,7 +73,7 @@ function suspension({ metadata, spec }: UserSwarm, ageOf: AgeOf): Report['suspen
   );
   const other = owners.find(({ manager }) => manager !== ORCHESTRATOR_MANAGER);
   const owner = other ?? owners[0];
-  return { by: owner?.manager ?? 'somebody', hold: other !== undefined, age_s: ageOf(owner?.time) };
+  return { by: owner?.manager ?? 'unknown', hold: other !== undefined, age_s: ageOf(owner?.time) };
 }
 type Fields = Record<string, object>;
 
@@ -83,16 +82,19 @@ function deletion({ swarm, serviceAccount, service, deployment, pods }: Findings
   if (deletionTimestamp === undefined) return null;
   const left = { Deployment: deployment, Service: service, ServiceAccount: serviceAccount };
   const children = Object.entries(left).flatMap(([kind, object]) =>
-    object === undefined ? [] : [`${kind} ${object.metadata.name}${held(object.metadata.finalizers)}`],
+    object === undefined ? [] : [`${kind} ${object.metadata.name}${finalizersText(object.metadata.finalizers)}`],
   );
   return {
     age_s: ageOf(deletionTimestamp),
     finalizers,
-    children: [...children, ...pods.map(({ metadata }) => `Pod ${metadata.name}${held(metadata.finalizers)}`)],
+    children: [
+      ...children,
+      ...pods.map(({ metadata }) => `Pod ${metadata.name}${finalizersText(metadata.finalizers)}`),
+    ],
   };
 }
 
-const held = (finalizers: string[] = []): string =>
+const finalizersText = (finalizers: string[] = []): string =>
   finalizers.length === 0 ? '' : ` (finalizers: ${finalizers.join(', ')})`;
 
 function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
@@ -105,7 +107,7 @@ function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
     return { name, ready: status?.readyReplicas ?? 0, wanted: spec?.replicas ?? 1 };
   };
   const controller = workload('controller');
-  const sinceWritten = (fields: readonly ManagedFields[]): number | null => {
+  const secondsSinceWrite = (fields: readonly ManagedFields[]): number | null => {
     const known = fields.map(({ time }) => ageOf(time)).filter((age) => age !== null);
     return known.length === 0 ? null : Math.min(...known);
   };
@@ -115,8 +117,8 @@ function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
     .filter((by) => by.manager === CONTROLLER_MANAGER && by.subresource === undefined);
   const { holderIdentity = '', renewTime } = lease?.spec ?? {};
   return {
-    children_written_s_ago: sinceWritten(ofChildren),
-    status_written_s_ago: sinceWritten(ofStatus),
+    children_written_s_ago: secondsSinceWrite(ofChildren),
+    status_written_s_ago: secondsSinceWrite(ofStatus),
     framework: controller === null ? (composite === undefined ? null : 'metacontroller') : 'builtin',
     controller,
     webhook: workload('webhook'),
@@ -127,7 +129,7 @@ function syncView(findings: Findings, ageOf: AgeOf): Report['sync'] {
 function deploymentView(deployment: Deployment | undefined): Report['deployment'] {
   if (deployment === undefined) return null;
   const { spec, status } = deployment;
-  const wrong = status?.conditions?.find(
+  const failing = status?.conditions?.find(
     ({ type, status: holds }) =>
       (type === 'ReplicaFailure' && holds === 'True') || (type === 'Progressing' && holds === 'False'),
   );
@@ -135,16 +137,16 @@ function deploymentView(deployment: Deployment | undefined): Report['deployment'
     wanted: spec?.replicas ?? 1,
     ready: status?.readyReplicas ?? 0,
     updated: status?.updatedReplicas ?? 0,
-    why: wrong === undefined ? null : `${wrong.reason}: ${wrong.message}`,
+    why: failing === undefined ? null : `${failing.reason}: ${failing.message}`,
   };
 }
 
 function podView({ metadata, spec, status }: Pod, ageOf: AgeOf): PodReport {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  const waits = scheduled?.status === 'False' ? ` (${scheduled.reason}: ${scheduled.message})` : '';
+  const unscheduled = scheduled?.status === 'False' ? ` (${scheduled.reason}: ${scheduled.message})` : '';
   return {
     name: metadata.name,
-    phase: `${status?.phase ?? 'Unknown'}${waits}`,
+    phase: `${status?.phase ?? 'Unknown'}${unscheduled}`,
     node: spec?.nodeName ?? null,
     age_s: ageOf(metadata.creationTimestamp),
     leaving: metadata.deletionTimestamp !== undefined,
@@ -152,20 +154,24 @@ function podView({ metadata, spec, status }: Pod, ageOf: AgeOf): PodReport {
       name: container.name,
       ready: container.ready ?? false,
       restarts: container.restartCount ?? 0,
-      state: stateOf(container.state),
-      last_end: container.lastState?.terminated === undefined ? null : endOf(container.lastState.terminated, ageOf),
+      state: stateText(container.state),
+      last_end:
+        container.lastState?.terminated === undefined ? null : terminationText(container.lastState.terminated, ageOf),
     })),
   };
 }
 
-function stateOf({ waiting, running, terminated }: ContainerState = {}): string {
+function stateText({ waiting, running, terminated }: ContainerState = {}): string {
   if (running !== undefined) return 'running';
-  if (terminated !== undefined) return endOf(terminated, () => null);
+  if (terminated !== undefined) return terminationText(terminated, () => null);
   const { reason = 'waiting', message } = waiting ?? {};
   return message === undefined ? reason : `${reason}: ${message}`;
 }
 
-function endOf({ reason = 'ended', exitCode, finishedAt }: NonNullable<ContainerState['terminated']>, ageOf: AgeOf) {
+function terminationText(
+  { reason = 'ended', exitCode, finishedAt }: NonNullable<ContainerState['terminated']>,
+  ageOf: AgeOf,
+) {
   const age = ageOf(finishedAt);
   return `${reason}, exit code ${exitCode ?? 'unknown'}${age === null ? '' : `, ${age} s ago`}`;
 }

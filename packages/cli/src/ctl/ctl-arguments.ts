@@ -1,0 +1,232 @@
+import { AdminTurnStatus, LegalDocumentName } from '@uswarm/contract';
+import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandLineOutput, httpOrigin } from '../command-line.js';
+
+/** A command with its operands and options. */
+export type CtlCommand =
+  | { name: 'user show'; user: string }
+  | { name: 'user ban' | 'user unban'; user: string; reason: string }
+  | { name: 'user plan'; user: string; plan: string; until: string | null; reason: string }
+  | { name: 'workspace show'; workspaceId: string }
+  | { name: 'legal list' }
+  | { name: 'legal publish'; document: LegalDocumentName; version: string; file: string }
+  | {
+      name: 'turns list';
+      status: AdminTurnStatus | undefined;
+      workspaceId: string | undefined;
+      olderThanS: number;
+      limit: number;
+    }
+  | { name: 'turns requeue'; turnIds: string[]; reason: string }
+  | { name: 'audit'; user: string | undefined; limit: number }
+  | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
+
+export interface CtlArguments {
+  command: CtlCommand;
+  json: boolean;
+  /** Internal API; by default from the environment or the data folder. */
+  url: string | undefined;
+  keyFile: string | undefined;
+  dataDir: string | undefined;
+  as: string | undefined;
+}
+
+type Select = (command: CtlCommand) => void;
+type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json: boolean };
+
+/**
+ * Parses the command line of `npm run ctl`. Without arguments it prints the help.
+ *
+ * @throws CommanderError after help or a usage error was printed
+ */
+export function parseCtlArguments(args: readonly string[], output: CommandLineOutput = {}): CtlArguments {
+  let selected: CtlCommand | undefined;
+  const program = newProgram(output);
+  program.addHelpText('before', ({ error }) => (error ? missingCommand('command', program) : ''));
+  const select: Select = (command) => (selected = command);
+  addUserCommands(program, select);
+  addWorkspaceCommands(program, select);
+  addLegalCommands(program, select);
+  addTurnCommands(program, select);
+  addAuditCommand(program, select);
+  addExplainCommand(program, select);
+  program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
+  if (selected === undefined) return program.help({ error: true });
+  const { json, url, keyFile, dataDir, as } = program.opts<GeneralOptions>();
+  return { command: selected, json, url, keyFile, dataDir, as };
+}
+
+function newProgram(output: CommandLineOutput): Command {
+  return new Command('npm run ctl --')
+    .description(
+      'uswarmctl: administer a running uswarm through the internal API of its orchestrator.\n' +
+        'The audit log records each access to user data and each change.',
+    )
+    .option('--json', 'print JSON', false)
+    .option('--as <name>', 'operator name for the audit log (default: your user name on this machine)')
+    .option('--url <url>', 'internal API (default: USWARM_ADMIN_URL)', httpOrigin)
+    .option('--key-file <file>', 'file with the operator key (default: USWARM_ADMIN_KEY contains the key)')
+    .option('--data-dir <dir>', 'data folder of npm start, used without --url (default: USWARM_DATA_DIR, else .data)')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('See: npm run ctl -- --help')
+    .configureOutput(output)
+    .exitOverride();
+}
+
+function missingCommand(kind: 'command' | 'subcommand', { commands }: Command): string {
+  return `error: missing ${kind}. Expected one of: ${commands.map((command) => command.name()).join(', ')}\n`;
+}
+
+/** A command with subcommands. */
+function addGroup(program: Command, name: string, description: string): Command {
+  const group = program.command(name).description(description);
+  return group.addHelpText('before', ({ error }) => (error ? missingCommand('subcommand', group) : ''));
+}
+
+const userArgument = () => new Argument('<user>', 'id, e-mail address, or uid at the identity provider');
+const reasonOption = () => new Option('--reason <text>', 'reason for the audit log').default('', 'none');
+const limitOption = () =>
+  new Option('--limit <number>', 'maximum number of rows, 1 to 500').argParser(rowLimit).default(50);
+
+function addUserCommands(program: Command, select: Select): void {
+  const user = addGroup(program, 'user', 'manage users');
+  user
+    .command('show')
+    .description('show a user: plan, current-month usage, workspaces, devices')
+    .addArgument(userArgument())
+    .action((name: string) => select({ name: 'user show', user: name }));
+  user
+    .command('ban')
+    .description('ban a user: reject requests and close connections')
+    .addArgument(userArgument())
+    .addOption(reasonOption())
+    .action((name: string, { reason }: { reason: string }) => select({ name: 'user ban', user: name, reason }));
+  user
+    .command('unban')
+    .description('lift the ban of a user')
+    .addArgument(userArgument())
+    .addOption(reasonOption())
+    .action((name: string, { reason }: { reason: string }) => select({ name: 'user unban', user: name, reason }));
+  user
+    .command('plan')
+    .description('change the plan of a user')
+    .addArgument(userArgument())
+    .argument('<plan>', 'plan, such as free or pro')
+    .option('--until <date>', 'end of the plan, such as 2027-01-31 (UTC) (default: no expiry)', timestamp)
+    .addOption(reasonOption())
+    .action((name: string, plan: string, { until, reason }: { until?: string; reason: string }) =>
+      select({ name: 'user plan', user: name, plan, until: until ?? null, reason }),
+    );
+}
+
+function addWorkspaceCommands(program: Command, select: Select): void {
+  addGroup(program, 'workspace', 'show workspaces')
+    .command('show')
+    .description('show a workspace: runtime, messages, turns, current-month usage')
+    .argument('<id>', 'workspace id')
+    .action((workspaceId: string) => select({ name: 'workspace show', workspaceId }));
+}
+
+function addLegalCommands(program: Command, select: Select): void {
+  const legal = addGroup(program, 'legal', 'manage legal documents');
+  legal
+    .command('list')
+    .description('list the versions of the legal documents, newest first')
+    .action(() => select({ name: 'legal list' }));
+  legal
+    .command('publish')
+    .description('publish a new version, which users have to accept')
+    .addArgument(new Argument('<document>', 'legal document').choices(LegalDocumentName.options))
+    .argument('<version>', 'version')
+    .argument('<file>', 'file with the text')
+    .action((document: LegalDocumentName, version: string, file: string) =>
+      select({ name: 'legal publish', document, version, file }),
+    );
+}
+
+interface ListTurnsOptions {
+  status?: AdminTurnStatus;
+  workspace?: string;
+  olderThan: number;
+  limit: number;
+}
+
+function addTurnCommands(program: Command, select: Select): void {
+  const turns = addGroup(program, 'turns', 'manage turns');
+  turns
+    .command('list')
+    .description('list queued and running turns, oldest first; with --status failed, failed turns, newest first')
+    .addOption(new Option('--status <status>', 'only turns with this status').choices(AdminTurnStatus.options))
+    .option('--workspace <id>', 'only turns of this workspace')
+    .addOption(
+      new Option('--older-than <duration>', 'minimum age, such as 90s, 5m, 2h or 1d')
+        .argParser(seconds)
+        .default(0, '0s'),
+    )
+    .addOption(limitOption())
+    .action(({ status, workspace, olderThan, limit }: ListTurnsOptions) =>
+      select({ name: 'turns list', status, workspaceId: workspace, olderThanS: olderThan, limit }),
+    );
+  turns
+    .command('requeue')
+    .description('requeue turns: revoke the lease of a queued or running turn, restart a failed turn')
+    .argument('<id...>', 'turn ids')
+    .addOption(reasonOption())
+    .action((turnIds: string[], { reason }: { reason: string }) => select({ name: 'turns requeue', turnIds, reason }));
+}
+
+function addAuditCommand(program: Command, select: Select): void {
+  program
+    .command('audit')
+    .description('list the audit log, newest first')
+    .option('--user <user>', 'only entries about this user')
+    .addOption(limitOption())
+    .action(({ user, limit }: { user?: string; limit: number }) => select({ name: 'audit', user, limit }));
+}
+
+function addExplainCommand(program: Command, select: Select): void {
+  program
+    .command('explain')
+    .description(
+      'explain the state of a runtime and recommend actions, from its conditions, pods and Events;\n' +
+        'reads Kubernetes with your kubeconfig and does not need the orchestrator',
+    )
+    .argument('<name>', 'workspace id, or name of the UserSwarm', swarmName)
+    .option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)')
+    .option('--context <name>', 'context of the kubeconfig (default: its current context)')
+    .action((swarm: string, { kubeconfig, context }: { kubeconfig?: string; context?: string }) =>
+      select({ name: 'explain', swarm, kubeconfig, context }),
+    );
+}
+
+function swarmName(text: string): string {
+  const name = text.startsWith('workspace-') ? text : userSwarmName(text.toLowerCase());
+  if (USERSWARM_NAME.test(name) && name.length <= USERSWARM_NAME_LENGTH) return name;
+  throw new InvalidArgumentError('It must be a workspace id or the name of a UserSwarm.');
+}
+
+const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+function seconds(text: string): number {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const factor = SECONDS_PER_UNIT[unit];
+  if (amount === undefined || factor === undefined) {
+    throw new InvalidArgumentError('It must be a duration such as 90s, 5m, 2h or 1d.');
+  }
+  return Number(amount) * factor;
+}
+
+function rowLimit(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 500) {
+    throw new InvalidArgumentError('It must be a number from 1 to 500.');
+  }
+  return value;
+}
+
+function timestamp(text: string): string {
+  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a date such as 2027-01-31 (UTC).');
+  return new Date(time).toISOString();
+}
