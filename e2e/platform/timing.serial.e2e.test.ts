@@ -2,15 +2,26 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LABEL } from '@uswarm/contract/userswarm';
-import { type Kinds, NAMESPACE, openSession, type Session, shows, watchObjects } from '../src/index.js';
-import { timingTable, togetherTable, type Timings } from '../test/timing-table.js';
+import { LABEL, userSwarmName } from '@uswarm/contract/userswarm';
+import {
+  IDLE_SUSPEND_AFTER_S,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  type Session,
+  shows,
+  watchObjects,
+} from '../src/index.js';
+import { signUp } from '../test/mobile-outside.js';
+import { timingTable, togetherTable, type Timings, type WakeTimings, wakeTable } from '../test/timing-table.js';
 
 const ROUNDS = 10;
 /** Created and deleted together, in pairs of rounds. */
 const TOGETHER = 20;
 const PAIRS = 5;
 const TOGETHER_LIMIT_MS = 180_000;
+/** Suspended runtimes that a message wakes, in turn. */
+const WAKES = 10;
 
 let session: Session;
 beforeAll(async () => {
@@ -175,4 +186,39 @@ it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bar
   await mkdir(session.settings.artifacts, { recursive: true });
   await writeFile(path.join(session.settings.artifacts, 'timing-together.txt'), `${table}\n`);
   expect(timings.userSwarm).toHaveLength(PAIRS);
+});
+
+type Mobile = Awaited<ReturnType<typeof signUp>>;
+
+/** Milliseconds from sending a message to a suspended runtime until the first chunk of its answer. */
+async function wake(mobile: Mobile): Promise<number> {
+  const known = new Set(mobile.events);
+  const sent = Date.now();
+  const chunk = mobile
+    .saw('message.chunk', (payload) => mobile.events.some((event) => event.payload === payload && !known.has(event)))
+    .then(() => Date.now() - sent);
+  await mobile.send('Please repeat: awake');
+  return chunk;
+}
+
+it('writes down how long a message takes to wake a runtime beside the start of a bare Deployment of the same pod', async () => {
+  const mobiles: Mobile[] = [];
+  for (let user = 0; user < WAKES; user += 1) mobiles.push(await signUp(session));
+  const names = mobiles.map(({ workspaceId }) => userSwarmName(workspaceId));
+  await Promise.all(names.map((name) => session.ready(name)));
+  const { deployment } = await session.children(names[0]!);
+  const suspendedWithin = (IDLE_SUSPEND_AFTER_S + 120) * 1000;
+  await Promise.all(names.map((name) => session.shows(name, 'Suspended', 'Suspended', suspendedWithin)));
+  const timings: WakeTimings = { wake: [], deployment: [] };
+  for (const mobile of mobiles) {
+    timings.wake.push(await wake(mobile));
+    await pause();
+    timings.deployment.push((await liveAsDeployment(deployment!)).ready);
+    await pause();
+  }
+  const table = wakeTable(timings);
+  console.log(table);
+  await mkdir(session.settings.artifacts, { recursive: true });
+  await writeFile(path.join(session.settings.artifacts, 'timing-wake.txt'), `${table}\n`);
+  expect(timings.wake).toHaveLength(WAKES);
 });

@@ -46,3 +46,22 @@ export function togetherTable(count: number, { deployment, userSwarm }: Timings)
     ...rows,
   ].join('\n');
 }
+
+/** Milliseconds of each round. */
+export interface WakeTimings {
+  wake: number[];
+  deployment: number[];
+}
+
+/** From a message to a suspended runtime until the first chunk, and the start of a bare Deployment. */
+export function wakeTable({ wake, deployment }: WakeTimings): string {
+  const rows = ([0.5, 0.95] as const).map((share) => {
+    const [ours, bare] = [quantile(wake, share), quantile(deployment, share)];
+    return `| p${share * 100} | ${seconds(ours)} | ${seconds(bare)} | ${(ours / bare).toFixed(2)} |`;
+  });
+  return [
+    `| ${wake.length} of each, in turn | message → first chunk | bare Deployment → Ready | ratio |`,
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
