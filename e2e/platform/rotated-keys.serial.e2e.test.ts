@@ -1,0 +1,97 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { forwardPort, GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../src/index.js';
+import { AWAKE, createRollingRelease, ONE_BY_ONE, podNamesOf, type RollingRelease } from '../test/rolling-release.js';
+import { answerWith, isUpToDate, mostStopped, type Person, send } from '../test/rolling-swarms.js';
+
+const SWARMS = 3;
+const SECRET = 'e2e-rotated-keys';
+const VALUES = { runtime: AWAKE, rollout: ONE_BY_ONE };
+
+let session: Session;
+let release: RollingRelease;
+let people: Person[];
+beforeAll(async () => {
+  session = await openSession();
+  release = createRollingRelease(session);
+  await release.upgrade(VALUES);
+  people = await release.signUp(SWARMS);
+});
+afterAll(() => session?.close());
+
+describe('a rotated call key and a rotated signing key', () => {
+  let rotatedAt: number;
+  let former: (string | undefined)[];
+  let engine: string;
+
+  beforeAll(async () => {
+    const pair = generateKeyPairSync('ed25519');
+    const pem = { type: 'pkcs8', format: 'pem' } as const;
+    const stringData = {
+      'call-private-key': pair.privateKey.export(pem).toString(),
+      'call-public-key': pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      'previous-private-key': await secretValue(session.api, GENERATED_SECRET, 'call-private-key'),
+      'mcp-signing-key': `rotated:${randomBytes(32).toString('hex')}`,
+      'previous-key': await secretValue(session.api, GENERATED_SECRET, 'mcp-signing-key'),
+    };
+    const place = { name: SECRET, namespace: NAMESPACE.release };
+    await session.api.delete('Secret', place);
+    await session.api.create('Secret', { metadata: place, stringData });
+    session.onClose(() => session.api.delete('Secret', place));
+    await openSearchEngine();
+    former = people.map(({ name }) => session.swarms.current(name)?.status?.revision);
+    rotatedAt = Date.now();
+    await release.upgrade({
+      ...VALUES,
+      secrets: {
+        callKey: { existingSecret: SECRET, previousPrivateKey: 'previous-private-key' },
+        mcpSigning: { existingSecret: SECRET, previousKey: 'previous-key' },
+      },
+    });
+  });
+
+  async function openSearchEngine(): Promise<void> {
+    const forwarded = await forwardPort(session.tools, NAMESPACE.search, 'deployment/upstream', 8080);
+    session.onClose(() => forwarded.close());
+    engine = `http://127.0.0.1:${forwarded.port}`;
+  }
+  /** The runtime is called with a call key, and shows what the signing key signed to the tool server. */
+  async function finds(person: Person): Promise<void> {
+    const nonce = randomUUID();
+    const url = `https://example.com/${randomUUID()}`;
+    const response = await fetch(`${engine}/results?q=${nonce}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ title: 'Found', url, content: 'Found' }]),
+    });
+    if (!response.ok) throw new Error(`the search upstream returned ${response.status}`);
+    await send(person, `Search the web for ${nonce} and answer with sources`);
+    await answerWith(person, url, 120_000);
+  }
+  const everyUserFinds = async (): Promise<void> => void (await Promise.all(people.map(finds)));
+
+  it('reach runtimes one at a time, while runtimes with old and new keys keep answering', async () => {
+    await everyUserFinds();
+    // Each gets the new keys at its next resync; until then it is up to date with the previous ones.
+    await Promise.all(
+      people.map(({ name }, at) =>
+        session.swarms.until(
+          name,
+          'up to date with the new keys',
+          (swarm) => isUpToDate(swarm) && swarm?.status?.revision !== former[at],
+          240_000,
+        ),
+      ),
+    );
+    expect(mostStopped(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
+    await everyUserFinds();
+  });
+
+  it('leave no runtime that needs the previous keys', async () => {
+    const secrets = { callKey: { existingSecret: SECRET }, mcpSigning: { existingSecret: SECRET } };
+    const pods = await podNamesOf(session, people);
+    await release.upgrade({ ...VALUES, secrets });
+    await everyUserFinds();
+    expect(await podNamesOf(session, people)).toEqual(pods);
+  });
+});
