@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createOrchestrator, migrate, type Orchestrator, readConfig } from '@uswarm/orchestrator';
+import { createOrchestrator, type Orchestrator } from '@uswarm/orchestrator';
+import { readConfig } from '@uswarm/orchestrator/config';
+import { migrate } from '@uswarm/orchestrator/migrate';
 import { createMetrics, listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
 import type pg from 'pg';

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createMemoryBus } from '@uswarm/event-bus';
-import { createEndToEndBypass, createOrchestrator, migrate, readConfig, serviceVersion } from '@uswarm/orchestrator';
+import { createOrchestrator } from '@uswarm/orchestrator';
+import { readConfig, serviceVersion } from '@uswarm/orchestrator/config';
+import { createEndToEndBypass } from '@uswarm/orchestrator/e2e-bypass';
+import { migrate } from '@uswarm/orchestrator/migrate';
 import { createGateway, createGatewayMetrics, createOrchestratorClient } from '@uswarm/realtime-gateway';
 import {
   type CloseStack,

@@ -19,7 +19,7 @@ import { TURN_JOB } from './features/turns/turn-queue.js';
 import type { TurnMetrics } from './features/turns/turn-metrics.js';
 import { createTurnRunner } from './features/turns/turn-runner.js';
 import type { UsageLimits } from './features/usage/usage-limits.js';
-import type { OrchestratorOptions } from './options.js';
+import type { OrchestratorOptions } from './orchestrator.js';
 import type { Stores } from './stores.js';
 import type { LeaseKeeper } from './jobs/lease-keeper.js';
 import type { JobMetrics } from './jobs/job-metrics.js';

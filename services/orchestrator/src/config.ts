@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { LIMITS } from '@uswarm/contract';
 import { DEFAULT_RUNTIME_NAMESPACE, SHARED_MODEL_SECRET } from '@uswarm/contract/userswarm';
 import {
@@ -21,7 +22,7 @@ import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
 import { TokenKeys } from './features/integrations/token-cipher.js';
-import { isSecureUrl } from './secure-url.js';
+import { isSecureUrl } from './http/secure-url.js';
 
 const Issuer = z.object({
   /** What users are stored under; stays the same when the issuer's URL changes. Default: the URL. */
@@ -361,4 +362,10 @@ export function objectSettings(config: OrchestratorConfig) {
       ? {}
       : { credentials: { accessKeyId, secretAccessKey } }),
   } as const;
+}
+
+/** The version of the service, which `GET /v1/health` returns. */
+export function serviceVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
 }

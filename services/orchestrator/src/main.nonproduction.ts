@@ -1,7 +1,7 @@
 import { createLogger, runService } from '@uswarm/service-kit';
 import { createEndToEndBypass } from './features/auth/e2e-bypass.js';
 import { e2eToken } from './features/auth/e2e-token.js';
-import { start } from './start.js';
+import { startServer } from './http/server.js';
 
 // For test systems: as the production entry point, with the end-to-end bypass if E2E_TOKEN is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
@@ -12,5 +12,5 @@ await runService({ logger }, async (stack) => {
     throw new Error('this entry point starts only with USWARM_ENV=local or USWARM_ENV=test');
   }
   const token = e2eToken(process.env);
-  await start(stack, logger, process.env, token === undefined ? {} : { bypass: createEndToEndBypass(token) });
+  await startServer(stack, logger, process.env, token === undefined ? {} : { bypass: createEndToEndBypass(token) });
 });

@@ -1,5 +1,5 @@
 import { createLogger, runService } from '@uswarm/service-kit';
-import { start } from './start.js';
+import { startServer } from './http/server.js';
 
 // The production entry point. It must never reach the end-to-end bypass, and a token for it is a
 // mistake that has to be seen.
@@ -10,5 +10,5 @@ await runService({ logger }, async (stack) => {
     if ((process.env[name] ?? '') === '') continue;
     throw new Error(`${name} is set, and production has no end-to-end bypass: remove it`);
   }
-  await start(stack, logger, process.env);
+  await startServer(stack, logger, process.env);
 });

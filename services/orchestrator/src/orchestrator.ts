@@ -3,14 +3,16 @@ import {
   createClientAddress,
   createSecurityLog,
   createSourceName,
+  type Logger,
   parseSigningKeys,
+  type Registry,
   systemClock,
 } from '@uswarm/service-kit';
+import type { EventBus } from '@uswarm/event-bus';
 import type { Express } from 'express';
 import { sql } from 'kysely';
-import { createApp } from './app.js';
 import { createBackground } from './background.js';
-import { connectionsOf } from './config.js';
+import { connectionsOf, type OrchestratorConfig } from './config.js';
 import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
 import { openDatabases } from './database/databases.js';
@@ -26,6 +28,7 @@ import { createMemoryService } from './features/agents/memories.service.js';
 import { loadAssets } from './features/core/assets.js';
 import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
 import { sharedHealth } from './features/core/health.js';
+import type { AuthenticatorDeps } from './features/auth/authenticator.js';
 import { createIdentityHash } from './features/auth/identity-hash.js';
 import { coreHandlers } from './features/core/core.routes.js';
 import { asyncApiSource, openApiSource } from './features/core/openapi.js';
@@ -47,11 +50,16 @@ import { createUploads } from './features/uploads/uploads.js';
 import { createUsageLimits } from './features/usage/usage-limits.js';
 import { createProvision } from './features/workspaces/provision.js';
 import { createWorkspaceAccess } from './features/workspaces/workspace-access.js';
+import { createApp } from './http/app.js';
 import type { Handlers } from './http/handlers.js';
+import { createInternalApp } from './http/internal-app.js';
 import { createRequestContext } from './http/request-context.js';
-import { createInternalApp } from './internal-app.js';
-import { createOrchestratorMetrics } from './metrics/orchestrator-metrics.js';
-import type { OrchestratorOptions } from './options.js';
+import { createTurnMetrics } from './features/turns/turn-metrics.js';
+import { createBacklogStore } from './jobs/backlog.store.js';
+import { registerBacklog } from './jobs/backlog-metrics.js';
+import { createJobMetrics } from './jobs/job-metrics.js';
+import { JOB_TYPES } from './jobs/job-types.js';
+import { registerBusMetrics } from './outbox/bus-metrics.js';
 import { createPeople } from './people.js';
 import { createStores } from './stores.js';
 import { createMaintenanceWorkers } from './jobs/maintenance-workers.js';
@@ -62,6 +70,25 @@ import { createPruning, pruningRow } from './jobs/pruning.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+
+export interface OrchestratorOptions {
+  config: OrchestratorConfig;
+  bus: EventBus;
+  logger: Logger;
+  metrics: Registry;
+  version: string;
+  /** Settings of model providers. */
+  environment: Record<string, string | undefined>;
+  /** The end-to-end bypass; production has none. */
+  bypass?: AuthenticatorDeps['bypass'];
+  /**
+   * No other orchestrator uses these runtimes: leftovers are stopped at the start, and all of them at the
+   * end. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
+   */
+  ownsRuntimes?: boolean;
+  /** Lets a test replace handlers. */
+  changeHandlers?: (handlers: Handlers) => Handlers;
+}
 
 export interface Orchestrator {
   app: Express;
@@ -79,7 +106,10 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
   const withTransaction = createWithTransaction(database, logger);
   const wakeUps = createWakeUps();
   const stores = createStores(database, wakeUps);
-  const { jobMetrics, turnMetrics } = createOrchestratorMetrics({ registry: metrics, database, bus, clock });
+  registerBusMetrics(metrics, bus);
+  registerBacklog(metrics, { store: createBacklogStore(database), kinds: JOB_TYPES });
+  const jobMetrics = createJobMetrics(metrics, JOB_TYPES);
+  const turnMetrics = createTurnMetrics(metrics, { tools: loadTools().map(({ name }) => name), clock });
   const runtimeMetrics = createRuntimeMetrics(metrics);
   // Before anything works in the background: what fails here leaves nothing behind that goes on.
   await publishLegalFiles(config, stores.legal);

@@ -26,7 +26,7 @@ import { createUsageService } from './features/usage/usage.service.js';
 import { userHandlers } from './features/users/users.routes.js';
 import { createUserService } from './features/users/users.service.js';
 import type { Provision } from './features/workspaces/provision.js';
-import type { OrchestratorOptions } from './options.js';
+import type { OrchestratorOptions } from './orchestrator.js';
 import type { Stores } from './stores.js';
 
 export interface PeopleDeps extends Pick<OrchestratorOptions, 'config' | 'logger' | 'metrics' | 'bypass'> {

@@ -18,7 +18,7 @@ import { createWorkspaceStore } from '../features/workspaces/workspaces.store.js
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { fillAgents, fillMessages, fillPeople, fillTurns, fillWorkspaces } from '../../test/fill.js';
 import { sequentialScans } from '../../test/query-plans.js';
-import { createBacklogStore } from '../metrics/backlog.store.js';
+import { createBacklogStore } from '../jobs/backlog.store.js';
 import { JOB_TYPES } from '../jobs/job-types.js';
 import { createJobStore } from '../jobs/job-store.js';
 import type { Database } from './database.js';

@@ -2,7 +2,7 @@ import { ApiError } from '@uswarm/contract';
 import { isCanonicalToken } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
-import { isSecureUrl } from '../../secure-url.js';
+import { isSecureUrl } from '../../http/secure-url.js';
 import type { Identity } from './actor.js';
 import { createKeySet } from './key-set.js';
 import { limitedFetch } from './limited-fetch.js';

@@ -1,5 +1,5 @@
 import { LIMITS } from '@uswarm/contract';
-import { visibleText } from '../../visible-text.js';
+import { visibleText } from '../../http/visible-text.js';
 import { invalid } from '../messages/draft.js';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

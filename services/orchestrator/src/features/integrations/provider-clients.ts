@@ -1,6 +1,6 @@
 import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import { z } from 'zod';
-import { isSecureUrl } from '../../secure-url.js';
+import { isSecureUrl } from '../../http/secure-url.js';
 import { type ProviderDefinition, PROVIDERS } from './providers.js';
 
 /** Tokens and secrets go there: never in the clear, except on this machine. */

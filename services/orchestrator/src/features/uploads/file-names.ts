@@ -1,5 +1,5 @@
 import { create } from 'content-disposition';
-import { visibleText } from '../../visible-text.js';
+import { visibleText } from '../../http/visible-text.js';
 
 const LONGEST_NAME = 200;
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createTestDatabase, type OidcIssuer, startOidcIssuer, type TestDatabase } from '@uswarm/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startEntryPoint } from '../test/entry-point.js';
-import { testEnvironment } from '../test/test-orchestrator.js';
+import { startEntryPoint } from '../entry-point.js';
+import { testEnvironment } from '../test-orchestrator.js';
 
-const writeContent = fileURLToPath(new URL('../../../hack/images/write-content.mjs', import.meta.url));
+const writeContent = fileURLToPath(new URL('../../../../hack/images/write-content.mjs', import.meta.url));
 
 describe('the orchestrator as its image has it', () => {
   let folder: string;

@@ -13,16 +13,16 @@ import {
 } from '@uswarm/contract';
 import { type Logger, type SigningKey, TokenError, verifyInternalToken } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
-import type { Authenticator } from './features/auth/authenticator.js';
-import { bearerToken } from './features/auth/credentials.js';
-import type { SessionStore } from './features/auth/sessions.store.js';
-import type { MessageService } from './features/messages/messages.service.js';
-import type { RateLimits } from './features/rate-limits/rate-limits.js';
-import type { UserStore } from './features/users/users.store.js';
-import type { WorkspaceService } from './features/workspaces/workspaces.service.js';
-import { createErrorHandler } from './http/errors.js';
-import { isId } from './http/id.js';
-import { parseInput } from './http/input.js';
+import type { Authenticator } from '../features/auth/authenticator.js';
+import { bearerToken } from '../features/auth/credentials.js';
+import type { SessionStore } from '../features/auth/sessions.store.js';
+import type { MessageService } from '../features/messages/messages.service.js';
+import type { RateLimits } from '../features/rate-limits/rate-limits.js';
+import type { UserStore } from '../features/users/users.store.js';
+import type { WorkspaceService } from '../features/workspaces/workspaces.service.js';
+import { createErrorHandler } from './errors.js';
+import { isId } from './id.js';
+import { parseInput } from './input.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { documentedMetrics, metricsIn } from '@uswarm/testkit';
-import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../test-orchestrator.js';
 
 let uswarm: TestOrchestrator;
 beforeAll(async () => {

@@ -1,26 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { type CloseStack, ConfigError, createMetrics, listen, type Logger, startOpsServer } from '@uswarm/service-kit';
-import { type OrchestratorConfig, readConfig } from './config.js';
-import { checkSchema, migrate } from './database/migrate.js';
-import { databaseTlsWarning } from './database/database-tls.js';
-import { waitForDatabase } from './database/wait-for-database.js';
-import type { OrchestratorOptions } from './options.js';
-import { createOrchestrator, type Orchestrator } from './orchestrator.js';
+import { type OrchestratorConfig, readConfig, serviceVersion } from '../config.js';
+import { checkSchema, migrate } from '../database/migrate.js';
+import { databaseTlsWarning } from '../database/database-tls.js';
+import { waitForDatabase } from '../database/wait-for-database.js';
+import { createOrchestrator, type Orchestrator, type OrchestratorOptions } from '../orchestrator.js';
 
-/** The version of the service, as `GET /v1/health` shows it. */
-export function serviceVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  return manifest.version;
-}
-
-/** The gateways are other processes: a bus in memory would lead nowhere. */
+/** Gateways are other processes, so a bus in memory would not reach them. */
 function createBus({ REALTIME_REDIS_URL: url }: OrchestratorConfig, logger: Logger): EventBus {
   if (url === undefined) throw new ConfigError('REALTIME_REDIS_URL is not set');
   return createRedisBus({ url, logger });
 }
 
-/** Other parts may start later: waits for the database, and sees that its schema is what is needed. */
+/** Waits for the database, which may start later, and migrates or checks its schema. */
 async function prepareDatabase(config: OrchestratorConfig, logger: Logger): Promise<void> {
   const { DATABASE_URL: url, DATABASE_WAIT_S: seconds, MIGRATE } = config;
   await waitForDatabase({ url, deadlineMs: seconds * 1_000, logger });
@@ -29,10 +21,10 @@ async function prepareDatabase(config: OrchestratorConfig, logger: Logger): Prom
 }
 
 /**
- * Serves: public, internal and operations ports. What both entry points share. The operations port
- * comes first, so that a start that waits is alive and not ready.
+ * Starts the public, internal and operations ports; both entry points call it. The operations port
+ * comes first, so that a process that waits for the database is alive and not ready.
  */
-export async function start(
+export async function startServer(
   stack: CloseStack,
   logger: Logger,
   environment: Record<string, string | undefined>,

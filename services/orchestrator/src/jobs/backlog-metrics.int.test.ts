@@ -3,7 +3,7 @@ import { Registry } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
-import { JOB_TYPES } from '../jobs/job-types.js';
+import { JOB_TYPES } from './job-types.js';
 import { registerBacklog } from './backlog-metrics.js';
 import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
-import { type CuttableProxy, startCuttableProxy } from '../test/cuttable-proxy.js';
-import { type EntryPoint, startEntryPoint } from '../test/entry-point.js';
-import { eventually } from '../test/eventually.js';
-import { type Database, openDatabase } from './database/database.js';
-import { checkSchema } from './database/migrate.js';
+import { type CuttableProxy, startCuttableProxy } from '../cuttable-proxy.js';
+import { type EntryPoint, startEntryPoint } from '../entry-point.js';
+import { eventually } from '../eventually.js';
+import { type Database, openDatabase } from '../../src/database/database.js';
+import { checkSchema } from '../../src/database/migrate.js';
 
 describe('the migration program', () => {
   let testDatabase: TestDatabase;

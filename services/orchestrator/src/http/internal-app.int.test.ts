@@ -10,15 +10,15 @@ import {
 import { parseSigningKey, signInternalToken, signMcpToken, tokenHash } from '@uswarm/service-kit';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
-import { eventually } from '../test/eventually.js';
-import { storedRows } from '../test/stored.js';
+import { eventually } from '../../test/eventually.js';
+import { storedRows } from '../../test/stored.js';
 import {
   E2E_TOKEN,
   type Home,
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
-} from '../test/test-orchestrator.js';
+} from '../../test/test-orchestrator.js';
 
 describe('the internal API', () => {
   let uswarm: TestOrchestrator;

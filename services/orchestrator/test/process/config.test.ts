@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '@uswarm/service-kit';
-import { checkConfig, idleSuspendAfterMs, objectSettings, OrchestratorConfig, readConfig } from './config.js';
+import { checkConfig, idleSuspendAfterMs, objectSettings, OrchestratorConfig, readConfig } from '../../src/config.js';
 
 const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
 const environment = {

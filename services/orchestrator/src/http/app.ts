@@ -1,16 +1,16 @@
 import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { allowedMethods, ApiError } from '@uswarm/contract';
-import type { Authenticator } from './features/auth/authenticator.js';
-import { readCredentials } from './features/auth/credentials.js';
-import type { IdentityHash } from './features/auth/identity-hash.js';
-import type { RateLimits } from './features/rate-limits/rate-limits.js';
-import { compressJson } from './http/compression.js';
-import { allowOrigins } from './http/cors.js';
-import { createErrorHandler } from './http/errors.js';
-import type { Handlers } from './http/handlers.js';
-import { limitAddresses, limitCaller } from './http/rate-limit.js';
-import { createRoutes } from './http/routes.js';
+import type { Authenticator } from '../features/auth/authenticator.js';
+import { readCredentials } from '../features/auth/credentials.js';
+import type { IdentityHash } from '../features/auth/identity-hash.js';
+import type { RateLimits } from '../features/rate-limits/rate-limits.js';
+import { compressJson } from './compression.js';
+import { allowOrigins } from './cors.js';
+import { createErrorHandler } from './errors.js';
+import type { Handlers } from './handlers.js';
+import { limitAddresses, limitCaller } from './rate-limit.js';
+import { createRoutes } from './routes.js';
 
 export interface AppDeps {
   authenticator: Authenticator;

@@ -5,12 +5,12 @@ import { parseSigningKey, signAdminToken, signInternalToken, systemClock } from 
 import { decodeJwt } from 'jose';
 import { sql } from 'kysely';
 import { request } from 'undici';
-import { createTestAdmin } from '../test/admin-client.js';
-import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test/test-orchestrator.js';
-import { download, formOf, PNG, UPLOADS } from '../test/uploads.js';
-import { sign } from './features/auth/signature.js';
-import { createCursorCodec } from './features/messages/cursor.js';
-import { createUploadLinks } from './features/uploads/upload-links.js';
+import { createTestAdmin } from '../admin-client.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
+import { download, formOf, PNG, UPLOADS } from '../uploads.js';
+import { sign } from '../../src/features/auth/signature.js';
+import { createCursorCodec } from '../../src/features/messages/cursor.js';
+import { createUploadLinks } from '../../src/features/uploads/upload-links.js';
 
 const secret = (generation: string, what: string): string => `${what}-of-the-${generation}-generation-0123456789`;
 interface Keys {

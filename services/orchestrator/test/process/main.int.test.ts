@@ -8,11 +8,11 @@ import {
   type TestDatabase,
   undocumented,
 } from '@uswarm/testkit';
-import { createApiClient } from '../test/api-client.js';
-import { type CuttableProxy, startCuttableProxy } from '../test/cuttable-proxy.js';
-import { type EntryPoint, startEntryPoint } from '../test/entry-point.js';
-import { eventually } from '../test/eventually.js';
-import { E2E_TOKEN, testEnvironment } from '../test/test-orchestrator.js';
+import { createApiClient } from '../api-client.js';
+import { type CuttableProxy, startCuttableProxy } from '../cuttable-proxy.js';
+import { type EntryPoint, startEntryPoint } from '../entry-point.js';
+import { eventually } from '../eventually.js';
+import { E2E_TOKEN, testEnvironment } from '../test-orchestrator.js';
 
 const PROFILE = '/v1/users/profile';
 const ROBOT = { 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': 'robot', 'x-e2e-email': 'r@example.com', 'x-e2e-name': 'Robot' };
