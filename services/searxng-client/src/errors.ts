@@ -1,3 +1,5 @@
+import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
+
 /** What a caller can branch on; the texts are for people and models. */
 export const WEB_SEARCH_ERRORS = [
   'invalid_argument',
@@ -25,7 +27,7 @@ export class WebSearchError extends Error {
   readonly status: number | undefined;
 
   constructor(code: WebSearchErrorCode, text: string, options: { status?: number; cause?: unknown } = {}) {
-    super(`web_search_tool: ${text}`, options.cause === undefined ? {} : { cause: options.cause });
+    super(`${WEB_SEARCH_TOOL}: ${text}`, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.status = options.status;
   }

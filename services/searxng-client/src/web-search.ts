@@ -1,3 +1,4 @@
+import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { Dispatcher } from 'undici';
 import { checkArguments, type SearchArguments } from './arguments.js';
 import { searchUrl } from './endpoint.js';
@@ -9,7 +10,7 @@ import { readResponse } from './searxng-response.js';
 const SEARCH_TIMEOUT_MS = 10_000;
 /** Bytes of an answer; more is refused while it arrives. spec: supporting §8 */
 export const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-const USER_AGENT = 'uswarm-web-search/0.1 (web_search_tool)';
+const USER_AGENT = `uswarm-web-search/0.1 (${WEB_SEARCH_TOOL})`;
 
 const NOT_CONFIGURED_HINT = 'Set SVC_SEARCH_ENDPOINT to the address of a SearXNG that has the JSON format on.';
 

@@ -158,7 +158,7 @@ describe('the agent loop', () => {
       { ...search, arguments: '[1' },
       'web_search_tool: the arguments are not a JSON object.',
     ],
-    ['a tool that was not offered', { ...search, name: 'secret_tool' }, 'secret_tool: there is no such tool.'],
+    ['a tool that was not offered', { ...search, name: 'secret_tool' }, 'secret_tool: unknown tool.'],
   ])('goes on after %s, and tells the model', async (_name, call, error) => {
     const tools = searchTool(() => ({ text: 'web_search_tool: searxng endpoint is not configured', failed: true }));
     const { asked, events, done } = await run(

@@ -1,7 +1,7 @@
 import { AgentActivity, type Agent, type Done, type RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Logger } from '@uswarm/service-kit';
 import type { ModelMessage, ModelProvider, ModelRequest, ToolCall, ToolDefinition } from '../models/model.js';
-import { actionCardTool } from '../tools/action-card.js';
+import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
 import type { ToolServer, ToolSource } from '../tools/tool.js';
 import { createUntrustedBlock, type UntrustedBlock } from '../tools/untrusted-block.js';
 import { usageEvent } from '../turns/turn-events.js';
@@ -29,11 +29,9 @@ interface Offer {
   problem?: string;
 }
 
-const BUILT_IN = [actionCardTool];
-
-/** The tools that the agent may use and that exist; a tool server that is down costs only its own. */
+/** The available tools among the allowed ones. Without the tool server, the built-in tools remain. */
 async function offerTools(source: ToolSource, allowed: readonly string[], signal: AbortSignal): Promise<Offer> {
-  const own = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => allowed.includes(name));
+  const own = BUILT_IN_TOOLS.map(({ definition }) => definition).filter(({ name }) => allowed.includes(name));
   const others = allowed.filter((name) => !own.some((tool) => tool.name === name));
   if (others.length === 0) return { tools: own };
   try {
@@ -86,7 +84,7 @@ async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource
   const offered = new Set(offer.tools.map(({ name }) => name));
   const system = systemPrompt(request, agent, offer.problem);
   const messages: ModelMessage[] = toModelMessages(request, agent, untrusted);
-  const calling = { tools, builtIn: BUILT_IN, offered, agentId: agent.id, writer, untrusted, signal };
+  const calling = { tools, builtIn: BUILT_IN_TOOLS, offered, agentId: agent.id, writer, untrusted, signal };
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const call = { model: agent.model, system, messages, tools: offer.tools };
     const { text, toolCalls } = await callModel(call, request.firstStep + step, deps);

@@ -1,6 +1,8 @@
+import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { ToolState } from '@uswarm/runtime-proto';
 import type { ModelMessage, ToolCall } from '../models/model.js';
-import type { BuiltInTool, ToolResult, ToolSource } from '../tools/tool.js';
+import type { BuiltInTool } from '../tools/define-tool.js';
+import type { ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
 import { messageEvent, toolEvent } from '../turns/turn-events.js';
@@ -9,7 +11,6 @@ import type { ReplyWriter } from './reply-writer.js';
 /** Tool calls that a model may ask for in one step. */
 const MAX_CALLS_PER_STEP = 8;
 
-const SEARCH_TOOL = 'web_search_tool';
 const MAX_LINE = 200;
 
 function oneLine(text: string): string {
@@ -28,15 +29,15 @@ function parseInput(text: string): Record<string, unknown> | undefined {
 }
 
 function describe(name: string, query: string): string {
-  return name === SEARCH_TOOL ? oneLine(`Searching the web for “${query}”`) : `Using ${name}`;
+  return name === WEB_SEARCH_TOOL ? oneLine(`Searching the web for “${query}”`) : `Using ${name}`;
 }
 
 export interface ToolCallDeps {
   tools: Pick<ToolSource, 'call'>;
   builtIn: readonly BuiltInTool[];
-  /** Names of what the model was offered. */
+  /** Names of the tools that the model was offered. */
   offered: ReadonlySet<string>;
-  /** Who calls. */
+  /** The calling agent. */
   agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
   untrusted: UntrustedBlock;
@@ -49,12 +50,12 @@ async function run(
   deps: ToolCallDeps,
 ): Promise<ToolResult> {
   const { tools, offered, signal } = deps;
-  if (!offered.has(call.name)) return { text: `${oneLine(call.name)}: there is no such tool.`, failed: true };
+  if (!offered.has(call.name)) return { text: `${oneLine(call.name)}: unknown tool.`, failed: true };
   if (input === undefined) return { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
   return await tools.call(call.name, input, signal);
 }
 
-/** A tool of our own shows what it does by what it does: there is no line beside that says so. */
+/** Built-in tools emit no tool status: their effect is visible. */
 function runBuiltIn(tool: BuiltInTool, call: ToolCall, { writer, agentId }: ToolCallDeps): ModelMessage {
   const input = parseInput(call.arguments);
   const problem = { text: `${call.name}: the arguments are not a JSON object.`, failed: true };
@@ -67,7 +68,7 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined && deps.offered.has(call.name)) return runBuiltIn(builtIn, call, deps);
   const input = parseInput(call.arguments);
-  const query = call.name === SEARCH_TOOL && typeof input?.['query'] === 'string' ? oneLine(input['query']) : '';
+  const query = call.name === WEB_SEARCH_TOOL && typeof input?.['query'] === 'string' ? oneLine(input['query']) : '';
   const tool = oneLine(call.name);
   const event = { callId: call.id, tool, query };
   deps.writer.event(toolEvent({ ...event, state: ToolState.RUNNING, description: describe(tool, query) }));
@@ -80,8 +81,8 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<ModelMessage
 }
 
 /**
- * Runs the calls of one step side by side and returns their results as messages, in the order asked
- * for. A failing tool is a result like any other: the model decides what to make of it.
+ * Runs the calls of one step concurrently and returns their results as messages, in the order of the calls.
+ * A failed tool is a result, which the model handles.
  * @throws only the signal's reason.
  */
 export function executeToolCalls(calls: readonly ToolCall[], deps: ToolCallDeps): Promise<ModelMessage[]> {

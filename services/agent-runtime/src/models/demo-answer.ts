@@ -1,7 +1,5 @@
-import { ACTION_CARD_TOOL } from '../tools/action-card.js';
+import { ACTION_CARD_TOOL, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { ModelMessage, ModelRequest } from './model.js';
-
-const SEARCH_TOOL = 'web_search_tool';
 
 const LABEL = '[demo]';
 const MAX_QUERY = 400;
@@ -108,8 +106,8 @@ export function demoMove({ messages, tools }: Pick<ModelRequest, 'messages' | 't
   if (result !== undefined) return { answer: answerFromTool(result) };
   const wanted = asksForSearch(question);
   const offered = (tool: string): boolean => tools.some(({ name }) => name === tool);
-  if (wanted && offered(SEARCH_TOOL)) return { tool: SEARCH_TOOL, input: { query: topicOf(question) } };
+  if (wanted && offered(WEB_SEARCH_TOOL)) return { tool: WEB_SEARCH_TOOL, input: { query: topicOf(question) } };
   if (asksForOptions(question) && offered(ACTION_CARD_TOOL)) return { tool: ACTION_CARD_TOOL, input: CARD };
-  const note = wanted ? `\n\n${SEARCH_TOOL} is not available to this agent, so nothing was searched.` : '';
+  const note = wanted ? `\n\n${WEB_SEARCH_TOOL} is not available to this agent, so nothing was searched.` : '';
   return { answer: `${LABEL} You asked: ${question}${note}\n\n${WHAT_DEMO_IS}` };
 }

@@ -1,5 +1,6 @@
 import type { AgentModel, ResponseLength } from '@uswarm/contract';
-import { MEMORIES_TOOL, type Tool } from '../core/catalog.js';
+import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import type { Tool } from '../core/catalog.js';
 import type { AgentSettingsStore } from './agent-settings.store.js';
 import { toolsOf } from './agent-tools.js';
 import type { MemoryStore, NewMemory } from './memories.store.js';

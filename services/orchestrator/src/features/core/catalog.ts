@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AgentRole, AgentSkill, LegalDocumentName, type ModelCatalogItem } from '@uswarm/contract';
+import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
 /** What comes with the service as files: default agents, plans, models, legal documents. */
@@ -51,22 +52,11 @@ function haveOwnCodes(plans: readonly { code: string }[]): boolean {
   return new Set(plans.map(({ code }) => code)).size === plans.length;
 }
 
-/** The tool whose switch decides whether an agent's memories are told to the model. */
-export const MEMORIES_TOOL = 'memories';
+export type Tool = AgentToolEntry;
 
-const Tool = z.object({
-  name: z.string().regex(/^[a-z][a-z0-9_]*$/),
-  description: z.string(),
-  icon_url: z.string(),
-  category_id: z.string(),
-  /** Default of the switch. */
-  enabled: z.boolean(),
-});
-export type Tool = z.output<typeof Tool>;
-
-/** What agents can be given or denied; the runtime knows these names. `assetUrl` makes URLs of icons absolute. */
+/** The tool catalogue. `assetUrl` makes the URLs of icons absolute. */
 export function loadTools(assetUrl = (url: string): string => url): Tool[] {
-  return readConfig('tools.json', z.array(Tool)).map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
+  return AGENT_TOOLS.map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
 }
 
 const Model = z.object({ id: z.string(), name: z.string(), description: z.string() });
