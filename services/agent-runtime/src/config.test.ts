@@ -21,7 +21,7 @@ describe('the configuration of a runtime', () => {
 
   it('refuses what is no key, without showing it', () => {
     expect(() => load({ USWARM_CALL_PUBLIC_KEY: 'hunter2' })).toThrow(
-      'USWARM_CALL_PUBLIC_KEY is not valid: is no Ed25519 public key in PEM form',
+      'USWARM_CALL_PUBLIC_KEY is not valid: must be an Ed25519 public key in PEM form',
     );
   });
 

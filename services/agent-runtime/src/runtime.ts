@@ -41,7 +41,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
       : lazyTools(async () => (await import('./tools/mcp.js')).createMcpTools({ ...mcp, version, logger }));
   if (mcpTools !== undefined) stack.defer('tool server connection', () => mcpTools.close());
 
-  const model = createProvider(config);
+  const model = createProvider(config.provider, config.modelVariables);
   const turns = createTurnRegistry({
     run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger }),
     onError: (error, { turnId, generation }) =>

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
 import { createMemoryBus } from '@uswarm/event-bus';
 import { createOrchestrator } from '@uswarm/orchestrator';
 import { readConfig, serviceVersion } from '@uswarm/orchestrator/config';
@@ -208,10 +209,11 @@ function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl
 }
 
 function describe({ modelProvider, environment }: Settings, searchEndpoint: string): { model: string; search: string } {
+  const { label, connection } = MODEL_PROVIDER_METADATA[modelProvider];
   const model =
-    modelProvider === 'demo'
-      ? 'demo (for a real one set OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL)'
-      : `${environment['OPENAI_MODEL'] ?? 'the default model'} at ${environment['OPENAI_BASE_URL'] ?? 'api.openai.com'}`;
+    connection === undefined
+      ? `${label} (for a real model set ${CONNECTION_VARIABLES.join(', ')})`
+      : `${environment[connection.model] ?? 'default model'} at ${environment[connection.baseUrl] ?? connection.defaultHost} (${label})`;
   const search = searchEndpoint === '' ? 'not configured (npm start -- --search)' : searchEndpoint;
   return { model, search };
 }

@@ -1,36 +1,46 @@
 import { parseArgs } from 'node:util';
+import {
+  configuredProvider,
+  CONNECTION_VARIABLES,
+  MODEL_PROVIDER_METADATA,
+  type ModelProvider,
+} from '@uswarm/contract/providers';
 import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
 import { LocalError } from '@uswarm/testkit';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 
+const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
+
+const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
+  connection === undefined ? [] : [[connection.baseUrl, httpUrl.optional()]],
+);
+
 const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
-  SVC_SEARCH_ENDPOINT: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
+  SVC_SEARCH_ENDPOINT: httpUrl.optional(),
   E2E_TOKEN: z.string().min(32, 'needs at least 32 characters').optional(),
   SIGNATURE_MODE: z.enum(['off', 'required'], 'must be off or required').default('off'),
   SIGNATURE_SECRET: z.string().min(16, 'needs at least 16 characters').optional(),
-  OPENAI_BASE_URL: z.url({ protocol: /^https?$/, error: 'needs an http or https URL' }).optional(),
-  OPENAI_API_KEY: z.string().optional(),
-  OPENAI_MODEL: z.string().optional(),
   LOG_LEVEL: z
     .enum(
       ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
       'must be trace, debug, info, warn, error, fatal or silent',
     )
     .default('info'),
+  ...(Object.fromEntries(baseUrls) as Record<string, z.ZodOptional<typeof httpUrl>>),
 });
 
-/** What local mode was asked to do, by arguments and environment. */
+/** From arguments and environment. */
 export interface Settings {
   port: number;
   dataDirectory: string;
-  /** Run a SearXNG of its own. */
+  /** Start SearXNG, too. */
   withSearch: boolean;
   searchEndpoint: string | undefined;
   e2eToken: string | undefined;
   signature: { mode: 'off' | 'required'; secret: string | undefined };
-  modelProvider: 'demo' | 'openai';
+  modelProvider: ModelProvider;
   logLevel: string;
   environment: Record<string, string | undefined>;
 }
@@ -41,9 +51,9 @@ export const USAGE = `npm start [-- --search]
   --help     this text
 
 Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), SVC_SEARCH_ENDPOINT,
-OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL`;
+${CONNECTION_VARIABLES.join(', ')}, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL`;
 
-/** @throws LocalError with one sentence. @returns undefined where only the usage is wanted. */
+/** @throws LocalError with one sentence. @returns undefined if `--help` is given. */
 export function readSettings(
   args: readonly string[],
   environment: Record<string, string | undefined>,
@@ -61,7 +71,7 @@ export function readSettings(
     searchEndpoint: env.SVC_SEARCH_ENDPOINT,
     e2eToken: env.E2E_TOKEN,
     signature: { mode: env.SIGNATURE_MODE, secret: env.SIGNATURE_SECRET },
-    modelProvider: env.OPENAI_BASE_URL === undefined && env.OPENAI_API_KEY === undefined ? 'demo' : 'openai',
+    modelProvider: configuredProvider(environment),
     logLevel: env.LOG_LEVEL,
     environment,
   };

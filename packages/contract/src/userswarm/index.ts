@@ -6,4 +6,3 @@ export * from './hook.js';
 export * from './rollout.js';
 export * from './readiness.js';
 export * from './drain-flag.js';
-export * from './providers.js';

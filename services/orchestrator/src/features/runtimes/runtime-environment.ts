@@ -1,3 +1,4 @@
+import { PROVIDER_VARIABLES } from '@uswarm/contract/providers';
 import { callPublicKey } from '@uswarm/service-kit';
 import type { RuntimeSpec } from './runtime-driver.js';
 
@@ -11,15 +12,9 @@ export interface RuntimeEnvironmentOptions {
 
 /** Settings of the model provider, and what Node needs to reach it. Nothing else is passed on. */
 const PASSED_ON = [
-  'OPENAI_BASE_URL',
-  'OPENAI_API_KEY',
-  'OPENAI_MODEL',
-  'OPENAI_MODEL_FLASH',
-  'OPENAI_MODEL_SONNET',
-  'OPENAI_MODEL_OPUS',
+  ...PROVIDER_VARIABLES,
   'USWARM_DEFAULT_PROVIDER',
   'USWARM_DEFAULT_MODEL',
-  'USWARM_DEMO_DELAY_MS',
   'USWARM_MODEL_TIMEOUT_MS',
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',

@@ -1,4 +1,5 @@
 import { MESSAGE_ERROR_CODES } from '@uswarm/contract';
+import { MODEL_PROVIDERS } from '@uswarm/contract/providers';
 import { type Clock, initializedCounter, boundedLabel, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../../database/schema.js';
@@ -23,7 +24,8 @@ export interface TurnMetricsDeps {
 const OTHER = 'other';
 const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
-const PROVIDERS = ['anthropic', 'demo', 'openai'];
+/** Custom runtime images also use Anthropic. */
+const PROVIDERS = ['anthropic', ...MODEL_PROVIDERS];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 export function createTurnMetrics(registry: Registry, { tools, clock }: TurnMetricsDeps): TurnMetrics {
