@@ -6,17 +6,17 @@ import { silentLogger } from '@uswarm/service-kit';
 import {
   createKubernetesDriver,
   type KubernetesDriver,
-} from '../../services/orchestrator/src/features/runtimes/kubernetes-driver.js';
+} from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/kubernetes-driver.js';
 import {
   PlatformUnreachable,
   type RuntimeObservation,
   type RuntimeSpec,
-} from '../../services/orchestrator/src/features/runtimes/runtime-driver.js';
+} from '../../services/orchestrator/src/features/runtimes/drivers/driver.js';
 import {
   FIELD_MANAGER,
   type UserSwarmSettings,
-} from '../../services/orchestrator/src/features/runtimes/userswarm-apply.js';
-import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
+} from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm-apply.js';
+import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
 import { eventually } from '../../services/orchestrator/test/eventually.js';
 import { type CuttableProxy, startCuttableProxy } from '../../services/orchestrator/test/cuttable-proxy.js';
 import { counted } from './counted-client.js';

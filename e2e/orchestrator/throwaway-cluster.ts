@@ -13,7 +13,7 @@ import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { loadKubeConfig } from '../src/kube-api.js';
 import { loadSettings } from '../src/settings.js';
 import { throwawayCrd } from '../src/throwaway-crd.js';
-import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/userswarm.js';
+import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
 
 /** As plain objects: the typed client leaves out what it has other names for, `x-kubernetes-…` among it. */
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };

@@ -7,8 +7,8 @@ import { createEventRenderer } from './features/events/event-payloads.js';
 import { createRelay } from './outbox/relay.js';
 import { createRelayMetrics } from './outbox/relay-metrics.js';
 import type { Show } from './features/messages/message-view.js';
-import { chooseDriver } from './features/runtimes/choose-driver.js';
-import { createLifecycle } from './features/runtimes/lifecycle.js';
+import { chooseDriver } from './features/runtimes/drivers/choose-driver.js';
+import { createRuntimeReconciler } from './features/runtimes/runtime-reconciler.js';
 import { createRuntimeClient } from './features/runtimes/runtime-client.js';
 import type { RuntimeMetrics } from './features/runtimes/runtime-metrics.js';
 import { createRuntimeWatch } from './features/runtimes/runtime-watch.js';
@@ -78,7 +78,7 @@ export async function createBackground(deps: BackgroundDeps): Promise<Background
     metrics: deps.jobMetrics,
     logger,
     concurrency: config.RUNTIME_WORKERS,
-    handle: createLifecycle({
+    handle: createRuntimeReconciler({
       withTransaction,
       store: stores.runtimes,
       jobs: stores.jobs,

@@ -20,7 +20,7 @@ import { createIntegrationStore } from './features/integrations/integrations.sto
 import { createMessageChangeStore } from './features/messages/message-changes.store.js';
 import { createMessageStore } from './features/messages/messages.store.js';
 import { createMessageSearchStore } from './features/messages/search.store.js';
-import { createRuntimeProcessStore } from './features/runtimes/runtime-processes.store.js';
+import { createRuntimeProcessStore } from './features/runtimes/drivers/process/runtime-processes.store.js';
 import { createRuntimeStore } from './features/runtimes/runtimes.store.js';
 import { createTurnStore } from './features/turns/turns.store.js';
 import { createUploadStore } from './features/uploads/uploads.store.js';

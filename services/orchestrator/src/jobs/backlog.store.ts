@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { InternalPhase } from '../database/schema.js';
-import { HELD } from '../features/runtimes/runtime-state.js';
+import { SUSPENDED_BY_OPERATOR } from '../features/runtimes/runtime-state.js';
 import { TURN_JOB } from '../features/turns/turn-queue.js';
 
 /** `held`: it waits because somebody suspended its runtime. */
@@ -49,7 +49,7 @@ async function readTurns(database: Database): Promise<Backlog['turns']> {
       SELECT
         CASE
           WHEN t.status = 'running' THEN 'running'
-          WHEN r.phase = 'Suspended' AND r.reason = ${HELD} THEN 'held'
+          WHEN r.phase = 'Suspended' AND r.reason = ${SUSPENDED_BY_OPERATOR} THEN 'held'
           ELSE 'queued'
         END AS state,
         extract(epoch FROM now() - t.created_at) AS age,

@@ -7,8 +7,8 @@ import { fillWorkspaces } from '../../../test/fill.js';
 import { createStores, type Stores } from '../../stores.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createJobWorker, type JobWorker } from '../../jobs/job-worker.js';
-import { createLifecycle } from './lifecycle.js';
-import type { RuntimeDriver, RuntimeObservation } from './runtime-driver.js';
+import { createRuntimeReconciler } from './runtime-reconciler.js';
+import type { RuntimeDriver, RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
 import { RUNTIME_JOB } from './runtime-requests.js';
@@ -120,7 +120,7 @@ describe('the price of runtimes at which nothing is left to do', () => {
       // A busy machine must not cost a lease.
       leaseMs: 120_000,
       pollMs: 50,
-      handle: createLifecycle({
+      handle: createRuntimeReconciler({
         ...stores,
         ...common,
         withTransaction: db.withTransaction,

@@ -8,7 +8,7 @@ export type DifferenceFound = 'event' | 'resync';
 export interface RuntimeMetrics {
   suspended(): void;
   /** Suspended for a moment, for a new revision of the platform. */
-  madeWay(): void;
+  suspendedForRollout(): void;
   woken(): void;
   /** It could not be brought to what is wanted. */
   ensureFailed(reason: 'unreachable' | 'refused'): void;
@@ -59,7 +59,7 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
   for (const start of ['first', 'wake']) timeToReady.zero({ start });
   return {
     suspended: () => suspensions.inc(),
-    madeWay: () => rollouts.inc(),
+    suspendedForRollout: () => rollouts.inc(),
     woken: () => wakes.inc(),
     ensureFailed: (reason) => failures.inc({ reason }),
     differed: (found, runtimes) => differences.inc({ found }, runtimes),

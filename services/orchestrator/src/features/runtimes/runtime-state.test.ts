@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { runtimeRow } from '../../../test/runtime-row.js';
-import type { RuntimeObservation } from './runtime-driver.js';
-import { assumed, changesOf, isSettled, nextState, secondsToReady, untilIdle } from './runtime-state.js';
+import type { RuntimeObservation } from './drivers/driver.js';
+import { assumeObservation, changesOf, isSettled, nextState, secondsToReady, msUntilIdle } from './runtime-state.js';
 import type { RuntimeRow } from './runtimes.store.js';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
@@ -119,14 +119,14 @@ describe('the next state of a runtime', () => {
 
 describe('while the platform cannot be asked', () => {
   it('one that was Ready is asked itself', () => {
-    expect(assumed(row(READY))).toEqual(ready);
+    expect(assumeObservation(row(READY))).toEqual(ready);
   });
 
   it.each(['Pending', 'Progressing', 'Suspended', 'Error', 'Deleting'] as const)(
     'nothing is known of one that is %s, and nothing but that is written',
     (phase) => {
       const before = row({ phase });
-      expect(assumed(before)).toBeUndefined();
+      expect(assumeObservation(before)).toBeUndefined();
       expect(nextState(before, undefined, null, NOW)).toEqual({ reason: 'PlatformUnreachable', failures: 1 });
     },
   );
@@ -139,7 +139,7 @@ describe('the time until a runtime can have been idle for long enough', () => {
     ['never comes if runtimes are never suspended', { wanted_at: ago(1_000_000) }, 0, Infinity],
     ['never comes if it is to be suspended already', { wanted_at: ago(1), desired: 'suspended' as const }, 1, Infinity],
   ])('%s', (_what, more, limitMs, expected) => {
-    expect(untilIdle(row(more), limitMs, NOW)).toBe(expected);
+    expect(msUntilIdle(row(more), limitMs, NOW)).toBe(expected);
   });
 });
 

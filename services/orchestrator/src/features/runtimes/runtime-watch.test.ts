@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { eventually } from '../../../test/eventually.js';
 import { runtimeRow } from '../../../test/runtime-row.js';
-import { PlatformUnreachable, type RuntimeObservation } from './runtime-driver.js';
+import { PlatformUnreachable, type RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeWatch, type RuntimeWatch, type RuntimeWatchDeps } from './runtime-watch.js';
 import type { ListedRuntime } from './runtimes.store.js';
 

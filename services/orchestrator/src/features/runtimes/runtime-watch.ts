@@ -2,7 +2,7 @@ import type { Clock, Logger } from '@uswarm/service-kit';
 import { createPollLoop } from '../../jobs/poll-loop.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { RuntimeClient } from './runtime-client.js';
-import { PlatformUnreachable, type RuntimeDriver } from './runtime-driver.js';
+import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
 import type { DifferenceFound, RuntimeMetrics } from './runtime-metrics.js';
 import { isSettled, specOf } from './runtime-state.js';
 import { RUNTIME_JOB } from './runtime-requests.js';

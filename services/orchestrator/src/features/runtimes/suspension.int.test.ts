@@ -12,8 +12,8 @@ import {
 import type { WithTransaction } from '../../database/database.js';
 import { createStores, type Stores } from '../../stores.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
-import { createLifecycle } from './lifecycle.js';
-import type { RuntimeObservation } from './runtime-driver.js';
+import { createRuntimeReconciler } from './runtime-reconciler.js';
+import type { RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
 import { createWithTransaction } from '../../database/transaction.js';
@@ -105,9 +105,9 @@ describe('suspending and a message at once', () => {
   afterAll(() => uswarm.close());
 
   const READY: RuntimeObservation = { phase: 'Ready', reason: '', address: 'http://runtime:1', current: true };
-  let look: ReturnType<typeof createLifecycle>;
+  let look: ReturnType<typeof createRuntimeReconciler>;
   beforeAll(() => {
-    look = createLifecycle({
+    look = createRuntimeReconciler({
       ...stores,
       withTransaction,
       store: stores.runtimes,

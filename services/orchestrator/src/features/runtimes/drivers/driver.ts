@@ -1,4 +1,4 @@
-import type { InternalPhase } from '../../database/schema.js';
+import type { InternalPhase } from '../../../database/schema.js';
 
 /** What a runtime is to be. */
 export interface RuntimeSpec {

@@ -7,7 +7,7 @@ import {
   runtimeAddress,
   type UserSwarm,
 } from '@uswarm/contract/userswarm';
-import type { RuntimeObservation } from './runtime-driver.js';
+import type { RuntimeObservation } from '../driver.js';
 
 /** A UserSwarm as the API server has it. */
 export type StoredUserSwarm = Omit<UserSwarm, 'apiVersion' | 'kind'>;

@@ -1,6 +1,6 @@
 import { PROVIDER_VARIABLES } from '@uswarm/contract/providers';
 import { callPublicKey } from '@uswarm/service-kit';
-import type { RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeSpec } from '../driver.js';
 
 export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@uswarm/service-kit';
 import { z } from 'zod';
-import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
 import type { RuntimeProcessStore } from './runtime-processes.store.js';
 
 export interface ProcessDriverDeps {

@@ -12,25 +12,25 @@ import {
   type RuntimeDriver,
   type RuntimeObservation,
   type RuntimeSpec,
-} from './runtime-driver.js';
+} from './drivers/driver.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';
 import {
-  assumed,
+  assumeObservation,
   changesOf,
-  isMakingWay,
-  isReplaced,
+  isSuspendedForRollout,
+  isRolloutComplete,
   isSettled,
   NEW_REVISION,
   nextState,
-  NOT_ANSWERING,
+  NOT_RESPONDING,
   secondsToReady,
   specOf,
-  untilIdle,
+  msUntilIdle,
 } from './runtime-state.js';
 import { agentStatus, viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';
 
-export interface LifecycleDeps {
+export interface RuntimeReconcilerDeps {
   withTransaction: WithTransaction;
   store: Pick<RuntimeStore, 'get' | 'lock' | 'resume' | 'update' | 'remove'>;
   jobs: Pick<JobStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
@@ -66,7 +66,7 @@ const isPolled = ({ polled_until: until, phase }: RuntimeRow, now: Date): boolea
   phase === 'Ready' && until !== null && until > now;
 
 /** Brings one runtime to what its workspace wants, and shows what changed. */
-export function createLifecycle(deps: LifecycleDeps) {
+export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
   const { store, driver, client, events, agents, clock, logger, metrics } = deps;
 
   async function look(row: RuntimeRow, signal: AbortSignal): Promise<Look> {
@@ -84,7 +84,7 @@ export function createLifecycle(deps: LifecycleDeps) {
   ): Promise<RuntimeObservation | undefined> {
     const { workspace_id: workspaceId } = row;
     try {
-      const unresponsive = row.reason === NOT_ANSWERING && row.failures >= UNRESPONSIVE_AFTER;
+      const unresponsive = row.reason === NOT_RESPONDING && row.failures >= UNRESPONSIVE_AFTER;
       const spec = { ...specOf(row), ...(rollout === undefined ? {} : { rollout }) };
       return await driver.ensure(spec, { unresponsive, signal });
     } catch (error) {
@@ -92,7 +92,7 @@ export function createLifecycle(deps: LifecycleDeps) {
       logger.warn({ err: error, workspace: workspaceId }, 'a runtime could not be brought to what is wanted');
       const isAway = error instanceof PlatformUnreachable;
       metrics.ensureFailed(isAway ? 'unreachable' : 'refused');
-      if (isAway) return assumed(row);
+      if (isAway) return assumeObservation(row);
       return { phase: 'Progressing', reason: 'StartFailed', address: null, current: true };
     }
   }
@@ -164,7 +164,7 @@ export function createLifecycle(deps: LifecycleDeps) {
    */
   async function idleIn(row: RuntimeRow, signal: AbortSignal): Promise<number> {
     const limitMs = deps.idleSuspendAfterMs;
-    const untilMs = untilIdle(row, limitMs, clock.now());
+    const untilMs = msUntilIdle(row, limitMs, clock.now());
     if (untilMs > 0) return untilMs;
     if (row.phase !== 'Ready' || row.address === null) return Infinity;
     const target = { workspaceId: row.workspace_id, address: row.address };
@@ -185,7 +185,7 @@ export function createLifecycle(deps: LifecycleDeps) {
    * Lets a new revision of the platform take the place of a runtime that does nothing, once the platform grants it.
    * @returns milliseconds until the next look; 0: it was suspended for it
    */
-  async function makeWay(
+  async function suspendForRollout(
     job: LeasedJob,
     row: RuntimeRow,
     observed: RuntimeObservation | undefined,
@@ -195,7 +195,7 @@ export function createLifecycle(deps: LifecycleDeps) {
     const quiet = await isQuiet(row, signal);
     if (quiet && observed.rollout.granted) {
       if (!(await suspend(job, row, NEW_REVISION))) return CHECK_MS;
-      metrics.madeWay();
+      metrics.suspendedForRollout();
       return 0;
     }
     if (quiet !== observed.rollout.wanted) await observe(row, signal, { wanted: quiet });
@@ -228,7 +228,7 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   /** Whether nothing is left to do, and what changes that is reported. */
   async function rests(row: RuntimeRow, now: Date): Promise<boolean> {
-    if (isMakingWay(row) || isPolled(row, now)) return false;
+    if (isSuspendedForRollout(row) || isPolled(row, now)) return false;
     try {
       return isSettled(row, (await driver.peek([specOf(row)])).get(row.workspace_id), now);
     } catch (error) {
@@ -277,14 +277,14 @@ export function createLifecycle(deps: LifecycleDeps) {
     const seconds = secondsToReady(row, update);
     if (recorded && seconds !== undefined) metrics.ready(row.identified_at === null ? 'first' : 'wake', seconds);
     const next = { ...row, ...update };
-    if (recorded && isReplaced(row, observed)) {
+    if (recorded && isRolloutComplete(row, observed)) {
       await resume(row.workspace_id);
       return { againInMs: 0 };
     }
     if (!recorded) return { againInMs: CHECK_MS };
     if (next.failures > 0) return { againInMs: await retryMs(next) };
     const idleMs = await suspendIdle(job, next, signal);
-    const againInMs = idleMs === 0 ? 0 : Math.min(idleMs, await makeWay(job, next, observed, signal));
+    const againInMs = idleMs === 0 ? 0 : Math.min(idleMs, await suspendForRollout(job, next, observed, signal));
     if (againInMs === 0) return { againInMs };
     return { againInMs: Math.min(againInMs, (await rests(next, clock.now())) ? REST_MS : CHECK_MS) };
   }

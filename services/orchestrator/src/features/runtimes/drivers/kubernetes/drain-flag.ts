@@ -1,7 +1,7 @@
 import { drainFlagExpiry } from '@uswarm/contract/userswarm';
 import { isNotFound, type KubeClient, type ObjectName, type Resource } from '@uswarm/kube-client';
 import type { Clock } from '@uswarm/service-kit';
-import { PlatformUnreachable } from './runtime-driver.js';
+import { PlatformUnreachable } from '../driver.js';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createWorld, IDLE_MS } from '../../../test/runtime-world.js';
+import { createWorld, IDLE_MS } from '../../../test/runtime-harness.js';
 
 describe('a runtime at which nothing is left to do', () => {
   const HOUR_MS = 3_600_000;

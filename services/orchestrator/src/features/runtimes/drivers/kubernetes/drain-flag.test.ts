@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
 import { KubeError } from '@uswarm/kube-client';
 import { createDrainFlag, type DrainFlag } from './drain-flag.js';
-import { PlatformUnreachable } from './runtime-driver.js';
+import { PlatformUnreachable } from '../driver.js';
 
 const TODAY = Date.parse('2030-01-01T00:00:00Z');
 const place = { namespace: 'backend', name: 'uswarm-drain' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { PHASES, type UserSwarmPhase } from '@uswarm/contract/userswarm';
-import type { InternalPhase } from '../../database/schema.js';
+import type { InternalPhase } from '../../../../database/schema.js';
 import { isOurs, observe, type StoredUserSwarm } from './userswarm.js';
 
 const LATER = '2026-11-21T10:00:00Z';

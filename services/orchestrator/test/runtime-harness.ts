@@ -1,12 +1,12 @@
 import { silentLogger } from '@uswarm/service-kit';
 import type { Database } from '../src/database/database.js';
-import { createLifecycle } from '../src/features/runtimes/lifecycle.js';
+import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
   type RuntimeObservation,
   type RuntimeSpec,
-} from '../src/features/runtimes/runtime-driver.js';
+} from '../src/features/runtimes/drivers/driver.js';
 import { isSettled, specOf } from '../src/features/runtimes/runtime-state.js';
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
@@ -107,7 +107,7 @@ export function createWorld() {
       spec.suspended === platform.suspended && asked(spec) === platform.wanted;
     return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !done(spec) }]));
   };
-  const lifecycle = createLifecycle({
+  const lifecycle = createRuntimeReconciler({
     withTransaction: async (run) => {
       await gap();
       return run(NO_DATABASE);
@@ -168,7 +168,7 @@ export function createWorld() {
     idleSuspendAfterMs: IDLE_MS,
     metrics: {
       suspended: () => (seen.suspensions += 1),
-      madeWay: () => (seen.rollouts += 1),
+      suspendedForRollout: () => (seen.rollouts += 1),
       woken: () => (seen.wakes += 1),
       ready: (start) => seen.ready.push(start),
       ensureFailed: (reason) => seen.ensureFailures.push(reason),

@@ -8,7 +8,7 @@ import {
   userSwarmName,
 } from '@uswarm/contract/userswarm';
 import { apiVersionOf, type Resource } from '@uswarm/kube-client';
-import type { RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeSpec } from '../driver.js';
 import { observe, type StoredUserSwarm } from './userswarm.js';
 
 /** What is to be written of a UserSwarm, and whether anything is: pure functions. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ADDRESS, createWorld, IDLE_MS, type World } from '../../../test/runtime-world.js';
+import { ADDRESS, createWorld, IDLE_MS, type World } from '../../../test/runtime-harness.js';
 
 async function idleWorld(): Promise<World> {
   const world = createWorld();

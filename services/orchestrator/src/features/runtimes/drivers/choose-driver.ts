@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { createCredentials, createKubeClient, createWatch, loadKubeConfig } from '@uswarm/kube-client';
 import { type Logger, systemClock } from '@uswarm/service-kit';
-import type { OrchestratorConfig } from '../../config.js';
-import { createDrainFlag } from './drain-flag.js';
-import { createKubernetesDriver } from './kubernetes-driver.js';
-import { createProcessDriver } from './process-driver.js';
-import type { RuntimeDriver } from './runtime-driver.js';
-import { runtimeEnvironment } from './runtime-environment.js';
-import type { RuntimeProcessStore } from './runtime-processes.store.js';
-import { FIELD_MANAGER } from './userswarm-apply.js';
+import type { OrchestratorConfig } from '../../../config.js';
+import { createDrainFlag } from './kubernetes/drain-flag.js';
+import { createKubernetesDriver } from './kubernetes/kubernetes-driver.js';
+import { createProcessDriver } from './process/process-driver.js';
+import type { RuntimeDriver } from './driver.js';
+import { runtimeEnvironment } from './process/runtime-environment.js';
+import type { RuntimeProcessStore } from './process/runtime-processes.store.js';
+import { FIELD_MANAGER } from './kubernetes/userswarm-apply.js';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 
 export interface ChooseDriverDeps {
@@ -28,7 +28,7 @@ export interface ChosenDriver {
 
 /** Milliseconds until the API server has to have answered. */
 const CALL_MS = 10_000;
-const AGENT_RUNTIME = fileURLToPath(new URL('../../../../agent-runtime/dist/main.js', import.meta.url));
+const AGENT_RUNTIME = fileURLToPath(new URL('../../../../../agent-runtime/dist/main.js', import.meta.url));
 
 /** The driver that `RUNTIME_DRIVER` names. @throws ConfigError */
 export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {

@@ -1,7 +1,7 @@
 import { type ManagedFields, USERSWARMS } from '@uswarm/contract/userswarm';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeSpec } from '../driver.js';
 import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
 import type { StoredUserSwarm } from './userswarm.js';
 

@@ -2,12 +2,7 @@ import { userSwarmName, workspaceIdOf } from '@uswarm/contract/userswarm';
 import { isConflict, isRefusal, type KubeClient, type Resource, type Watch } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
 import type { DrainFlag } from './drain-flag.js';
-import {
-  PlatformUnreachable,
-  type RuntimeDriver,
-  type RuntimeObservation,
-  type RuntimeSpec,
-} from './runtime-driver.js';
+import { PlatformUnreachable, type RuntimeDriver, type RuntimeObservation, type RuntimeSpec } from '../driver.js';
 import { openUserSwarms } from './userswarm-api.js';
 import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
 import { isOurs, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';

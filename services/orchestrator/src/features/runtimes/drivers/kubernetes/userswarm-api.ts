@@ -10,7 +10,7 @@ import {
   type Watch,
 } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
-import { PlatformUnreachable } from './runtime-driver.js';
+import { PlatformUnreachable } from '../driver.js';
 import { type AppliedUserSwarm, FIELD_MANAGER } from './userswarm-apply.js';
 import { OURS, type StoredUserSwarm } from './userswarm.js';
 

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { createCredentials, createKubeClient, createWatch, type Credentials } from '@uswarm/kube-client';
 import { silentLogger } from '@uswarm/service-kit';
-import { recordApplies, USER_SWARMS } from '../../../test/applied-user-swarms.js';
-import { eventually } from '../../../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../../../packages/kube-client/test/scripted-api.js';
+import { recordApplies, USER_SWARMS } from '../../../../../test/applied-user-swarms.js';
+import { eventually } from '../../../../../../../packages/kube-client/test/eventually.js';
+import { type ScriptedApi, startScriptedApi } from '../../../../../../../packages/kube-client/test/scripted-api.js';
 import { createKubernetesDriver, type KubernetesDriver } from './kubernetes-driver.js';
-import type { RuntimeSpec } from './runtime-driver.js';
+import type { RuntimeSpec } from '../driver.js';
 
 const OURS = { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' };
 const spec = (workspaceId: string) => ({ workspaceId, userId: 'u', suspended: false });

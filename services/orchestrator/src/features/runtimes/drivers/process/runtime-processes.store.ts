@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.js';
+import type { Database } from '../../../../database/database.js';
 
 export interface RuntimeProcess {
   pid: number;
