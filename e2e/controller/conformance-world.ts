@@ -4,12 +4,12 @@ import { eventually } from '../src/eventually.js';
 import { imageOf } from '../src/settings.js';
 import { type ControllerFixture, FIXTURE_RESYNC_S } from './fixture.js';
 
-/** The hook stays the same here, and the controller alone says who may start: neither can be played. */
+/** This fixture cannot change the responses of the hook or the start limiter. */
 export const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespaces', 'hook faults', 'counting'];
-/** Longer than two cores need to start a handful of pods. */
+/** Longer than a few pods take to start on two cores. */
 const WITHIN_S = 120;
 
-/** A real cluster as the scenarios of the conformance kit see it; writes are those that name `swarm`. */
+/** Adapts a real cluster to the conformance scenarios. `writes` counts requests that name `userSwarm`. */
 export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, spareNamespace: string): World {
   const { images } = fixture.settings;
   const good = imageOf(images, 'agent-runtime');
@@ -21,11 +21,11 @@ export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, 
     images: {
       good,
       other: imageOf(images, 'agent-runtime-other'),
-      missing: 'localhost/uswarm/there-is-none:1',
-      // Without its settings it stops at once.
+      missing: 'localhost/uswarm/missing:1',
+      // Exits immediately without its settings.
       crashing: imageOf(images, 'searxng-client'),
       hungry: good,
-      forbidden: 'registry.invalid/somebody/else:1',
+      forbidden: 'registry.invalid/forbidden:1',
     },
     async apply(object) {
       await fixture.apply(object);
@@ -38,12 +38,12 @@ export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, 
     list: (kind, namespace) => fixture.list(kind, namespace),
     async waitFor(ref, what, holds, seconds = WITHIN_S) {
       let last: unknown;
-      const look = async (): Promise<true | undefined> => {
+      const probe = async (): Promise<true | undefined> => {
         const object = await fixture.get(ref);
         last = object?.['status'];
         return holds(object) ? true : undefined;
       };
-      await eventually(`${ref.kind} ${ref.name} ${what}`, { withinMs: seconds * 1_000 }, look).catch(
+      await eventually(`${ref.kind} ${ref.name} ${what}`, { withinMs: seconds * 1_000 }, probe).catch(
         (error: unknown) => {
           throw new Error(`${String(error)}; its status: ${JSON.stringify(last)}`, { cause: error });
         },
@@ -52,6 +52,7 @@ export function conformanceWorld(fixture: ControllerFixture, userSwarm: string, 
     pass: async (seconds) => void (await sleep(seconds * 1_000)),
     setHook: (mode) => fixture.hook.setMode(mode),
     writes: async () =>
-      fixture.proxy.passed.filter((passed) => fixture.proxy.isWrite(passed) && passed.path.includes(userSwarm)).length,
+      fixture.proxy.requests.filter((request) => fixture.proxy.isWrite(request) && request.path.includes(userSwarm))
+        .length,
   };
 }

@@ -3,53 +3,53 @@ import { type Scenario, SCENARIOS } from '@uswarm/testkit';
 import { type ControllerFixture, openFixture } from './fixture.js';
 import { conformanceWorld, CAPABILITIES } from './conformance-world.js';
 
-/** Pods that start at once on a small machine. */
+/** Pods that start concurrently; suits a small machine. */
 const CONCURRENCY = 4;
 
 const possible = SCENARIOS.filter(({ needs }) => needs.every((capability) => CAPABILITIES.includes(capability)));
-const calm = possible.filter(({ needs }) => !needs.includes('hook faults'));
-const faulty = possible.filter(({ needs }) => needs.includes('hook faults'));
+const withoutHookFaults = possible.filter(({ needs }) => !needs.includes('hook faults'));
+const withHookFaults = possible.filter(({ needs }) => needs.includes('hook faults'));
 
-/** Runs them side by side, so that each test only waits for its own. */
+/** Runs the scenarios concurrently. Each test awaits the result of its scenario. */
 function runAll(scenarios: readonly Scenario[], run: (scenario: Scenario, at: number) => Promise<void>) {
-  const waiting = [...scenarios.entries()];
+  const queue = [...scenarios.entries()];
   const results = new Map<Scenario, PromiseWithResolvers<void>>();
   for (const scenario of scenarios) {
     const result = Promise.withResolvers<void>();
-    // A failure is told by the test that waits for it, which may come later.
+    // The test of the scenario reports a failure when it starts.
     result.promise.catch(() => {});
     results.set(scenario, result);
   }
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+  const worker = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [at, scenario] = next;
       await run(scenario, at).then(results.get(scenario)?.resolve, results.get(scenario)?.reject);
     }
   };
-  for (let worker = 0; worker < CONCURRENCY; worker += 1) void work();
+  for (let count = 0; count < CONCURRENCY; count += 1) void worker();
   return results;
 }
 
-describe('the controller with the webhook, on a real API server', () => {
+describe('the controller with the webhook on a real API server', () => {
   let fixture: ControllerFixture;
   let results: ReturnType<typeof runAll>;
 
   beforeAll(async () => {
-    fixture = await openFixture(calm.length);
+    fixture = await openFixture(withoutHookFaults.length);
     await fixture.start();
-    results = runAll(calm, (scenario, at) => {
+    results = runAll(withoutHookFaults, (scenario, at) => {
       const name = `workspace-calm-${at}-end`;
       return scenario.run(conformanceWorld(fixture, name, fixture.spareNamespaces[at] ?? ''), name);
     });
   });
   afterAll(() => fixture.close());
 
-  it.each(calm.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+  it.each(withoutHookFaults.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
     await expect(results.get(scenario)?.promise).resolves.toBeUndefined();
   });
 });
 
-describe('the controller with a webhook that fails, on a real API server', () => {
+describe('the controller with a failing webhook on a real API server', () => {
   let fixture: ControllerFixture;
 
   beforeAll(async () => {
@@ -58,8 +58,11 @@ describe('the controller with a webhook that fails, on a real API server', () =>
   });
   afterAll(() => fixture.close());
 
-  it.each(faulty.map((scenario, at) => [scenario.name, scenario, at] as const))('%s', async (_name, scenario, at) => {
-    const name = `workspace-faulty-${at}-end`;
-    await expect(scenario.run(conformanceWorld(fixture, name, ''), name)).resolves.toBeUndefined();
-  });
+  it.each(withHookFaults.map((scenario, at) => [scenario.name, scenario, at] as const))(
+    '%s',
+    async (_name, scenario, at) => {
+      const name = `workspace-faulty-${at}-end`;
+      await expect(scenario.run(conformanceWorld(fixture, name, ''), name)).resolves.toBeUndefined();
+    },
+  );
 });

@@ -3,70 +3,73 @@ import { request as secureRequest, type RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { startRestartableServer } from './restartable-server.js';
 
-/** One request that came by. */
-export interface Passed {
+export interface ProxiedRequest {
   method: string;
-  /** With its query. */
+  /** Includes the query. */
   path: string;
 }
 
 export type Fault =
-  /** Answered by the proxy itself. */
+  /** The proxy responds instead of the API server. */
   | { kind: 'answer'; status: number; body: string }
-  /** Accepted, then nothing is said any more; of what runs already nothing more is passed on. */
+  /** The proxy accepts requests and never responds; running responses stall. */
   | { kind: 'silence' }
-  /** Into the running stream, which then goes on as if nothing had been. */
+  /** The proxy inserts a line into running streams. */
   | { kind: 'line'; text: string };
 
-/** A way to a real API server on which things go wrong when they are told to. */
+/** A proxy in front of a real API server that injects faults. */
 export interface FaultProxy {
-  /** The same cluster, by this way. */
+  /** Kubeconfig that uses the proxy. */
   config: KubeConfig;
-  passed: readonly Passed[];
-  isWrite(passed: Passed): boolean;
-  /** What happens to requests that match, the running ones too, until the returned function is called. */
-  inject(matches: (passed: Passed) => boolean, fault: Fault): () => void;
-  /** Ends every connection and refuses new ones, as an API server does that is being restarted. */
-  cut(): Promise<void>;
-  mend(): Promise<void>;
+  requests: readonly ProxiedRequest[];
+  isWrite(request: ProxiedRequest): boolean;
+  /** Applies a fault to matching requests, including running ones, until the returned function is called. */
+  inject(matches: (request: ProxiedRequest) => boolean, fault: Fault): () => void;
+  /** Closes all connections and refuses new ones, like an API server that restarts. */
+  disconnect(): Promise<void>;
+  restore(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface Rule {
-  matches: (passed: Passed) => boolean;
+  matches: (request: ProxiedRequest) => boolean;
   fault: Fault;
 }
 
-interface Running {
-  passed: Passed;
+interface RunningResponse {
+  request: ProxiedRequest;
   response: ServerResponse;
   upstream: IncomingMessage;
 }
 
 export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy> {
   const target = new URL(original.getCurrentCluster()?.server ?? '');
-  const passed: Passed[] = [];
+  const requests: ProxiedRequest[] = [];
   const rules = new Set<Rule>();
-  const running = new Set<Running>();
+  const running = new Set<RunningResponse>();
 
-  const forward = async (incoming: IncomingMessage, response: ServerResponse, seen: Passed): Promise<void> => {
+  const forward = async (
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    request: ProxiedRequest,
+  ): Promise<void> => {
     const options: RequestOptions = {};
     await original.applyToHTTPSOptions(options);
     const headers = { ...incoming.headers, ...options.headers, host: target.host };
     const send = target.protocol === 'https:' ? secureRequest : plainRequest;
-    const outgoing = send(new URL(seen.path, target), { ...options, method: seen.method, headers });
+    const outgoing = send(new URL(request.path, target), { ...options, method: request.method, headers });
     outgoing.once('error', () => response.destroy());
     outgoing.once('response', (upstream: IncomingMessage) => {
-      const entry: Running = { passed: seen, response, upstream };
+      const entry: RunningResponse = { request, response, upstream };
       running.add(entry);
       response.writeHead(upstream.statusCode ?? 502, upstream.headers);
       response.flushHeaders();
-      // By hand, so that silence can be made of it: a pipe would end what it is taken off.
+      // No pipe: ending it would end the response, which a silent fault must keep open.
       upstream.on('data', (chunk: Buffer) => {
-        if (!isSilent(seen)) response.write(chunk);
+        if (!isSilent(request)) response.write(chunk);
       });
       upstream.once('end', () => {
-        if (!isSilent(seen)) response.end();
+        if (!isSilent(request)) response.end();
       });
       upstream.once('error', () => response.destroy());
       response.once('close', () => {
@@ -77,48 +80,48 @@ export async function startFaultProxy(original: KubeConfig): Promise<FaultProxy>
     response.once('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   };
-  const ruleFor = (seen: Passed): Rule | undefined => [...rules].find(({ matches }) => matches(seen));
-  const isSilent = (seen: Passed): boolean => ruleFor(seen)?.fault.kind === 'silence';
+  const ruleFor = (request: ProxiedRequest): Rule | undefined => [...rules].find(({ matches }) => matches(request));
+  const isSilent = (request: ProxiedRequest): boolean => ruleFor(request)?.fault.kind === 'silence';
 
   const server = await startRestartableServer((incoming, response) => {
-    const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
-    passed.push(seen);
-    const fault = ruleFor(seen)?.fault;
+    const request = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
+    requests.push(request);
+    const fault = ruleFor(request)?.fault;
     if (fault?.kind === 'silence') return;
     if (fault?.kind === 'answer') {
       incoming.resume();
       response.writeHead(fault.status, { 'content-type': 'application/json' }).end(fault.body);
       return;
     }
-    forward(incoming, response, seen).catch(() => response.destroy());
+    forward(incoming, response, request).catch(() => response.destroy());
   });
   return {
     config: plainConfig(server.port),
-    passed,
+    requests,
     isWrite: ({ method }) => method !== 'GET',
     inject(matches, fault) {
       const rule = { matches, fault };
       rules.add(rule);
-      for (const { passed: seen, response } of running) {
-        if (!matches(seen)) continue;
+      for (const { request, response } of running) {
+        if (!matches(request)) continue;
         if (fault.kind === 'line') response.write(`${fault.text}\n`);
-        // What was answered so is answered to who asks again.
+        // The client receives the fault when it retries.
         else if (fault.kind === 'answer') response.destroy();
       }
       return () => void rules.delete(rule);
     },
-    cut: () => server.shut(),
-    mend: () => server.open(),
-    close: () => server.shut(),
+    disconnect: () => server.close(),
+    restore: () => server.open(),
+    close: () => server.close(),
   };
 }
 
-/** Without TLS and credentials: those are the proxy's. */
+/** Without TLS and credentials, which the proxy adds. */
 function plainConfig(port: number): KubeConfig {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
     { name: 'proxy', server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
-    { name: 'nobody' },
+    { name: 'anonymous' },
   );
   return config;
 }

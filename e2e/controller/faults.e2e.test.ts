@@ -7,46 +7,53 @@ import {
   FIXTURE_RESYNC_S,
   openFixture,
   type RunningController,
-  type Where,
+  type ObjectKey,
 } from './fixture.js';
 import type { HookMode } from './hook-server.js';
-import type { Fault, Passed } from './fault-proxy.js';
+import type { Fault, ProxiedRequest } from './fault-proxy.js';
 
-/** Seconds within which a cause shows, and within which it is over once its cause is. */
+/** Limit until the status shows a fault, and until it shows the recovery. */
 const SHOWN_WITHIN_MS = 10_000;
-/** Milliseconds within which an outage of the webhook shows; one of less than ten seconds never does. */
-const AWAY_WITHIN_MS = 20_000;
-/** Milliseconds; an informer takes a silent connection for dead after 30 s. */
-const NOTICED_WITHIN_MS = 60_000;
+/** Limit until the status shows an outage of the webhook, which it does after ten seconds. */
+const OUTAGE_SHOWN_WITHIN_MS = 20_000;
+/** Limit until an informer recovers: it closes a silent connection after 30 s. */
+const RECOVERED_WITHIN_MS = 60_000;
 
-const isWatch = ({ path }: Passed): boolean => path.includes('watch=');
+const isWatch = ({ path }: ProxiedRequest): boolean => path.includes('watch=');
 const status = (object: KubernetesObject | undefined): UserSwarmStatus => (object?.['status'] ?? {}) as UserSwarmStatus;
 const condition = (object: KubernetesObject | undefined, wanted: string): Condition | undefined =>
   status(object).conditions?.find(({ type }) => type === wanted);
-const refusal = (code: number, reason: string): Fault => ({
+const errorResponse = (code: number, reason: string): Fault => ({
   kind: 'answer',
   status: code,
-  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: `told ${code}` }),
+  body: JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code,
+    reason,
+    message: `injected ${code}`,
+  }),
 });
 
-/** Everything is suspended here: nothing of it needs a pod. */
-describe('the controller, on a real API server', () => {
+// All UserSwarms are suspended, so no pod is needed.
+describe('the controller on a real API server', () => {
   let fixture: ControllerFixture;
   let controller: RunningController;
   let count = 0;
-  const healing: (() => void | Promise<void>)[] = [];
+  const cleanups: (() => void | Promise<void>)[] = [];
 
   beforeAll(async () => {
     fixture = await openFixture();
     controller = await fixture.start();
   });
   afterEach(async () => {
-    for (const heal of healing.splice(0)) await heal();
+    for (const cleanup of cleanups.splice(0)) await cleanup();
   });
   afterAll(() => fixture.close());
 
-  const userSwarm = (name: string): Where => ({ kind: 'UserSwarm', name });
-  const service = (name: string): Where => ({
+  const userSwarm = (name: string): ObjectKey => ({ kind: 'UserSwarm', name });
+  const service = (name: string): ObjectKey => ({
     kind: 'Service',
     namespace: fixture.namespace,
     name: `agent-runtime-${name}`,
@@ -70,7 +77,7 @@ describe('the controller, on a real API server', () => {
     });
   const suspended = (name: string, withinMs?: number): Promise<KubernetesObject> =>
     shows(name, 'is Suspended', (object) => status(object).phase === 'Suspended', withinMs);
-  /** The phase comes first: it is the webhook's, and says nothing of what could be written. */
+  /** Checks Synced and the phase: the webhook sets the phase, even if the children cannot be written. */
   const isSyncedAgain = (name: string, withinMs: number): Promise<KubernetesObject> =>
     shows(
       name,
@@ -85,21 +92,21 @@ describe('the controller, on a real API server', () => {
     await suspended(name);
     return name;
   }
-  /** Somebody takes a child away, on a way that has no faults; it comes back. */
-  async function repairs(name: string, withinMs?: number): Promise<void> {
+  /** Deletes a child without the proxy and waits until the controller restores it. */
+  async function deletedChildIsRestored(name: string, withinMs?: number): Promise<void> {
     const uid = (await fixture.get(service(name)))?.metadata.uid;
     await fixture.delete(service(name));
-    await comesBack(name, uid, withinMs);
+    await isRestored(name, uid, withinMs);
   }
-  const comesBack = (name: string, uid: string | undefined, withinMs = SHOWN_WITHIN_MS): Promise<KubernetesObject> =>
-    eventually(`the Service of ${name} is made again`, { withinMs }, async () => {
+  const isRestored = (name: string, uid: string | undefined, withinMs = SHOWN_WITHIN_MS): Promise<KubernetesObject> =>
+    eventually(`the Service of ${name} is restored`, { withinMs }, async () => {
       const found = await fixture.get(service(name));
       return found !== undefined && found.metadata.uid !== uid ? found : undefined;
     });
-  const inject = (matches: (passed: Passed) => boolean, fault: Fault): (() => void) => {
-    const heal = fixture.proxy.inject(matches, fault);
-    healing.push(heal);
-    return heal;
+  const inject = (matches: (request: ProxiedRequest) => boolean, fault: Fault): (() => void) => {
+    const removeFault = fixture.proxy.inject(matches, fault);
+    cleanups.push(removeFault);
+    return removeFault;
   };
   const faults = (fault: string): Promise<number> =>
     controller.metric('uswarm_controller_watch_failures_total', { fault });
@@ -115,7 +122,7 @@ describe('the controller, on a real API server', () => {
   const outcomes = (outcome: string): Promise<number> =>
     controller.metric('uswarm_controller_hook_duration_seconds', { outcome });
 
-  describe('loses its watches', () => {
+  describe('with failing watches', () => {
     it.each<[what: string, fault: Fault, counted: string]>([
       [
         '410 Gone in the stream',
@@ -125,58 +132,65 @@ describe('the controller, on a real API server', () => {
         },
         'gone',
       ],
-      ['rubbish in the stream', { kind: 'line', text: '{"type":"ADDED","object":{"metad' }, 'garbage'],
-      ['410 Gone for each new watch', refusal(410, 'Expired'), 'gone'],
-      ['500 for each new watch', refusal(500, 'InternalError'), 'refused'],
-    ])('%s: goes on, and counts it', async (_what, fault, counted) => {
+      ['malformed data in the stream', { kind: 'line', text: '{"type":"ADDED","object":{"metad' }, 'garbage'],
+      ['410 Gone for each new watch', errorResponse(410, 'Expired'), 'gone'],
+      ['500 for each new watch', errorResponse(500, 'InternalError'), 'refused'],
+    ])('recovers from %s and counts it', async (_what, fault, counted) => {
       const name = await settledSwarm();
       const before = await faults(counted);
-      const heal = inject(isWatch, fault);
-      await eventually('it is counted', { withinMs: SHOWN_WITHIN_MS }, async () =>
+      const removeFault = inject(isWatch, fault);
+      await eventually('the fault is counted', { withinMs: SHOWN_WITHIN_MS }, async () =>
         (await faults(counted)) > before ? true : undefined,
       );
-      heal();
-      await repairs(name, NOTICED_WITHIN_MS);
+      removeFault();
+      await deletedChildIsRestored(name, RECOVERED_WITHIN_MS);
       await expect(settledSwarm()).resolves.toEqual(expect.any(String));
     });
 
-    it('silence: takes the connection for dead, and catches up with what happened meanwhile', async () => {
+    it('closes a silent connection and handles the changes that it missed', async () => {
       const name = await settledSwarm();
       const before = await faults('silence');
-      const heal = inject(isWatch, { kind: 'silence' });
+      const removeFault = inject(isWatch, { kind: 'silence' });
       const uid = (await fixture.get(service(name)))?.metadata.uid;
       await fixture.delete(service(name));
-      await eventually('it is counted', { withinMs: NOTICED_WITHIN_MS }, async () =>
+      await eventually('the fault is counted', { withinMs: RECOVERED_WITHIN_MS }, async () =>
         (await faults('silence')) > before ? true : undefined,
       );
-      heal();
-      await expect(comesBack(name, uid, NOTICED_WITHIN_MS)).resolves.toMatchObject({ kind: 'Service' });
+      removeFault();
+      await expect(isRestored(name, uid, RECOVERED_WITHIN_MS)).resolves.toMatchObject({ kind: 'Service' });
     });
   });
 
-  it('has its API server restarted: carries out what was wished while it was away', async () => {
+  it('reconciles changes made during an outage of the API server', async () => {
     const name = await settledSwarm();
     const late = newName();
     const before = await faults('connection');
-    await fixture.proxy.cut();
-    healing.push(() => fixture.proxy.mend());
+    await fixture.proxy.disconnect();
+    cleanups.push(() => fixture.proxy.restore());
     await apply(late);
     const uid = (await fixture.get(service(name)))?.metadata.uid;
     await fixture.delete(service(name));
     await sleep(3_000);
-    await fixture.proxy.mend();
-    await comesBack(name, uid, NOTICED_WITHIN_MS);
-    await suspended(late, NOTICED_WITHIN_MS);
-    // A watch that was silent before may have been without news for too long to count as alive until now.
-    await eventually('it is ready', { withinMs: NOTICED_WITHIN_MS }, async () => controller.ready() || undefined);
+    await fixture.proxy.restore();
+    await isRestored(name, uid, RECOVERED_WITHIN_MS);
+    await suspended(late, RECOVERED_WITHIN_MS);
+    // A watch that was silent before the outage may still count as unresponsive.
+    await eventually(
+      'the controller is ready',
+      { withinMs: RECOVERED_WITHIN_MS },
+      async () => controller.ready() || undefined,
+    );
     expect(await faults('connection')).toBeGreaterThan(before);
   });
 
   it.each<[what: string, fault: Fault, reason: string]>([
-    ['is refused', refusal(403, 'Forbidden'), 'Forbidden'],
-    ['is told that an object is invalid', refusal(422, 'Invalid'), 'ApplyFailed'],
-  ])('%s when it writes: shows it in condition, Event and metric, until it is over', async (_what, fault, reason) => {
-    const heal = inject(({ method, path }) => method === 'POST' && /\/(services|deployments)\?/.test(path), fault);
+    ['a forbidden write', errorResponse(403, 'Forbidden'), 'Forbidden'],
+    ['a write rejected as invalid', errorResponse(422, 'Invalid'), 'ApplyFailed'],
+  ])('reports %s as condition, Event and metric until a write succeeds', async (_what, fault, reason) => {
+    const removeFault = inject(
+      ({ method, path }) => method === 'POST' && /\/(services|deployments)\?/.test(path),
+      fault,
+    );
     const name = newName();
     await apply(name, { suspend: false });
     const failing = await shows(name, `is ${reason}`, (object) => condition(object, 'Ready')?.reason === reason);
@@ -185,7 +199,7 @@ describe('the controller, on a real API server', () => {
     await expect(hasEvent(name, reason)).resolves.toMatchObject({ type: 'Warning' });
     expect(await controller.metric('uswarm_controller_sync_failures_total', { reason })).toBeGreaterThan(0);
     await apply(name);
-    heal();
+    removeFault();
     await isSyncedAgain(name, SHOWN_WITHIN_MS + FIXTURE_RESYNC_S * 1_000);
     await expect(hasEvent(name, 'Synced')).resolves.toMatchObject({ type: 'Normal' });
   });
@@ -196,56 +210,56 @@ describe('the controller, on a real API server', () => {
     ['rubbish', 'invalid'],
     ['slow', 'timeout'],
   ])(
-    'has a webhook that is %s: says so in REASON, Event and metric where it is needed, and goes on after',
+    'reports a webhook in mode %s as reason, Event and metric only if it is needed, and recovers',
     async (mode, outcome) => {
-      const [healthy, leaving] = [await settledSwarm(), await settledSwarm()];
+      const [healthy, deleted] = [await settledSwarm(), await settledSwarm()];
       const before = await outcomes(outcome);
       const untouched = await fixture.get(userSwarm(healthy));
       await fixture.hook.setMode(mode);
-      healing.push(() => fixture.hook.setMode('none'));
-      const fresh = newName();
-      await apply(fresh);
-      await fixture.delete(userSwarm(leaving));
+      cleanups.push(() => fixture.hook.setMode('none'));
+      const created = newName();
+      await apply(created);
+      await fixture.delete(userSwarm(deleted));
       for (const [name, phase] of [
-        [fresh, 'Progressing'],
-        [leaving, 'Deleting'],
+        [created, 'Progressing'],
+        [deleted, 'Deleting'],
       ] as const) {
         const waiting = await shows(
           name,
-          'says in REASON that the webhook is away',
+          'has the reason WebhookUnavailable',
           (object) => condition(object, 'Ready')?.reason === 'WebhookUnavailable',
-          AWAY_WITHIN_MS,
+          OUTAGE_SHOWN_WITHIN_MS,
         );
         expect(status(waiting).phase).toBe(phase);
         expect(condition(waiting, 'Synced')).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
       }
-      await expect(hasEvent(fresh, 'WebhookUnavailable')).resolves.toMatchObject({ type: 'Warning' });
+      await expect(hasEvent(created, 'WebhookUnavailable')).resolves.toMatchObject({ type: 'Warning' });
       expect(await outcomes(outcome)).toBeGreaterThan(before);
-      // Nothing is written to one that is as it was, past several resyncs.
+      // A UserSwarm without changes is not written, even after several resyncs.
       expect((await fixture.get(userSwarm(healthy)))?.metadata.resourceVersion).toBe(
         untouched?.metadata.resourceVersion,
       );
-      expect(await fixture.get(service(leaving))).toBeDefined();
+      expect(await fixture.get(service(deleted))).toBeDefined();
       await fixture.hook.setMode('none');
-      await isSyncedAgain(fresh, 2 * SHOWN_WITHIN_MS);
-      await eventually('the deleted one is gone', { withinMs: 2 * SHOWN_WITHIN_MS }, async () =>
-        (await fixture.get(userSwarm(leaving))) === undefined ? true : undefined,
+      await isSyncedAgain(created, 2 * SHOWN_WITHIN_MS);
+      await eventually('the UserSwarm is deleted', { withinMs: 2 * SHOWN_WITHIN_MS }, async () =>
+        (await fixture.get(userSwarm(deleted))) === undefined ? true : undefined,
       );
     },
   );
 
-  it('PHASE-004 CTRL-002: RenderingFailed for a fault in the webhook, and what is there stays', async () => {
+  it('PHASE-004 CTRL-002: reports RenderingFailed for an internal error of the webhook and keeps the children', async () => {
     const name = await settledSwarm();
     const uid = (await fixture.get(service(name)))?.metadata.uid;
     fixture.setRenderingFault(true);
-    healing.push(() => fixture.setRenderingFault(false));
-    // A change, so that it is rendered at once.
+    cleanups.push(() => fixture.setRenderingFault(false));
+    // A change causes an immediate sync.
     await apply(name, { config: { defaultModel: 'another' } });
     const failed = await shows(name, 'is Error', (object) => status(object).phase === 'Error');
     expect(condition(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'RenderingFailed' });
     expect((await fixture.get(service(name)))?.metadata.uid).toBe(uid);
     fixture.setRenderingFault(false);
-    await shows(name, 'is valid again', (object) => condition(object, 'ConfigValid')?.status === 'True');
+    await shows(name, 'has a valid configuration', (object) => condition(object, 'ConfigValid')?.status === 'True');
     await suspended(name);
   });
 });

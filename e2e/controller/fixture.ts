@@ -18,58 +18,58 @@ import { throwawayCrd } from '../src/throwaway-crd.js';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.js';
 import { type HookServer, startHookServer } from './hook-server.js';
 
-/** Where an object is: `namespace` only for what lies in one. */
-export interface Where {
+/** The key of an object; `namespace` only for namespaced kinds. */
+export interface ObjectKey {
   kind: string;
   namespace?: string | undefined;
   name: string;
 }
 
 /**
- * A kind of resource of its own, which only the controllers of this arena look after, with namespaces
- * of its own, the real webhook, and a way to the API server on which faults can be made.
+ * A separate resource kind that only the controllers of this fixture reconcile, with separate namespaces, the real
+ * webhook, and a fault-injection proxy in front of the API server.
  */
 export interface ControllerFixture {
   settings: Settings;
   api: KubeApi;
   proxy: FaultProxy;
   hook: HookServer;
-  /** The apiVersion of this arena's UserSwarms. */
+  /** The apiVersion of the UserSwarms of this fixture. */
   apiVersion: string;
   namespace: string;
-  /** Allowed, and not there yet. */
+  /** Allowed namespaces that do not exist yet. */
   spareNamespaces: readonly string[];
-  /** Whether the webhook hits a fault of its own whenever it renders. */
+  /** Lets every rendering of the webhook fail. */
   setRenderingFault(broken: boolean): void;
   start(overrides?: Partial<ControllerOptions>): Promise<RunningController>;
-  get(where: Where): Promise<KubernetesObject | undefined>;
+  get(key: ObjectKey): Promise<KubernetesObject | undefined>;
   list(kind: string, namespace?: string): Promise<KubernetesObject[]>;
   /** Server-side apply. */
   apply(object: KubernetesObject): Promise<KubernetesObject>;
   /** Merge patch. */
-  patch(where: Where, patch: object): Promise<KubernetesObject>;
-  delete(where: Where): Promise<void>;
+  patch(key: ObjectKey, patch: object): Promise<KubernetesObject>;
+  delete(key: ObjectKey): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RunningController extends Controller {
   registry: Registry;
-  /** The sum of a metric's values whose labels are these. */
+  /** The sum of the values of a metric with these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
 }
 
-const TOKEN = 'arena-'.repeat(6);
-/** Seconds; short, so that a test sees several periods. */
+const TOKEN = 'fixture-'.repeat(5);
+/** Seconds; short, so that a test observes several periods. */
 export const FIXTURE_RESYNC_S = 5;
 
-/** @param runtimePods settings of the pods, as the webhook takes them in `RUNTIME_PODS` */
+/** @param runtimePods value of `RUNTIME_PODS` for the webhook */
 export async function openFixture(spares = 0, runtimePods: object = {}): Promise<ControllerFixture> {
   const settings = loadSettings();
   const original = loadKubeConfig(settings);
   const api = createKubeApi(original);
   const id = randomBytes(4).toString('hex');
   const group = `faults-${id}.uswarm.test`;
-  const namespace = `uswarm-arena-${id}`;
+  const namespace = `uswarm-fixture-${id}`;
   const spareNamespaces = Array.from({ length: spares }, (_, at) => `${namespace}-${at}`);
   const proxy = await startFaultProxy(original);
   const rendering = { broken: false };
@@ -83,7 +83,9 @@ export async function openFixture(spares = 0, runtimePods: object = {}): Promise
     body: await lenientCrd(group),
   });
   await api.create('Namespace', { metadata: { name: namespace } });
-  await eventually('the kind of this arena is served', { withinMs: 30_000 }, () => objects.list('UserSwarm'));
+  await eventually('the API server serves the kind of this fixture', { withinMs: 30_000 }, () =>
+    objects.list('UserSwarm'),
+  );
 
   return {
     settings,
@@ -103,16 +105,19 @@ export async function openFixture(spares = 0, runtimePods: object = {}): Promise
         runtimeNamespaces: [namespace, ...spareNamespaces],
         resource: { group, version: 'v1alpha1', plural: 'userswarms', kind: 'UserSwarm' },
         resyncS: FIXTURE_RESYNC_S,
-        identity: `arena-${id}-${running.length}`,
+        identity: `fixture-${id}-${running.length}`,
         registry,
-        logger: process.env['CONTROLLER_FIXTURE_LOG'] === undefined ? silentLogger : createLogger({ service: 'arena' }),
+        logger:
+          process.env['CONTROLLER_FIXTURE_LOG'] === undefined
+            ? silentLogger
+            : createLogger({ service: 'controller-fixture' }),
         ...overrides,
       });
       running.push(controller);
       return { ...controller, registry, metric: (name, labels) => sumOf(registry, name, labels) };
     },
     async close() {
-      await proxy.mend();
+      await proxy.restore();
       await hook.setMode('none');
       await removeUserSwarms(objects);
       for (const controller of running) await controller.stop();
@@ -150,7 +155,7 @@ function createObjects(api: KubeApi, group: string): Objects {
       ...(name === undefined ? [] : [name]),
     ].join('/');
   };
-  const pathOf = ({ kind, namespace, name }: Where): string => path(kind, namespace, name);
+  const pathOf = ({ kind, namespace, name }: ObjectKey): string => path(kind, namespace, name);
   const object = async (
     method: HttpMethod,
     url: string,
@@ -161,7 +166,7 @@ function createObjects(api: KubeApi, group: string): Objects {
     return (await (await api.request(method, url, options)).json()) as KubernetesObject;
   };
   return {
-    get: (where) => unlessMissing(object(HttpMethod.GET, pathOf(where))),
+    get: (key) => unlessNotFound(object(HttpMethod.GET, pathOf(key))),
     async list(kind, namespace) {
       const { items } = (await object(HttpMethod.GET, path(kind, namespace))) as unknown as {
         items: KubernetesObject[];
@@ -171,17 +176,17 @@ function createObjects(api: KubeApi, group: string): Objects {
     apply(given) {
       const own = given.kind === 'UserSwarm' ? { ...given, apiVersion: `${group}/v1alpha1` } : given;
       const { name, namespace } = own.metadata;
-      const url = `${path(own.kind, namespace, name)}?fieldManager=arena&force=true`;
+      const url = `${path(own.kind, namespace, name)}?fieldManager=fixture&force=true`;
       return object(HttpMethod.PATCH, url, own, 'application/apply-patch+yaml');
     },
-    patch: (where, patch) => object(HttpMethod.PATCH, pathOf(where), patch, 'application/merge-patch+json'),
-    async delete(where) {
-      await unlessMissing(object(HttpMethod.DELETE, pathOf(where)));
+    patch: (key, patch) => object(HttpMethod.PATCH, pathOf(key), patch, 'application/merge-patch+json'),
+    async delete(key) {
+      await unlessNotFound(object(HttpMethod.DELETE, pathOf(key)));
     },
   };
 }
 
-async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+async function unlessNotFound<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
   } catch (error) {
@@ -190,24 +195,24 @@ async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What a failed test left: deleted as usual, and after a while without its finalizer. */
+/** Deletes the UserSwarms of a failed test; removes their finalizers if the deletion does not complete. */
 async function removeUserSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
   for (const { metadata } of await list('UserSwarm')) await remove({ kind: 'UserSwarm', name: metadata.name });
   const none = async (): Promise<true | undefined> => ((await list('UserSwarm')).length === 0 ? true : undefined);
   await eventually('no UserSwarm is left', { withinMs: 30_000 }, none).catch(async () => {
     for (const { metadata } of await list('UserSwarm')) {
-      await unlessMissing(patch({ kind: 'UserSwarm', name: metadata.name }, { metadata: { finalizers: null } }));
+      await unlessNotFound(patch({ kind: 'UserSwarm', name: metadata.name }, { metadata: { finalizers: null } }));
     }
   });
 }
 
-/** Without the rules about resources, so that the webhook gets to see what the schema of another version let in. */
+/** Without the rules for resources, so that the webhook receives specs that another schema version accepted. */
 async function lenientCrd(group: string): Promise<object> {
   const crd = await throwawayCrd(group);
   return JSON.parse(JSON.stringify(crd, (_key, value: unknown) => withoutResourceRules(value))) as object;
 }
 
-/** The webhook as it is shipped, with a policy for the namespaces of this arena. */
+/** The production webhook, with a policy for the namespaces of this fixture. */
 async function webhook(
   { images }: Settings,
   namespaces: readonly string[],
@@ -230,7 +235,7 @@ async function webhook(
   const renderSettings = {
     ...config.settings,
     get image() {
-      if (rendering.broken) throw new Error('a fault of rendering');
+      if (rendering.broken) throw new Error('an injected rendering fault');
       return config.settings.image;
     },
   };

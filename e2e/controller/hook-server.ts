@@ -1,20 +1,19 @@
 import type { RequestListener } from 'node:http';
 import { startRestartableServer } from './restartable-server.js';
 
-/** How the webhook behaves. */
 export type HookMode = 'none' | 'down' | 'error' | 'rubbish' | 'slow';
 
 /** A webhook that can be made to fail. */
 export interface HookServer {
   url: string;
-  /** Calls that came, also those that were not answered. */
+  /** Number of received calls, including those without a response. */
   calls(): number;
   setMode(mode: HookMode): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Answers that look like some and are none; each breaks another rule. */
-const RUBBISH = [
+/** Malformed responses; each violates another rule. */
+const MALFORMED = [
   '<html>',
   '[]',
   '{"error":"internal error"}',
@@ -29,7 +28,7 @@ export async function startHookServer(handler: RequestListener): Promise<HookSer
     calls += 1;
     if (mode === 'none') handler(request, response);
     else if (mode === 'error') response.writeHead(500).end('{"error":"internal error"}');
-    else if (mode === 'rubbish') response.writeHead(200).end(RUBBISH[calls % RUBBISH.length]);
+    else if (mode === 'rubbish') response.writeHead(200).end(MALFORMED[calls % MALFORMED.length]);
     else request.resume();
   };
   const server = await startRestartableServer(answer);
@@ -39,9 +38,9 @@ export async function startHookServer(handler: RequestListener): Promise<HookSer
     async setMode(next) {
       const wasSlow = mode === 'slow';
       mode = next;
-      if (next === 'down' || wasSlow) await server.shut();
+      if (next === 'down' || wasSlow) await server.close();
       if (next !== 'down') await server.open();
     },
-    close: () => server.shut(),
+    close: () => server.close(),
   };
 }

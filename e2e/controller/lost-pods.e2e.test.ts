@@ -5,32 +5,32 @@ import type { Condition, KubernetesObject, UserSwarmStatus } from '@uswarm/contr
 import { eventually } from '../src/eventually.js';
 import { type ControllerFixture, openFixture } from './fixture.js';
 
-// A node without a kubelet, which this file plays: it writes what a kubelet writes, and then falls silent. That the
-// node is lost is found out by the cluster's own node lifecycle controller.
+// This file simulates the kubelet of a node and then stops its heartbeat. The node lifecycle controller of the cluster
+// detects that the node is lost.
 
-const LABEL = 'e2e.uswarm.dev/played';
+const LABEL = 'e2e.uswarm.dev/simulated';
 const SHOWN_WITHIN_MS = 10_000;
-/** For the scheduler and the controllers of the cluster. */
+/** Limit for the scheduler and the controllers of the cluster. */
 const DONE_WITHIN_MS = 120_000;
-/** The node lifecycle controller waits 50 s for a node that falls silent. */
+/** The node lifecycle controller waits 50 s for a heartbeat. */
 const LOST_WITHIN_MS = 240_000;
 const HEARTBEAT_MS = 5_000;
 
 const id = randomBytes(4).toString('hex');
-const node = `played-${id}`;
+const node = `simulated-${id}`;
 const time = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
 
 let fixture: ControllerFixture;
-let heart: NodeJS.Timeout | undefined;
+let heartbeat: NodeJS.Timeout | undefined;
 
 const mergeStatus = (path: string, status: object): Promise<unknown> =>
   fixture.api.request(HttpMethod.PATCH, `${path}/status`, {
     body: { status },
     contentType: 'application/merge-patch+json',
   });
-async function beat(): Promise<void> {
+async function sendHeartbeat(): Promise<void> {
   const amounts = { cpu: '4', memory: '8Gi', pods: '20' };
-  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'played' };
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'simulated' };
   const conditions = [{ ...ready, lastHeartbeatTime: time(), lastTransitionTime: time() }];
   await mergeStatus(`/api/v1/nodes/${node}`, { conditions, allocatable: amounts, capacity: amounts });
 }
@@ -49,14 +49,14 @@ beforeAll(async () => {
       spec: { taints: [{ key: LABEL, value: id, effect: 'NoSchedule' }] },
     },
   });
-  await beat();
-  // A beat that fails is made up for by the next one.
-  heart = setInterval(() => void beat().catch(() => undefined), HEARTBEAT_MS);
+  await sendHeartbeat();
+  // The next heartbeat makes up for a failed one.
+  heartbeat = setInterval(() => void sendHeartbeat().catch(() => undefined), HEARTBEAT_MS);
 });
 afterAll(async () => {
-  clearInterval(heart);
+  clearInterval(heartbeat);
   await fixture.api.request(HttpMethod.DELETE, `/api/v1/nodes/${node}`);
-  // Nobody confirms the end of a pod there.
+  // No kubelet confirms the termination of pods.
   const removePods = async (): Promise<true | undefined> => {
     const pods = (await fixture.list('Pod')).filter((pod) => (pod['spec'] as { nodeName?: string }).nodeName === node);
     for (const { metadata } of pods) {
@@ -68,7 +68,7 @@ afterAll(async () => {
   for (const { metadata } of await fixture.list('UserSwarm')) {
     await fixture.delete({ kind: 'UserSwarm', name: metadata.name });
   }
-  await eventually('no pod is left on the played node', { withinMs: DONE_WITHIN_MS }, removePods);
+  await eventually('no pod is left on the simulated node', { withinMs: DONE_WITHIN_MS }, removePods);
   await fixture.close();
 });
 
@@ -83,7 +83,7 @@ async function podOf(name: string): Promise<KubernetesObject> {
     metadata: { name },
     spec: { userId: 'user-1', placement: { runtimeNamespace: fixture.namespace } },
   } as KubernetesObject);
-  return eventually(`the pod of ${name} is on the played node`, { withinMs: DONE_WITHIN_MS }, async () =>
+  return eventually(`the pod of ${name} is on the simulated node`, { withinMs: DONE_WITHIN_MS }, async () =>
     (await fixture.list('Pod', fixture.namespace)).find(
       (pod) =>
         pod.metadata.labels?.['app.kubernetes.io/instance'] === name &&
@@ -108,15 +108,15 @@ const conditions = (ready: 'True' | 'False', sandbox: 'True' | 'False'): object[
   }).map(([type, status]) => ({ type, status, lastTransitionTime: time() }));
 const container = (state: object, ready: boolean): object => ({
   name: 'agent-runtime',
-  image: 'played',
-  imageID: 'played',
+  image: 'simulated',
+  imageID: 'simulated',
   restartCount: 0,
   ready,
   started: ready,
   state,
 });
 
-it('CTRL-003: MountFailed when a kubelet says that a volume of the pod cannot be mounted', async () => {
+it('CTRL-003: reports MountFailed when the kubelet cannot mount a volume of the pod', async () => {
   const pod = await podOf('workspace-mount');
   await mergeStatus(pathOf(pod), {
     phase: 'Pending',
@@ -130,7 +130,7 @@ it('CTRL-003: MountFailed when a kubelet says that a volume of the pod cannot be
     body: {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${name}.planted`, namespace },
+      metadata: { name: `${name}.simulated`, namespace },
       involvedObject: { apiVersion: 'v1', kind: 'Pod', name, namespace, uid },
       type: 'Warning',
       reason: 'FailedMount',
@@ -145,7 +145,7 @@ it('CTRL-003: MountFailed when a kubelet says that a volume of the pod cannot be
   expect(message).toBe('The volume v of the pod cannot be mounted: the Secret absent does not exist.');
 });
 
-it('CTRL-003: NodeLost when the node of a Ready runtime falls silent, with the time until which it was Ready', async () => {
+it('CTRL-003: reports NodeLost with the last Ready time when the node of a Ready runtime stops responding', async () => {
   const pod = await podOf('workspace-lost');
   await mergeStatus(pathOf(pod), {
     phase: 'Running',
@@ -154,8 +154,8 @@ it('CTRL-003: NodeLost when the node of a Ready runtime falls silent, with the t
     containerStatuses: [container({ running: { startedAt: time() } }, true)],
   });
   await shows('workspace-lost', 'Available', DONE_WITHIN_MS);
-  clearInterval(heart);
-  await eventually('the cluster takes the node for lost', { withinMs: LOST_WITHIN_MS }, async () => {
+  clearInterval(heartbeat);
+  await eventually('the cluster marks the node as lost', { withinMs: LOST_WITHIN_MS }, async () => {
     const found = await fixture.get({ kind: 'Pod', namespace: fixture.namespace, name: pod.metadata.name });
     const status = found?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
     return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'False') ? true : undefined;

@@ -1,11 +1,11 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A server on one port of loopback that can be away for a while. */
+/** A server on one loopback port that can be closed and opened again. */
 export interface RestartableServer {
   port: number;
-  /** Ends every connection and refuses new ones. */
-  shut(): Promise<void>;
+  /** Closes all connections and refuses new ones. */
+  close(): Promise<void>;
   open(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export async function startRestartableServer(listener: RequestListener): Promise
     async open() {
       server ??= await listen(port);
     },
-    async shut() {
+    async close() {
       const closing = server;
       server = undefined;
       if (closing === undefined) return;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { connect, generatedCrd, refusalOf, uniqueName, type UserSwarms } from './userswarms.js';
+import { connect, generatedCrd, rejectionOf, uniqueName, type UserSwarms } from './userswarms.js';
 
 const chars = (count: number): string => 'a'.repeat(count);
 const NAME_MESSAGE =
@@ -13,13 +13,13 @@ beforeAll(async () => {
 
 const tryUserSwarm = (spec: object) => userSwarms.tryCreate(uniqueName(), { userId: 'user', ...spec });
 
-describe('the CRD on the cluster', () => {
-  it('is the generated one', async () => {
+describe('the installed CRD', () => {
+  it('matches the generated file', async () => {
     const { spec } = await userSwarms.installedCrd();
     expect(spec).toMatchObject((await generatedCrd()).spec);
   });
 
-  it('is served, with nothing to complain about', async () => {
+  it('is established and has a structural schema', async () => {
     const { status } = await userSwarms.installedCrd();
     const conditions = Object.fromEntries(status!.conditions.map((condition) => [condition.type, condition.status]));
     expect(conditions).toMatchObject({ Established: 'True', NamesAccepted: 'True' });
@@ -27,8 +27,8 @@ describe('the CRD on the cluster', () => {
   });
 });
 
-describe('a UserSwarm that is taken', () => {
-  it('needs nothing but a user; the rest is filled in', async () => {
+describe('a valid UserSwarm', () => {
+  it('requires only a user; the API server sets the defaults', async () => {
     const { spec, status } = await userSwarms.tryCreate(uniqueName(), { userId: 'user' });
     expect(spec).toEqual({
       userId: 'user',
@@ -40,7 +40,7 @@ describe('a UserSwarm that is taken', () => {
     expect(status).toBeUndefined();
   });
 
-  it('may set every field, up to its bound', async () => {
+  it('may set every field up to its limit', async () => {
     const spec = {
       userId: chars(128),
       placement: { runtimeNamespace: chars(63) },
@@ -52,8 +52,8 @@ describe('a UserSwarm that is taken', () => {
       config: { defaultProvider: chars(63), defaultModel: chars(253), envSecretRef: { name: chars(253) } },
       suspend: true,
     };
-    const taken = await userSwarms.tryCreate(`workspace-${chars(39)}`, spec);
-    expect(taken.spec).toEqual(spec);
+    const created = await userSwarms.tryCreate(`workspace-${chars(39)}`, spec);
+    expect(created.spec).toEqual(spec);
   });
 
   it.each([
@@ -61,33 +61,33 @@ describe('a UserSwarm that is taken', () => {
     ['zero', { requests: { cpu: '0', memory: 0 } }],
     ['of one kind only', { requests: { cpu: '4' }, limits: { memory: '1Mi' } }],
     ['with exponents', { limits: { cpu: '1e-1', memory: '1e9' } }],
-  ])('may have requests and limits: %s', async (_, resources) => {
+  ])('may set resource requests and limits that are %s', async (_, resources) => {
     expect((await tryUserSwarm({ runtime: { resources } })).spec.runtime.resources).toEqual(resources);
   });
 
-  it('has what is unknown left out where the client wants no strictness', async () => {
+  it('loses unknown fields if the client disables strict validation', async () => {
     const spec = { userId: 'user', nickname: 'x', runtime: { resources: { requests: { 'nvidia.com/gpu': '1' } } } };
-    const { spec: taken } = await userSwarms.tryCreate(uniqueName(), spec, 'Ignore');
-    expect(taken).not.toHaveProperty('nickname');
-    expect(taken.runtime.resources).toEqual({ requests: {} });
+    const { spec: created } = await userSwarms.tryCreate(uniqueName(), spec, 'Ignore');
+    expect(created).not.toHaveProperty('nickname');
+    expect(created.runtime.resources).toEqual({ requests: {} });
   });
 });
 
-describe('a UserSwarm whose name is refused', () => {
+describe('a UserSwarm with an invalid name', () => {
   it.each([
     ['without the prefix', 'tenant-1', NAME_MESSAGE],
     ['with a dot', 'workspace-a.b', NAME_MESSAGE],
     ['beginning with a hyphen after the prefix', 'workspace--a', NAME_MESSAGE],
     ['of 50 characters', `workspace-${chars(40)}`, 'must have at most 49 characters'],
-  ])('%s', async (_, name, message) => {
-    expect(await refusalOf(userSwarms.tryCreate(name, { userId: 'user' }))).toMatchObject({
+  ])('is rejected: %s', async (_, name, message) => {
+    expect(await rejectionOf(userSwarms.tryCreate(name, { userId: 'user' }))).toMatchObject({
       code: 422,
       causes: [{ field: 'metadata.name', reason: 'FieldValueInvalid', message }],
     });
   });
 });
 
-describe('a UserSwarm whose spec is refused', () => {
+describe('a UserSwarm with an invalid spec', () => {
   it.each<[string, object, string, string, string]>([
     ['no user', { userId: undefined }, 'userId', 'Required', ''],
     ['an empty user', { userId: '' }, 'userId', 'Invalid', 'in body should be at least 1 chars long'],
@@ -123,8 +123,8 @@ describe('a UserSwarm whose spec is refused', () => {
       'may not be more than 253 bytes',
     ],
     ['a nameless Secret', { config: { envSecretRef: {} } }, 'config.envSecretRef.name', 'Required', ''],
-  ])('%s', async (_, spec, field, reason, message) => {
-    const { code, causes } = await refusalOf(tryUserSwarm(spec));
+  ])('is rejected: %s', async (_, spec, field, reason, message) => {
+    const { code, causes } = await rejectionOf(tryUserSwarm(spec));
     expect(code).toBe(422);
     expect(causes).toEqual([
       { field: `spec.${field}`, reason: `FieldValue${reason}`, message: expect.stringContaining(message) },
@@ -135,35 +135,30 @@ describe('a UserSwarm whose spec is refused', () => {
     ['a namespace', { placement: { runtimeNamespace: 'Upper' } }, 'placement.runtimeNamespace'],
     ['a provider', { config: { defaultProvider: 'open ai' } }, 'config.defaultProvider'],
     ['a Secret', { config: { envSecretRef: { name: 'a_b' } } }, 'config.envSecretRef.name'],
-  ])('%s that cannot be a name', async (_, spec, field) => {
-    const { causes } = await refusalOf(tryUserSwarm(spec));
+  ])('is rejected: %s with an invalid name', async (_, spec, field) => {
+    const { causes } = await rejectionOf(tryUserSwarm(spec));
     expect(causes).toEqual([
       { field: `spec.${field}`, reason: 'FieldValueInvalid', message: expect.stringContaining('in body should match') },
     ]);
   });
 
   it.each(['requests', 'limits'].flatMap((list) => ['cpu', 'memory'].map((name) => [list, name] as const)))(
-    'a %s of %s that is not a quantity, or is negative',
+    'is rejected: resource %s of %s that are negative or not a quantity',
     async (list, name) => {
       for (const value of ['lots', '1 Gi', '0.5cores', '-1', -1]) {
-        const { causes } = await refusalOf(tryUserSwarm({ runtime: { resources: { [list]: { [name]: value } } } }));
-        expect([value, causes]).toEqual([
+        const { causes } = await rejectionOf(tryUserSwarm({ runtime: { resources: { [list]: { [name]: value } } } }));
+        const field = `spec.runtime.resources.${list}.${name}`;
+        expect({ value, causes }).toEqual({
           value,
-          [
-            {
-              field: `spec.runtime.resources.${list}.${name}`,
-              reason: 'FieldValueInvalid',
-              message: QUANTITY_MESSAGE,
-            },
-          ],
-        ]);
+          causes: [{ field, reason: 'FieldValueInvalid', message: QUANTITY_MESSAGE }],
+        });
       }
     },
   );
 
-  it('requests above the limits', async () => {
+  it('is rejected: requests above the limits', async () => {
     const resources = { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '1999m', memory: '1023Mi' } };
-    const { causes } = await refusalOf(tryUserSwarm({ runtime: { resources } }));
+    const { causes } = await rejectionOf(tryUserSwarm({ runtime: { resources } }));
     expect(causes).toEqual(
       ['cpu', 'memory'].map((name) => ({
         field: `spec.runtime.resources.requests.${name}`,
@@ -173,15 +168,15 @@ describe('a UserSwarm whose spec is refused', () => {
     );
   });
 
-  it('an unknown field, under the strictness that kubectl asks for', async () => {
-    expect(await refusalOf(tryUserSwarm({ nickname: 'x' }))).toMatchObject({
+  it('is rejected: an unknown field with the strict validation of kubectl', async () => {
+    expect(await rejectionOf(tryUserSwarm({ nickname: 'x' }))).toMatchObject({
       code: 400,
       message: expect.stringContaining('strict decoding error: unknown field "spec.nickname"'),
     });
   });
 
-  it('no spec at all', async () => {
-    expect(await refusalOf(userSwarms.tryCreate(uniqueName(), undefined))).toMatchObject({
+  it('is rejected: no spec', async () => {
+    expect(await rejectionOf(userSwarms.tryCreate(uniqueName(), undefined))).toMatchObject({
       code: 422,
       causes: [{ field: 'spec', reason: 'FieldValueRequired' }],
     });

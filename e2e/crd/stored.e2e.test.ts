@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Condition, UserSwarm } from '@uswarm/contract/userswarm';
-import { connect, refusalOf, uniqueName, type UserSwarms } from './userswarms.js';
+import { connect, rejectionOf, uniqueName, type UserSwarms } from './userswarms.js';
 
-// Users of this file alone, so that selecting by user finds nothing else.
+// Unique users, so that the field selector matches only objects of this file.
 const [alice, bob] = [uniqueName(), uniqueName()];
-const ELSEWHERE = 'crd-elsewhere';
+const OTHER_NAMESPACE = 'crd-other';
 
 let userSwarms: UserSwarms;
 let ofAlice: UserSwarm;
@@ -12,11 +12,11 @@ let ofBob: UserSwarm;
 beforeAll(async () => {
   userSwarms = await connect();
   ofAlice = await userSwarms.store({ userId: alice });
-  ofBob = await userSwarms.store({ userId: bob, placement: { runtimeNamespace: ELSEWHERE } });
+  ofBob = await userSwarms.store({ userId: bob, placement: { runtimeNamespace: OTHER_NAMESPACE } });
 });
 afterAll(() => userSwarms.removeStored());
 
-describe('the API', () => {
+describe('the API of UserSwarms', () => {
   it('CRD-001: serves kind UserSwarm as uswarm.dev/v1alpha1, with the short name and category uswarm', async () => {
     const found = (await userSwarms.discover()).find(({ name }) => name === 'userswarms');
     expect(found).toMatchObject({
@@ -28,7 +28,7 @@ describe('the API', () => {
     expect(ofAlice).toMatchObject({ apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm' });
   });
 
-  it('CRD-002: has UserSwarms in no namespace', async () => {
+  it('CRD-002: is cluster-scoped', async () => {
     const found = (await userSwarms.discover()).find(({ name }) => name === 'userswarms');
     expect(found?.namespaced).toBe(false);
     expect(ofAlice.metadata).not.toHaveProperty('namespace');
@@ -38,13 +38,13 @@ describe('the API', () => {
     expect((await userSwarms.discover()).map(({ name }) => name)).toContain('userswarms/status');
   });
 
-  it('finds the UserSwarms of a user by a field selector', async () => {
+  it('supports a field selector for the user', async () => {
     expect(await userSwarms.select(`spec.userId=${alice}`)).toEqual([ofAlice.metadata.name]);
     expect(await userSwarms.select(`spec.userId=${bob}`)).toEqual([ofBob.metadata.name]);
     expect(await userSwarms.select(`spec.userId=${uniqueName()}`)).toEqual([]);
   });
 
-  it('shows them in columns, with more of them when asked for', async () => {
+  it('defines the printer columns, some only for wide output', async () => {
     const { columnDefinitions, rows } = await userSwarms.table(`spec.userId=${bob}`);
     const columns = columnDefinitions.map(({ name, priority }) => `${name} ${priority}`);
     expect(columns).toEqual([
@@ -59,47 +59,47 @@ describe('the API', () => {
       'Message 1',
     ]);
     const cells = Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, rows[0]!.cells[index]]));
-    expect(cells).toMatchObject({ Name: ofBob.metadata.name, User: bob, Namespace: ELSEWHERE });
+    expect(cells).toMatchObject({ Name: ofBob.metadata.name, User: bob, Namespace: OTHER_NAMESPACE });
   });
 });
 
-describe('a change that is refused', () => {
+describe('a forbidden change of a UserSwarm', () => {
   it.each<[string, () => UserSwarm, object, string]>([
-    ['of the user', () => ofAlice, { userId: 'someone-else' }, 'userId'],
-    ['of the namespace', () => ofAlice, { placement: { runtimeNamespace: ELSEWHERE } }, 'placement'],
-    ['back to the default namespace', () => ofBob, { placement: { runtimeNamespace: null } }, 'placement'],
-    ['that leaves the placement out', () => ofBob, { placement: null }, 'placement'],
-  ])('%s', async (_, target, spec, field) => {
-    expect(await refusalOf(userSwarms.tryPatch(target().metadata.name, { spec }))).toMatchObject({
+    ['another user', () => ofAlice, { userId: 'someone-else' }, 'userId'],
+    ['another namespace', () => ofAlice, { placement: { runtimeNamespace: OTHER_NAMESPACE } }, 'placement'],
+    ['the default namespace instead of another', () => ofBob, { placement: { runtimeNamespace: null } }, 'placement'],
+    ['no placement instead of a non-default one', () => ofBob, { placement: null }, 'placement'],
+  ])('is rejected with the field: %s', async (_, target, spec, field) => {
+    expect(await rejectionOf(userSwarms.tryPatch(target().metadata.name, { spec }))).toMatchObject({
       code: 422,
       causes: [{ field: `spec.${field}`, reason: 'FieldValueForbidden', message: `${field} cannot be changed` }],
     });
   });
 
-  it('of both fields names both', async () => {
-    const patch = { spec: { userId: 'someone-else', placement: { runtimeNamespace: ELSEWHERE } } };
-    const { causes } = await refusalOf(userSwarms.tryPatch(ofAlice.metadata.name, patch));
+  it('is rejected with both fields if both change', async () => {
+    const patch = { spec: { userId: 'someone-else', placement: { runtimeNamespace: OTHER_NAMESPACE } } };
+    const { causes } = await rejectionOf(userSwarms.tryPatch(ofAlice.metadata.name, patch));
     expect(causes.map(({ field }) => field).toSorted()).toEqual(['spec.placement', 'spec.userId']);
   });
 });
 
-describe('a change that is taken', () => {
+describe('an allowed change of a UserSwarm', () => {
   it.each<[string, object]>([
-    ['of what may change', { suspend: false, runtime: { image: 'x', port: 1 }, config: { defaultModel: 'm' } }],
-    ['that names the placement it has', { placement: { runtimeNamespace: 'userswarms' }, suspend: false }],
-  ])('%s, and counts as a new generation', async (_, spec) => {
+    ['mutable fields', { suspend: false, runtime: { image: 'x', port: 1 }, config: { defaultModel: 'm' } }],
+    ['an unchanged placement', { placement: { runtimeNamespace: 'userswarms' }, suspend: false }],
+  ])('increases the generation: %s', async (_, spec) => {
     const changed = await userSwarms.tryPatch(ofAlice.metadata.name, { spec });
     expect(changed.spec).toMatchObject(spec);
     expect(changed.metadata.generation).toBe(2);
   });
 
-  it('to leave the placement out when it is the default', async () => {
+  it('may remove a default placement, which is set again', async () => {
     const { spec } = await userSwarms.tryPatch(ofAlice.metadata.name, { spec: { placement: null } });
     expect(spec.placement).toEqual({ runtimeNamespace: 'userswarms' });
   });
 });
 
-describe('the status', () => {
+describe('the status of a UserSwarm', () => {
   const ready: Condition = {
     type: 'Ready',
     status: 'True',
@@ -110,7 +110,7 @@ describe('the status', () => {
   };
   const withReady = (changes: object) => ({ conditions: [{ ...ready, ...changes }] });
 
-  it('is taken as it is, and changes no generation', async () => {
+  it('is stored unchanged and does not increase the generation', async () => {
     const status = { observedGeneration: 1, phase: 'Ready', image: 'i', address: 'http://a:1', conditions: [ready] };
     const written = await userSwarms.tryPatchStatus(ofAlice.metadata.name, status);
     expect(written.status).toEqual(status);
@@ -121,23 +121,23 @@ describe('the status', () => {
     ['phase', { phase: 'Broken' }, 'phase', 'NotSupported'],
     ['status of a condition', withReady({ status: 'Maybe' }), 'conditions[0].status', 'NotSupported'],
     ['reason', withReady({ reason: 'not a word' }), 'conditions[0].reason', 'Invalid'],
-    ['reason for its length', withReady({ reason: 'R'.repeat(129) }), 'conditions[0].reason', 'TooLong'],
-    ['message for its length', withReady({ message: 'm'.repeat(1025) }), 'conditions[0].message', 'TooLong'],
+    ['long reason', withReady({ reason: 'R'.repeat(129) }), 'conditions[0].reason', 'TooLong'],
+    ['long message', withReady({ message: 'm'.repeat(1025) }), 'conditions[0].message', 'TooLong'],
     ['time', withReady({ lastTransitionTime: 'yesterday' }), 'conditions[0].lastTransitionTime', 'TypeInvalid'],
     ['missing reason', withReady({ reason: undefined }), 'conditions[0].reason', 'Required'],
-    ['image for its length', { image: 'i'.repeat(513) }, 'image', 'TooLong'],
-    ['address for its length', { address: 'a'.repeat(513) }, 'address', 'TooLong'],
+    ['long image', { image: 'i'.repeat(513) }, 'image', 'TooLong'],
+    ['long address', { address: 'a'.repeat(513) }, 'address', 'TooLong'],
     ['negative generation', { observedGeneration: -1 }, 'observedGeneration', 'Invalid'],
     ['second entry of a type', { conditions: [ready, ready] }, 'conditions[1]', 'Duplicate'],
-  ])('is refused for its %s', async (_, status, field, reason) => {
-    expect(await refusalOf(userSwarms.tryPatchStatus(ofAlice.metadata.name, status))).toMatchObject({
+  ])('is rejected because of its %s', async (_, status, field, reason) => {
+    expect(await rejectionOf(userSwarms.tryPatchStatus(ofAlice.metadata.name, status))).toMatchObject({
       code: 422,
       causes: [{ field: `status.${field}`, reason: `FieldValue${reason}` }],
     });
   });
 
-  it('is refused with more conditions than fit', async () => {
-    const { causes } = await refusalOf(
+  it('is rejected with more than 16 conditions', async () => {
+    const { causes } = await rejectionOf(
       userSwarms.tryPatchStatus(ofAlice.metadata.name, { conditions: Array.from({ length: 17 }, () => ready) }),
     );
     expect(causes).toContainEqual(expect.objectContaining({ field: 'status.conditions', reason: 'FieldValueTooMany' }));

@@ -20,13 +20,13 @@ const CRD = {
   name: `${USERSWARM_PLURAL}.${API_GROUP}`,
 };
 
-/** As the chart's release would have it, so that an installation afterwards takes it over. */
+/** The metadata of the Helm release, so that a later installation adopts the CRD. */
 const RELEASE_METADATA = {
   labels: { 'app.kubernetes.io/managed-by': 'Helm' },
   annotations: { 'meta.helm.sh/release-name': 'uswarm', 'meta.helm.sh/release-namespace': 'backend' },
 };
 
-/** As plain JSON: the client's own type of a CRD loses what is named `x-kubernetes-…`. */
+/** Plain JSON: the typed client drops the fields `x-kubernetes-…`. */
 export interface Crd {
   metadata: object;
   spec: object;
@@ -40,13 +40,13 @@ export interface Cause {
   message: string;
 }
 
-export interface Refusal {
+export interface Rejection {
   code: number;
   message: string;
   causes: Cause[];
 }
 
-/** A row of what `kubectl get` prints, and its columns. */
+/** The output of `kubectl get`. */
 export interface Table {
   columnDefinitions: { name: string; priority: number }[];
   rows: { cells: unknown[] }[];
@@ -61,28 +61,27 @@ interface ApiResource {
   categories?: string[];
 }
 
-/** UserSwarms on the cluster of this run; what is only tried is never stored, and no controller sees it. */
+/** UserSwarms on the cluster of this run. The `try` methods are dry runs: nothing is stored. */
 export interface UserSwarms {
   tryCreate(name: string, spec: unknown, fieldValidation?: 'Strict' | 'Ignore'): Promise<UserSwarm>;
   tryPatch(name: string, patch: object): Promise<UserSwarm>;
   tryPatchStatus(name: string, status: object): Promise<UserSwarm>;
-  /** Stored, suspended, so that no pod is started for it; removed by `removeStored`. */
+  /** Stores a suspended UserSwarm, which has no pod. `removeStored` deletes it. */
   store(spec: object): Promise<UserSwarm>;
   removeStored(): Promise<void>;
-  /** Names of those that a field selector finds. */
+  /** Names of the UserSwarms that match a field selector. */
   select(fieldSelector: string): Promise<string[]>;
   table(fieldSelector: string): Promise<Table>;
   discover(): Promise<ApiResource[]>;
   installedCrd(): Promise<Crd>;
 }
 
-/** A name that no other test and no other run has. */
 export const uniqueName = (): string => `workspace-crd-${randomBytes(5).toString('hex')}`;
 
 export const generatedCrd = async (): Promise<Crd> =>
   parse(await readFile(new URL('../../charts/uswarm/files/userswarms.uswarm.dev.yaml', import.meta.url), 'utf8'));
 
-/** Connects to the cluster of this run and sees to it that the CRD is there. */
+/** Connects to the cluster of this run and installs the CRD if it is missing. */
 export async function connect(): Promise<UserSwarms> {
   const config = loadConfig();
   const objects = config.makeApiClient(CustomObjectsApi);
@@ -120,8 +119,8 @@ export async function connect(): Promise<UserSwarms> {
   };
 }
 
-/** Why the API server does not take something. @throws Error when it does */
-export async function refusalOf(attempt: Promise<unknown>): Promise<Refusal> {
+/** The error with which the API server rejects an attempt. @throws Error when it accepts it */
+export async function rejectionOf(attempt: Promise<unknown>): Promise<Rejection> {
   try {
     await attempt;
   } catch (error) {
@@ -130,7 +129,7 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<Refusal> {
     const causes = (details?.causes ?? []).filter(({ field }) => field !== '<nil>').map(withoutValue);
     return { code: error.code, message, causes };
   }
-  throw new Error('the API server takes it');
+  throw new Error('the API server accepts it');
 }
 
 interface Status {
@@ -142,7 +141,7 @@ function statusOf({ body }: ApiException<unknown>): Status {
   return (typeof body === 'string' ? JSON.parse(body) : body) as Status;
 }
 
-/** How a value is shown before the message differs between versions of Kubernetes. */
+/** Removes the rendered value, which differs between Kubernetes versions. */
 function withoutValue({ field, reason, message }: Cause): Cause {
   return { field, reason, message: message.replace(/^(Invalid value: .*?|Forbidden|Required value): /s, '') };
 }
@@ -166,8 +165,8 @@ async function ensureCrd(objects: CustomObjectsApi): Promise<void> {
   try {
     await objects.createClusterCustomObject({ ...CRD, body });
   } catch (error) {
-    const isThere = error instanceof ApiException && error.code === 409;
-    if (!isThere) throw error;
+    const exists = error instanceof ApiException && error.code === 409;
+    if (!exists) throw error;
   }
   await eventually('the API server serves UserSwarms', { withinMs: 30_000 }, () =>
     objects.listClusterCustomObject({ ...RESOURCE, limit: 1 }),

@@ -1,7 +1,7 @@
 import type { KubeClient } from '@uswarm/kube-client';
 
-/** How often the driver called the API server for one object. */
-export function counted(client: KubeClient) {
+/** Counts the calls for single objects. */
+export function countingClient(client: KubeClient) {
   const calls = { get: 0, apply: 0, delete: 0 };
   const counting: KubeClient = {
     ...client,

@@ -19,7 +19,7 @@ import {
 import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
 import { eventually } from '../../services/orchestrator/test/eventually.js';
 import { type CuttableProxy, startCuttableProxy } from '../../services/orchestrator/test/cuttable-proxy.js';
-import { counted } from './counted-client.js';
+import { countingClient } from './counted-client.js';
 import { createThrowawayCluster, type ThrowawayCluster } from './throwaway-cluster.js';
 
 const SETTINGS: UserSwarmSettings = {
@@ -37,10 +37,10 @@ const condition = (status: string, reason: string) => [
 describe('the kubernetes driver', () => {
   let cluster: ThrowawayCluster;
   let driver: KubernetesDriver;
-  let calls: ReturnType<typeof counted>['calls'];
+  let calls: ReturnType<typeof countingClient>['calls'];
   let spec: RuntimeSpec;
   let name: string;
-  let hints: string[];
+  let notifications: string[];
   let others: KubernetesDriver[] = [];
   let connections: Credentials[] = [];
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('the kubernetes driver', () => {
   beforeEach(async () => {
     spec = { workspaceId: randomUUID(), userId: randomUUID(), suspended: false };
     name = userSwarmName(spec.workspaceId);
-    hints = [];
+    notifications = [];
     driver = await start(cluster.orchestratorConfig());
   });
   afterEach(async () => {
@@ -62,11 +62,11 @@ describe('the kubernetes driver', () => {
   async function start(
     config: ReturnType<ThrowawayCluster['orchestratorConfig']>,
     settings: Partial<UserSwarmSettings> = {},
-    heard: string[] = hints,
+    received: string[] = notifications,
   ): Promise<KubernetesDriver> {
     const credentials = await createCredentials(config);
     connections.push(credentials);
-    const counting = counted(createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: 10_000 }));
+    const counting = countingClient(createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: 10_000 }));
     calls = counting.calls;
     const made = createKubernetesDriver({
       client: counting.client,
@@ -75,42 +75,42 @@ describe('the kubernetes driver', () => {
       settings: { ...SETTINGS, ...settings },
       logger: silentLogger,
     });
-    // Those of other tests are in the same cluster.
+    // Other tests use the same cluster.
     made.onChange((workspaceId) => {
-      if (workspaceId === spec.workspaceId) heard.push(workspaceId);
+      if (workspaceId === spec.workspaceId) received.push(workspaceId);
     });
     return made;
   }
   const ensure = (more: Partial<RuntimeSpec> = {}) => driver.ensure({ ...spec, ...more }, { unresponsive: false });
   const stored = async (): Promise<StoredUserSwarm> => {
     const swarm = await cluster.get(name);
-    if (swarm === undefined) throw new Error(`there is no ${name}`);
+    if (swarm === undefined) throw new Error(`${name} not found`);
     return swarm;
   };
-  /** Waits for a hint, as the lifecycle does, and looks. */
-  async function hinted(more: Partial<RuntimeSpec> = {}): Promise<RuntimeObservation> {
+  /** Waits for a notification, then reconciles, like the runtime reconciler. */
+  async function ensureAfterNotification(more: Partial<RuntimeSpec> = {}): Promise<RuntimeObservation> {
     await eventually(
-      () => hints.length,
+      () => notifications.length,
       (count) => count > 0,
     );
-    hints.length = 0;
+    notifications.length = 0;
     return ensure(more);
   }
   async function setStatus(status: object): Promise<void> {
     const { metadata } = await stored();
     await cluster.setStatus(name, { observedGeneration: metadata.generation, ...status });
   }
-  /** Repeats it until it needs no call. */
-  async function settled(look: () => Promise<unknown> = ensure): Promise<void> {
+  /** Repeats the action until it makes no request. */
+  async function settled(action: () => Promise<unknown> = ensure): Promise<void> {
     const needed = async (): Promise<number> => {
       const before = calls.get + calls.apply + calls.delete;
-      await look();
+      await action();
       return calls.get + calls.apply + calls.delete - before;
     };
     expect(await eventually(needed, (count) => count === 0)).toBe(0);
   }
 
-  it('makes a UserSwarm that is ours, with the settings and without an image', async () => {
+  it('creates a managed UserSwarm with the settings and without an image', async () => {
     expect(await ensure()).toEqual({ phase: 'Pending', reason: '', address: null, current: false });
     const { metadata, spec: written } = await stored();
     expect(metadata.labels).toEqual({ [MANAGED_BY]: 'uswarm-orchestrator' });
@@ -121,12 +121,12 @@ describe('the kubernetes driver', () => {
       config: { defaultProvider: 'demo', defaultModel: 'sonnet', envSecretRef: { name: 'model-env' } },
       suspend: false,
     });
-    expect(metadata.managedFields?.map(({ manager, operation }) => [manager, operation])).toEqual([
-      ['uswarm-orchestrator', 'Apply'],
+    expect(metadata.managedFields).toEqual([
+      expect.objectContaining({ manager: 'uswarm-orchestrator', operation: 'Apply' }),
     ]);
   });
 
-  it('needs neither Secret nor defaults', async () => {
+  it('requires neither a Secret nor defaults', async () => {
     const plain = await start(cluster.orchestratorConfig(), {
       envSecret: undefined,
       defaultProvider: undefined,
@@ -141,11 +141,11 @@ describe('the kubernetes driver', () => {
     await ensure();
     await settled();
     const before = { calls: { ...calls }, version: (await stored()).metadata.resourceVersion };
-    for (let look = 0; look < 5; look += 1) await ensure();
+    for (let round = 0; round < 5; round += 1) await ensure();
     expect({ calls: { ...calls }, version: (await stored()).metadata.resourceVersion }).toEqual(before);
   });
 
-  it('leaves what another orchestrator wrote as it is', async () => {
+  it('does not rewrite the object of another orchestrator replica', async () => {
     await ensure();
     const version = (await stored()).metadata.resourceVersion;
     const another = await start(cluster.orchestratorConfig());
@@ -154,29 +154,33 @@ describe('the kubernetes driver', () => {
     expect((await stored()).metadata.resourceVersion).toBe(version);
   });
 
-  it('writes new settings, and only once', async () => {
+  it('applies new settings exactly once', async () => {
     await ensure();
     const another = await start(cluster.orchestratorConfig(), { defaultModel: 'opus', defaultProvider: undefined });
     others.push(another);
-    for (let look = 0; look < 3; look += 1) await another.ensure(spec, { unresponsive: false });
+    for (let round = 0; round < 3; round += 1) await another.ensure(spec, { unresponsive: false });
     expect((await stored()).spec.config).toEqual({ defaultModel: 'opus', envSecretRef: { name: 'model-env' } });
     expect(calls.apply).toBe(1);
   });
 
-  it('hints at each change of the status, and reads it', async () => {
+  it('notifies about each status change and returns the new status', async () => {
     await ensure();
     await setStatus({ phase: 'Progressing', conditions: condition('False', 'ImagePullBackOff') });
-    expect(await hinted()).toMatchObject({ phase: 'Progressing', reason: 'ImagePullBackOff', address: null });
+    expect(await ensureAfterNotification()).toMatchObject({
+      phase: 'Progressing',
+      reason: 'ImagePullBackOff',
+      address: null,
+    });
     await setStatus({ phase: 'Error', conditions: condition('False', 'PolicyDenied') });
-    expect(await hinted()).toMatchObject({ phase: 'Error', reason: 'PolicyDenied', address: null });
+    expect(await ensureAfterNotification()).toMatchObject({ phase: 'Error', reason: 'PolicyDenied', address: null });
     await setStatus({ phase: 'Ready', conditions: condition('True', 'Available') });
     const address = `http://agent-runtime-${name}.runtimes.svc:42618`;
-    expect(await hinted()).toEqual({ phase: 'Ready', reason: '', address, current: true });
+    expect(await ensureAfterNotification()).toEqual({ phase: 'Ready', reason: '', address, current: true });
     await setStatus({ address: 'http://elsewhere:1' });
-    expect(await hinted()).toMatchObject({ phase: 'Ready', address: 'http://elsewhere:1' });
+    expect(await ensureAfterNotification()).toMatchObject({ phase: 'Ready', address: 'http://elsewhere:1' });
   });
 
-  it('suspends and wakes, and knows a status of before', async () => {
+  it('suspends and resumes, and detects an outdated status', async () => {
     await ensure();
     await setStatus({ phase: 'Ready', conditions: condition('True', 'Available') });
     expect(await ensure({ suspended: true })).toMatchObject({ phase: 'Suspended', address: null });
@@ -184,9 +188,9 @@ describe('the kubernetes driver', () => {
     await setStatus({ phase: 'Suspended', conditions: condition('False', 'Suspended') });
     expect(await ensure()).toMatchObject({ phase: 'Progressing', current: false });
     expect((await stored()).spec.suspend).toBe(false);
-    hints.length = 0;
+    notifications.length = 0;
     await setStatus({ phase: 'Ready', conditions: condition('True', 'Available') });
-    expect(await hinted()).toMatchObject({ phase: 'Ready', current: true });
+    expect(await ensureAfterNotification()).toMatchObject({ phase: 'Ready', current: true });
   });
 
   it.each([
@@ -205,30 +209,33 @@ describe('the kubernetes driver', () => {
           'operator',
         ),
     ],
-  ])('leaves a runtime that an operator suspended by %s as it is, until they let it go', async (_how, suspend) => {
-    await ensure();
-    await setStatus({ phase: 'Ready' });
-    hints.length = 0;
-    await suspend();
-    expect(await hinted()).toMatchObject({ phase: 'Suspended' });
-    await settled();
-    for (let look = 0; look < 3; look += 1) expect(await ensure()).toMatchObject({ phase: 'Suspended' });
-    expect((await stored()).spec.suspend).toBe(true);
-    await cluster.merge(name, { spec: { suspend: false } });
-    expect(await hinted()).toMatchObject({ phase: 'Ready' });
-    expect((await stored()).spec.suspend).toBe(false);
-  });
+  ])(
+    'keeps a runtime suspended that an operator suspended by %s until the operator releases it',
+    async (_how, suspend) => {
+      await ensure();
+      await setStatus({ phase: 'Ready' });
+      notifications.length = 0;
+      await suspend();
+      expect(await ensureAfterNotification()).toMatchObject({ phase: 'Suspended' });
+      await settled();
+      for (let round = 0; round < 3; round += 1) expect(await ensure()).toMatchObject({ phase: 'Suspended' });
+      expect((await stored()).spec.suspend).toBe(true);
+      await cluster.merge(name, { spec: { suspend: false } });
+      expect(await ensureAfterNotification()).toMatchObject({ phase: 'Ready' });
+      expect((await stored()).spec.suspend).toBe(false);
+    },
+  );
 
-  it('takes a foreign false back by force, and nothing else', async () => {
+  it('forces only spec.suspend when another manager resumes a suspended runtime', async () => {
     await ensure({ suspended: true });
     await cluster.merge(name, { spec: { suspend: false, config: { defaultModel: 'theirs' } } });
-    expect(await hinted({ suspended: true })).toMatchObject({ phase: 'Suspended' });
+    expect(await ensureAfterNotification({ suspended: true })).toMatchObject({ phase: 'Suspended' });
     expect((await stored()).spec).toMatchObject({ suspend: true, config: { defaultModel: 'theirs' } });
     expect(await ensure()).toMatchObject({ phase: 'Pending' });
     expect((await stored()).spec.suspend).toBe(false);
   });
 
-  it('leaves a setting that an operator changed as it is', async () => {
+  it('keeps a setting that an operator changed', async () => {
     await ensure();
     await cluster.merge(name, { spec: { config: { defaultModel: 'theirs' } } });
     await settled();
@@ -236,7 +243,7 @@ describe('the kubernetes driver', () => {
     expect((await stored()).spec.config).toMatchObject({ defaultModel: 'theirs', defaultProvider: 'demo' });
   });
 
-  it('does not touch a UserSwarm that is not ours, nor remove it', async () => {
+  it('neither changes nor deletes an unmanaged UserSwarm', async () => {
     const foreign = await cluster.create({
       apiVersion: `${cluster.type.group}/v1alpha1`,
       kind: 'UserSwarm',
@@ -250,21 +257,21 @@ describe('the kubernetes driver', () => {
     expect(calls).toMatchObject({ apply: 0, delete: 0 });
   });
 
-  it('does not touch one that stopped being ours', async () => {
+  it('does not change a UserSwarm that is no longer managed', async () => {
     await ensure();
-    await cluster.merge(name, { metadata: { labels: { [MANAGED_BY]: 'somebody' } } });
-    expect(await hinted()).toMatchObject({ reason: 'NameConflict' });
-    expect((await stored()).metadata.labels).toEqual({ [MANAGED_BY]: 'somebody' });
+    await cluster.merge(name, { metadata: { labels: { [MANAGED_BY]: 'other' } } });
+    expect(await ensureAfterNotification()).toMatchObject({ reason: 'NameConflict' });
+    expect((await stored()).metadata.labels).toEqual({ [MANAGED_BY]: 'other' });
   });
 
   it('creates a deleted UserSwarm again after the deletion has completed', async () => {
     await ensure();
     const { uid } = (await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } })).metadata;
     await cluster.delete(name);
-    expect(await hinted()).toMatchObject({ phase: 'Deleting', address: null });
+    expect(await ensureAfterNotification()).toMatchObject({ phase: 'Deleting', address: null });
     expect((await stored()).metadata.uid).toBe(uid);
     await cluster.merge(name, { metadata: { finalizers: [] } });
-    expect(await hinted()).toMatchObject({ phase: 'Pending' });
+    expect(await ensureAfterNotification()).toMatchObject({ phase: 'Pending' });
     expect((await stored()).metadata.uid).not.toBe(uid);
   });
 
@@ -273,10 +280,10 @@ describe('the kubernetes driver', () => {
     await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } });
     await settled(async () => expect(await driver.remove(spec.workspaceId)).toBe(false));
     expect((await stored()).metadata.deletionTimestamp).toBeDefined();
-    hints.length = 0;
+    notifications.length = 0;
     await cluster.merge(name, { metadata: { finalizers: [] } });
     await eventually(
-      () => hints.length,
+      () => notifications.length,
       (count) => count > 0,
     );
     expect(await driver.remove(spec.workspaceId)).toBe(true);
@@ -294,56 +301,56 @@ describe('the kubernetes driver', () => {
     ).toBe(true);
   });
 
-  it('makes one that the API server refuses wait, with its reason', async () => {
+  it('reports the reason when the API server rejects a UserSwarm', async () => {
     expect(await ensure({ userId: '' })).toMatchObject({ phase: 'Progressing', reason: 'Invalid' });
     expect(await cluster.get(name)).toBeUndefined();
   });
 
-  describe('over a network that fails', () => {
+  describe('with a failing network', () => {
     let way: CuttableProxy;
     let cut: KubernetesDriver;
-    let heard: string[];
+    let received: string[];
     beforeEach(async () => {
       way = await startCuttableProxy(cluster.server);
-      heard = [];
-      cut = await start(cluster.orchestratorConfig(way.redirect(cluster.server)), {}, heard);
+      received = [];
+      cut = await start(cluster.orchestratorConfig(way.redirect(cluster.server)), {}, received);
       others.push(cut);
     });
     afterEach(() => way.close());
-    const look = () => cut.ensure(spec, { unresponsive: false });
+    const ensureThroughProxy = () => cut.ensure(spec, { unresponsive: false });
 
-    it('goes on after the way to the API server was cut, and sees what it missed', async () => {
-      await look();
+    it('recovers after a disconnect from the API server and handles missed changes', async () => {
+      await ensureThroughProxy();
       await way.cut();
-      heard.length = 0;
+      received.length = 0;
       // The driver keeps reporting the last known state; an unknown UserSwarm has none.
-      expect(await look()).toMatchObject({ phase: 'Pending' });
+      expect(await ensureThroughProxy()).toMatchObject({ phase: 'Pending' });
       await expect(cut.ensure({ ...spec, workspaceId: randomUUID() }, { unresponsive: false })).rejects.toThrow(
         PlatformUnreachable,
       );
       await expect(cut.remove(spec.workspaceId)).rejects.toThrow(PlatformUnreachable);
-      await look();
+      await ensureThroughProxy();
       await setStatus({ phase: 'Ready' });
       await way.mend();
       await eventually(
-        () => heard.length,
+        () => received.length,
         (count) => count > 0,
       );
-      expect(await look()).toMatchObject({ phase: 'Ready' });
+      expect(await ensureThroughProxy()).toMatchObject({ phase: 'Ready' });
     });
 
-    it('sees a deletion that it missed', async () => {
-      await look();
+    it('handles a missed deletion', async () => {
+      await ensureThroughProxy();
       await way.cut();
       const { uid } = (await stored()).metadata;
-      heard.length = 0;
+      received.length = 0;
       await cluster.delete(name);
       await way.mend();
       await eventually(
-        () => heard.length,
+        () => received.length,
         (count) => count > 0,
       );
-      expect(await look()).toMatchObject({ phase: 'Pending' });
+      expect(await ensureThroughProxy()).toMatchObject({ phase: 'Pending' });
       expect((await stored()).metadata.uid).not.toBe(uid);
     });
   });

@@ -15,7 +15,7 @@ import { loadSettings } from '../src/settings.js';
 import { throwawayCrd } from '../src/throwaway-crd.js';
 import type { StoredUserSwarm } from '../../services/orchestrator/src/features/runtimes/drivers/kubernetes/userswarm.js';
 
-/** As plain objects: the typed client leaves out what it has other names for, `x-kubernetes-…` among it. */
+/** Used with plain objects: the typed client drops the fields `x-kubernetes-…`. */
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 /** The verbs that the chart gives the orchestrator. */
 const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
@@ -25,15 +25,15 @@ const APPLY = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
 /** UserSwarms in a separate API group, which no controller reconciles, and a user with rights to them. */
 export interface ThrowawayCluster {
   type: Resource;
-  /** Where the API server is. */
+  /** URL of the API server. */
   server: string;
-  /** Of a user with the orchestrator's rights and no other; by another way where one is given. */
+  /** Kubeconfig of a user with only the rights of the orchestrator. @param server replaces the URL of the API server */
   orchestratorConfig(server?: string): KubeConfig;
   get(name: string): Promise<StoredUserSwarm | undefined>;
   create(object: object): Promise<StoredUserSwarm>;
-  /** As `kubectl patch` does. */
+  /** Like `kubectl patch`. */
   merge(name: string, patch: object): Promise<StoredUserSwarm>;
-  /** As `kubectl apply --server-side` does. */
+  /** Like `kubectl apply --server-side`. */
   apply(name: string, object: object, fieldManager: string): Promise<StoredUserSwarm>;
   setStatus(name: string, status: object): Promise<StoredUserSwarm>;
   delete(name: string): Promise<void>;
@@ -67,20 +67,20 @@ export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
     },
   });
-  const orchestratorConfig = (way = server): KubeConfig => {
+  const orchestratorConfig = (url = server): KubeConfig => {
     const limited = new KubeConfig();
     limited.loadFromString(config.exportConfig());
     const tlsServerName = new URL(server).hostname;
     limited.clusters = limited.clusters.map((known) => ({
       ...known,
-      server: way,
+      server: url,
       ...(isIP(tlsServerName) === 0 ? { tlsServerName } : {}),
     }));
     limited.users = limited.users.map((known) => ({ ...known, impersonateUser: user }));
     return limited;
   };
   const limited = orchestratorConfig().makeApiClient(CustomObjectsApi);
-  await served(() => limited.listClusterCustomObject(resource));
+  await waitUntilServed(() => limited.listClusterCustomObject(resource));
 
   return {
     type,
@@ -108,12 +108,12 @@ export async function createThrowawayCluster(): Promise<ThrowawayCluster> {
   };
 }
 
-/** A new resource is served a moment after it was made. */
-async function served(ask: () => Promise<unknown>): Promise<void> {
+/** Waits until the API server serves a new resource. */
+async function waitUntilServed(request: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
     try {
-      await ask();
+      await request();
       return;
     } catch (error) {
       if (performance.now() > deadline) throw error;
