@@ -1,4 +1,4 @@
-// Before the tests on the installed chart: the release and what stands around it, once for the whole run.
+// Installs the release and its fixtures once per run.
 import { setUpPlatform } from './dist/index.js';
 
 export default async function setUp() {

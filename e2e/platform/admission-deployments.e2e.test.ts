@@ -23,10 +23,10 @@ interface Deployment {
 
 let tools: Tools;
 let cleanUp: (() => Promise<void>) | undefined;
-/** As the webhook renders it, with everything that it may take from elsewhere; without pods. */
+/** The Deployment that the webhook renders with all optional references, scaled to zero. */
 let rendered: Deployment;
 
-/** The answer of the API server to the controller or to another user. */
+/** The error of a dry run as the controller or another user; undefined if it is accepted. */
 async function refusal(deployment: Deployment, user: string | undefined = CONTROLLER): Promise<string | undefined> {
   const as = user === '' ? [] : ['--as', user];
   const input = JSON.stringify(deployment);
@@ -95,7 +95,7 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
   });
 
   it.each<[string, (pod: Pod, deployment: Deployment) => void, RegExp]>([
-    ['an image of others', ({ containers: [only] }) => void (only['image'] = 'elsewhere.test/x:1'), /The image/],
+    ['a foreign image', ({ containers: [only] }) => void (only['image'] = 'elsewhere.test/x:1'), /The image/],
     [
       'the Secret of another workspace',
       ({ containers: [only] }) => void (only.envFrom = [{ secretRef: { name: 'workspace-b-env' } }]),
@@ -117,7 +117,7 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
     ],
     ['another ConfigMap', ({ volumes }) => void volumes.push({ name: 'c', configMap: { name: 'x' } }), /volume/],
     [
-      'root',
+      'the user root',
       ({ containers: [only] }) => void Object.assign(only.securityContext, { runAsUser: 0 }),
       /security context/,
     ],
@@ -129,8 +129,8 @@ describe('a Deployment that the controller writes in a runtime namespace', () =>
       ({ containers }) => void (containers as object[]).push({ ...containers[0], name: 'other', ports: [] }),
       /one container/,
     ],
-    ['the name of no runtime', (_, { metadata }) => void (metadata.name = 'other'), /one container/],
-  ])('is refused with %s', async (_what, change, why) => {
+    ['a name that is not a runtime name', (_, { metadata }) => void (metadata.name = 'other'), /one container/],
+  ])('is rejected with %s', async (_what, change, why) => {
     expect(await refusal(changed(change))).toMatch(why);
   });
 });

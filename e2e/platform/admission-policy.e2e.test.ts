@@ -88,7 +88,7 @@ async function refusalOf(attempt: Promise<unknown>): Promise<string | undefined>
   }
 }
 
-/** Waits until this much of the policy is in force. */
+/** Waits until the policy rejects this spec. */
 const inForce = (spec: PolicyCase['spec'], reason: RegExp): Promise<true> =>
   policyInForce(() => refusalOf(create(spec)), reason);
 
@@ -107,18 +107,18 @@ beforeAll(async () => {
 });
 afterAll(() => cleanUp?.());
 
-it('the chart renders its values into the lists of the table', () => {
+it('the chart renders the policy lists from its values', () => {
   const entries = Object.entries(lists).map(([name, list]) => [name, list.split('\n')]);
   expect(Object.fromEntries(entries)).toEqual(POLICY_LISTS);
 });
 
-describe('the API server takes or refuses, as the webhook does, a UserSwarm that names', () => {
+describe('the admission policy decides like the webhook about a UserSwarm with', () => {
   it.each([...POLICY_CASES])('$title', async ({ spec, denied }) => {
     expect(await refusalOf(create(spec))).toBe(denied === undefined ? undefined : `PolicyDenied: ${denied}`);
   });
 });
 
-describe('a UserSwarm whose image is allowed no longer', () => {
+describe('a UserSwarm whose image is no longer allowed', () => {
   const name = `workspace-${randomUUID()}`;
   const place = { name: POLICY, namespace: NAME };
   const patch = (change: object): Promise<UserSwarm> => send(HttpMethod.PATCH, `/${name}`, change);

@@ -20,17 +20,17 @@ import {
   sumOf,
 } from '../src/index.js';
 import type { Mobile } from '../../services/local/test/mobile.js';
-import { signUp } from '../test/mobile-outside.js';
+import { signUp } from '../test/sign-up.js';
 
-/** As the release has it. spec: supporting §8 */
+/** The value of the release. */
 const RESYNC_S = 30;
 const PERIODS = 3;
-/** Milliseconds without a write after which everything that was set off is over. */
+/** Time without a write, in milliseconds, after which all pending work is complete. */
 const QUIET_MS = 6_000;
-/** Milliseconds between two questions: a runtime that is asked that often does not fall asleep. */
+/** Interval of messages in milliseconds, shorter than the idle timeout. */
 const TALK_MS = 8_000;
 
-/** Those of the platform and of runtimes; a kubelet writes in its own name. */
+/** Users of the platform and of runtimes, but not of kubelets. */
 const NAMESPACES_OF_OURS = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
 const isOurs = ({ user }: AuditedRequest): boolean =>
   NAMESPACES_OF_OURS.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
@@ -45,7 +45,7 @@ const isLeaseRenewal = ({ name, namespace, resource, user, verb }: AuditedReques
 
 const { auditLog } = loadSettings();
 
-// Only the audit log knows of writes that change nothing.
+// Only the audit log contains writes that change nothing.
 (auditLog === undefined ? describe.skip : describe)('UserSwarms at rest', () => {
   let session: Session;
   let audit: AuditLog;
@@ -103,7 +103,7 @@ const { auditLog } = loadSettings();
   const syncs = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'));
   const synced = (text: string): number => sumOf(text, metric('sync_duration_seconds_count'), { outcome: 'synced' });
 
-  /** The version of everything that belongs to them. */
+  /** The resource versions of all related objects. */
   async function versions(): Promise<string[]> {
     const objects = await Promise.all(
       names.map(async (name) => {
@@ -127,7 +127,7 @@ const { auditLog } = loadSettings();
     const after = await scrape();
 
     expect(writes.filter((write) => !isLeaseRenewal(write)).map(showRequest)).toEqual([]);
-    // The log is the right one, and was written.
+    // Verify that the log belongs to this cluster and is complete.
     expect(writes.filter(isLeaseRenewal).length).toBeGreaterThan(PERIODS * RESYNC_S * 0.25);
     expect(
       session.swarms

@@ -23,12 +23,16 @@ describe('a pod in the runtime namespace', () => {
     ['is privileged', container({ privileged: true, allowPrivilegeEscalation: true }), /privileged/],
     ['may gain privileges', container({ allowPrivilegeEscalation: true }), /allowPrivilegeEscalation != false/],
     ['keeps capabilities', container({ capabilities: {} }), /unrestricted capabilities/],
-    ['adds one', container({ capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }), /unrestricted capabilities/],
+    [
+      'adds a capability',
+      container({ capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } }),
+      /unrestricted capabilities/,
+    ],
     ['filters no system calls', container({ seccompProfile: { type: 'Unconfined' } }), /seccompProfile/],
     ['uses the network of its node', pod({ hostNetwork: true }), /hostNetwork=true/],
     ['sees the processes of its node', pod({ hostPID: true }), /hostPID=true/],
     ['mounts a folder of its node', pod({ volumes: [{ name: 'root', hostPath: { path: '/' } }] }), /hostPath/],
-  ])('is refused when it %s, and would be taken where no rule is', async (_what, spec, why) => {
+  ])('is rejected when it %s, and accepted in a namespace without Pod Security', async (_what, spec, why) => {
     await expect(tryPod(session.api, NAMESPACE.edge, spec)).resolves.toBeDefined();
     await expect(tryPod(session.api, NAMESPACE.runtime, spec)).rejects.toMatchObject({
       status: 403,
@@ -37,11 +41,11 @@ describe('a pod in the runtime namespace', () => {
   });
 });
 
-// As docs/operations.md shows it.
+// The message documented in docs/operations.md.
 const DENIED = `ValidatingAdmissionPolicy '${RELEASE}-policy' with binding '${RELEASE}-policy' denied request: PolicyDenied:`;
 
 describe('a UserSwarm with a forbidden reference', () => {
-  // policy-denied.serial.e2e.test.ts shows that each is stored where the rule is lifted.
+  // policy-denied.serial.e2e.test.ts verifies that each is accepted without the policy.
   it.each<[string, SpecInput, string]>([
     [
       'the namespace of the platform',
@@ -55,8 +59,8 @@ describe('a UserSwarm with a forbidden reference', () => {
     ],
     [
       'a Secret of another tenant',
-      { config: { envSecretRef: { name: 'workspace-somebody-else-env' } } },
-      "The Secret workspace-somebody-else-env is neither the workspace's own nor a shared one.",
+      { config: { envSecretRef: { name: 'workspace-other-env' } } },
+      "The Secret workspace-other-env is neither the workspace's own nor a shared one.",
     ],
     [
       'the Secret of the stores',
@@ -65,10 +69,10 @@ describe('a UserSwarm with a forbidden reference', () => {
     ],
     [
       'an image from elsewhere',
-      { runtime: { image: 'registry.example.com/somebody/runtime:1' } },
-      'The image registry.example.com/somebody/runtime:1 is not allowed.',
+      { runtime: { image: 'registry.example.com/other/runtime:1' } },
+      'The image registry.example.com/other/runtime:1 is not allowed.',
     ],
-  ])('is refused: %s', async (_what, spec, why) => {
+  ])('is rejected: %s', async (_what, spec, why) => {
     const name = session.newName();
     await expect(session.api.create('UserSwarm', session.manifest(spec, name))).rejects.toMatchObject({
       status: 403,
@@ -79,7 +83,7 @@ describe('a UserSwarm with a forbidden reference', () => {
 
   it('keeps its spec when a change to a forbidden reference is rejected', async () => {
     const name = await session.create({ suspend: true });
-    const image = 'registry.example.com/somebody/runtime:1';
+    const image = 'registry.example.com/other/runtime:1';
     const spec = { runtime: { image } };
     await expect(session.api.merge('UserSwarm', { name }, { spec })).rejects.toMatchObject({ status: 403 });
     expect((await session.api.get('UserSwarm', { name })).spec.runtime).not.toHaveProperty('image');

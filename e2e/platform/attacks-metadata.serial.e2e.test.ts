@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LABEL } from '@uswarm/contract/userswarm';
 import { imageOf, NAMESPACE, openSession, type Session } from '../src/index.js';
-import { becomes, call, type Caller, lift } from '../test/attack.js';
+import { waitForOutcome, call, type Caller, allowConnection } from '../test/attack.js';
 
-/** Where clouds hand out the credentials of a node. */
+/** The metadata server of cloud providers, which returns credentials of the node. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
-/** An address for documents, in the place of some host of the internet. */
+/** A documentation address that represents an internet host. */
 const INTERNET = { host: '203.0.113.10', port: 443, cidr: '203.0.113.10/32' };
 const OTHER_PORT = { ...INTERNET, port: 80 };
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** The node answers at both addresses for as long as this pod runs. */
+/** Adds both addresses to the node while this pod runs. */
 async function startStandIn(): Promise<void> {
   const place = { name: 'metadata', namespace: NAMESPACE.edge };
   const places = [METADATA, INTERNET, OTHER_PORT];
@@ -63,17 +63,17 @@ async function startStandIn(): Promise<void> {
 }
 
 it('a runtime cannot reach the metadata server of its node, while pods without a policy can', async () => {
-  await expect(becomes(session, elsewhere, METADATA, 'open')).resolves.toBe('open');
-  const shut = await lift(session, 'Egress', runtime, METADATA);
-  await expect(becomes(session, runtime, METADATA, 'open')).resolves.toBe('open');
+  await expect(waitForOutcome(session, elsewhere, METADATA, 'open')).resolves.toBe('open');
+  const shut = await allowConnection(session, 'Egress', runtime, METADATA);
+  await expect(waitForOutcome(session, runtime, METADATA, 'open')).resolves.toBe('open');
   await shut();
-  await expect(becomes(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
+  await expect(waitForOutcome(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
 });
 
 it('a runtime reaches the internet, on port 443 only', async () => {
-  await expect(becomes(session, runtime, INTERNET, 'open')).resolves.toBe('open');
-  await expect(becomes(session, elsewhere, OTHER_PORT, 'open')).resolves.toBe('open');
-  await expect(becomes(session, runtime, OTHER_PORT, 'silence')).resolves.toBe('silence');
+  await expect(waitForOutcome(session, runtime, INTERNET, 'open')).resolves.toBe('open');
+  await expect(waitForOutcome(session, elsewhere, OTHER_PORT, 'open')).resolves.toBe('open');
+  await expect(waitForOutcome(session, runtime, OTHER_PORT, 'silence')).resolves.toBe('silence');
 });
 
 it('a platform component without a cloud role cannot reach the metadata server either', async () => {

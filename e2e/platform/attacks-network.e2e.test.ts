@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, LABEL } from '@uswarm/contract/userswarm';
 import { NAMESPACE, openSession, RELEASE, type Session } from '../src/index.js';
-import { becomes, type Caller, lift, type Target } from '../test/attack.js';
+import { waitForOutcome, type Caller, allowConnection, type Target } from '../test/attack.js';
 
 let session: Session;
 let victim: string;
-/** A pod of another tenant, whom its own policy and the target's keep apart. */
+/** A pod of another tenant; its own policy and that of the target block connections. */
 let tenant: Caller;
 /** A pod of a namespace without any policy. */
 let elsewhere: Caller;
@@ -22,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** A part of the release. */
 const part = (component: string, port: number): Target => ({
   host: `${RELEASE}-${component}.${NAMESPACE.release}.svc.cluster.local`,
   port,
@@ -46,57 +45,60 @@ const TARGETS: [string, () => Target][] = [
 ];
 
 describe('a pod of another tenant', () => {
-  it.each(TARGETS)('does not reach %s, refused by the target’s policy and by its own', async (_what, target) => {
-    const to = target();
-    const shutEgress = await lift(session, 'Egress', tenant, to);
-    const shutIngress = await lift(session, 'Ingress', tenant, to);
-    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
-    await shutIngress();
-    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
-    const shutIngressAgain = await lift(session, 'Ingress', tenant, to);
-    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
-    await shutEgress();
-    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
-    await shutIngressAgain();
-  });
+  it.each(TARGETS)(
+    'does not reach %s, blocked by the policy of the target and by its own policy',
+    async (_what, target) => {
+      const to = target();
+      const shutEgress = await allowConnection(session, 'Egress', tenant, to);
+      const shutIngress = await allowConnection(session, 'Ingress', tenant, to);
+      await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
+      await shutIngress();
+      await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
+      const shutIngressAgain = await allowConnection(session, 'Ingress', tenant, to);
+      await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
+      await shutEgress();
+      await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
+      await shutIngressAgain();
+    },
+  );
 
   it('cannot read metrics, while other pods of the cluster can', async () => {
     const to = part('controller', 8081);
-    await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
-    const shut = await lift(session, 'Egress', tenant, to);
-    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+    await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
+    const shut = await allowConnection(session, 'Egress', tenant, to);
+    await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
     await shut();
-    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+    await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
   });
 
   it('cannot reach the API server', async () => {
     const apiServer = { host: 'kubernetes.default.svc.cluster.local', port: 443, cidr: '0.0.0.0/0' };
-    const shut = await lift(session, 'Egress', tenant, apiServer);
-    await expect(becomes(session, tenant, apiServer, 'open')).resolves.toBe('open');
+    const shut = await allowConnection(session, 'Egress', tenant, apiServer);
+    await expect(waitForOutcome(session, tenant, apiServer, 'open')).resolves.toBe('open');
     await shut();
-    await expect(becomes(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
+    await expect(waitForOutcome(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
   });
 
   it('can reach DNS and the tool server', async () => {
-    await expect(becomes(session, tenant, part('searxng-client', 8080), 'open')).resolves.toBe('open');
+    await expect(waitForOutcome(session, tenant, part('searxng-client', 8080), 'open')).resolves.toBe('open');
   });
 
   it('cannot reach the REST API, which runtimes do not use', async () => {
     const to = part('orchestrator', 8080);
-    const shut = await lift(session, 'Egress', tenant, to);
-    await expect(becomes(session, tenant, to, 'open')).resolves.toBe('open');
+    const shut = await allowConnection(session, 'Egress', tenant, to);
+    await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
     await shut();
-    await expect(becomes(session, tenant, to, 'silence')).resolves.toBe('silence');
+    await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
   });
 });
 
 describe('a pod of another namespace', () => {
   it.each(TARGETS)('does not reach %s', async (_what, target) => {
     const to = target();
-    const shut = await lift(session, 'Ingress', elsewhere, to);
-    await expect(becomes(session, elsewhere, to, 'open')).resolves.toBe('open');
+    const shut = await allowConnection(session, 'Ingress', elsewhere, to);
+    await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
     await shut();
-    await expect(becomes(session, elsewhere, to, 'silence')).resolves.toBe('silence');
+    await expect(waitForOutcome(session, elsewhere, to, 'silence')).resolves.toBe('silence');
   });
 
   it('cannot connect with the labels of an allowed pod', async () => {
@@ -123,9 +125,9 @@ describe('a pod of another namespace', () => {
       },
     );
     const attacker = { namespace: place.namespace, pod: name, labels };
-    const shut = await lift(session, 'Ingress', attacker, to);
-    await expect(becomes(session, attacker, to, 'open')).resolves.toBe('open');
+    const shut = await allowConnection(session, 'Ingress', attacker, to);
+    await expect(waitForOutcome(session, attacker, to, 'open')).resolves.toBe('open');
     await shut();
-    await expect(becomes(session, attacker, to, 'silence')).resolves.toBe('silence');
+    await expect(waitForOutcome(session, attacker, to, 'silence')).resolves.toBe('silence');
   });
 });

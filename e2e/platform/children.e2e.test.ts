@@ -34,7 +34,7 @@ beforeAll(async () => {
   session = await openSession();
   name = session.newName();
   await plantCanary(`${name}-env`);
-  // What every workspace may read, beside what the release generated.
+  // Shared Secrets of workspaces, in addition to the generated ones.
   const shared = { name: 'uswarm-model-env', namespace: NAMESPACE.runtime };
   await session.api.merge('Secret', shared, { stringData: { E2E_CANARY: `canary-${randomUUID()}` } });
   await session.create(
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** A Secret in the runtime namespace with a value that must not turn up anywhere else. */
+/** A Secret in the runtime namespace whose value must not appear in other objects. */
 async function plantCanary(secret: string): Promise<void> {
   const place = { name: secret, namespace: NAMESPACE.runtime };
   await session.api.create('Secret', { metadata: place, stringData: { E2E_CANARY: `canary-${randomUUID()}` } });
@@ -91,7 +91,7 @@ describe('the children of a UserSwarm', () => {
     expect(children.pods.map(({ spec }) => spec?.serviceAccountName)).toEqual([`agent-runtime-${name}`]);
   });
 
-  it('CRD-015: the Service leads to the gRPC port, inside the cluster', () => {
+  it('CRD-015: the Service targets the gRPC port and is internal', () => {
     expect(children.service!.spec).toMatchObject({ type: 'ClusterIP', selector: selector() });
     expect(children.service!.spec?.ports).toEqual([
       expect.objectContaining({ name: 'grpc', port: 42_618, protocol: 'TCP' }),
@@ -163,7 +163,7 @@ describe('the environment of a runtime', () => {
     const kinds = ['Deployment', 'ReplicaSet', 'Pod', 'UserSwarm'] as const;
     const objects = (await Promise.all(kinds.map((kind) => session.api.list(kind)))).flat();
     expect(objects.some(({ metadata }) => metadata?.namespace === NAMESPACE.runtime)).toBe(true);
-    // A JWT, whatever it is for.
+    // Any JWT.
     const withToken = objects.filter((object) => /eyJ[\w-]+\.eyJ[\w-]+\./.test(JSON.stringify(object)));
     expect(withToken.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`)).toEqual([]);
   });
@@ -223,7 +223,7 @@ describe('a changed UserSwarm', () => {
     expect(container.ports?.map(({ containerPort }) => containerPort)).toEqual([43_000]);
     expect(container.resources?.requests?.['memory']).toBe('128Mi');
     expect(session.swarms.current(changed)?.status?.address).toContain(':43000');
-    const pods = await eventually('the old pod gone', { withinMs: 30_000 }, async () => {
+    const pods = await eventually('the old pod is deleted', { withinMs: 30_000 }, async () => {
       const present = (await session.children(changed)).pods;
       return present.length === 1 ? present : undefined;
     });

@@ -106,7 +106,7 @@ async function createdTwice({ names, since }: Round): Promise<string[]> {
 
 async function deleteAll({ people, names }: Pick<Round, 'people' | 'names'>): Promise<void> {
   await Promise.all(people.map((person) => person.deleteAccount()));
-  await Promise.all(names.map((name) => session.gone(name, 120_000)));
+  await Promise.all(names.map((name) => session.deleted(name, 120_000)));
   await eventually('nothing is left of them', { withinMs: 60_000 }, async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });
     const left = pods.filter(({ metadata }) => names.includes(metadata?.labels?.[LABEL.instance] ?? ''));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  childrenGone,
+  childrenDeleted,
   eventually,
   messageOf,
   NAMESPACE,
@@ -24,7 +24,7 @@ describe('a UserSwarm that is deleted', () => {
     await session.ready(name);
     await session.api.delete('UserSwarm', { name });
     await session.shows(name, 'Deleting', 'Deleting');
-    await session.gone(name);
+    await session.deleted(name);
     // Checked immediately: an object that outlives the UserSwarm would never be deleted.
     const { deployment, pods, service, serviceAccount } = await session.children(name);
     expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
@@ -40,7 +40,7 @@ describe('a UserSwarm that is deleted', () => {
       await session.api.delete('UserSwarm', { name });
       const held = await session.swarms.until(
         name,
-        'names the child that is left',
+        'names the remaining child',
         (swarm) => swarm?.status?.phase === 'Deleting' && /^(?!.*Deployment).*Service /.test(messageOf(swarm)),
         60_000,
       );
@@ -49,8 +49,8 @@ describe('a UserSwarm that is deleted', () => {
     } finally {
       await release();
     }
-    await session.gone(name);
-    await childrenGone(session.api, name);
+    await session.deleted(name);
+    await childrenDeleted(session.api, name);
   });
 
   it('can be created again under its name immediately', async () => {
@@ -58,7 +58,7 @@ describe('a UserSwarm that is deleted', () => {
     await session.ready(name);
     const { uid } = session.swarms.current(name)!.metadata;
     await session.api.delete('UserSwarm', { name });
-    await session.gone(name);
+    await session.deleted(name);
     await session.create({}, name);
     const again = await session.ready(name);
     expect(again.metadata.uid).not.toBe(uid);
@@ -66,13 +66,16 @@ describe('a UserSwarm that is deleted', () => {
     expect(deployment?.metadata?.ownerReferences?.map((owner) => owner.uid)).toEqual([again.metadata.uid]);
   });
 
-  it.each([0, 30, 100, 300, 700, 1500])('leaves nothing when it goes %i ms after it came', async (afterMs) => {
-    const name = await session.create();
-    await sleep(afterMs);
-    await session.api.delete('UserSwarm', { name });
-    await session.gone(name);
-    expect(await childrenGone(session.api, name)).toBe(true);
-  });
+  it.each([0, 30, 100, 300, 700, 1500])(
+    'leaves no objects when it is deleted %i ms after its creation',
+    async (afterMs) => {
+      const name = await session.create();
+      await sleep(afterMs);
+      await session.api.delete('UserSwarm', { name });
+      await session.deleted(name);
+      expect(await childrenDeleted(session.api, name)).toBe(true);
+    },
+  );
 });
 
 describe('a UserSwarm whose namespace is deleted first', () => {
@@ -82,19 +85,19 @@ describe('a UserSwarm whose namespace is deleted first', () => {
     await Promise.all([session.ready(before), session.ready(during)]);
     await session.api.delete('Namespace', { name: DOOMED_NAMESPACE });
     await session.api.delete('UserSwarm', { name: during });
-    await session.gone(during);
+    await session.deleted(during);
     await session.swarms.until(
       before,
       'shows NamespaceMissing',
       (swarm) => messageOf(swarm!).includes(DOOMED_NAMESPACE),
       SHOWN_WITHIN_MS,
     );
-    await eventually('namespace gone', { withinMs: 60_000 }, async () =>
+    await eventually('the namespace is deleted', { withinMs: 60_000 }, async () =>
       (await session.api.find('Namespace', { name: DOOMED_NAMESPACE })) === undefined ? true : undefined,
     );
     const missing = await session.shows(before, 'Progressing', 'NamespaceMissing');
     expect(messageOf(missing)).toContain(DOOMED_NAMESPACE);
     await session.api.delete('UserSwarm', { name: before });
-    await session.gone(before);
+    await session.deleted(before);
   });
 });

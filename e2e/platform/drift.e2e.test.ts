@@ -13,7 +13,7 @@ import {
 type ChildKind = 'Deployment' | 'Service' | 'ServiceAccount';
 type Child = Kinds[ChildKind];
 
-/** Milliseconds; far less than nothing but a resync would take, were many not at work beside this. */
+/** Limit for a revert; less than a resync period, and enough while other tests run. */
 const REPAIRED_WITHIN_MS = 20_000;
 /** The grace period of a runtime's pod, in milliseconds. */
 const GRACE_MS = 120_000;
@@ -31,7 +31,7 @@ const place = (swarm = name) => ({ name: childName(swarm), namespace: NAMESPACE.
 const read = (kind: ChildKind, swarm?: string): Promise<Child> => session.api.get(kind, place(swarm));
 
 /** The desired fields of a child, without those that servers default, count and record. */
-function wishesIn(child: Child): object {
+function desiredFields(child: Child): object {
   const { metadata, status: _status, ...rest } = child as Kinds['Deployment'];
   const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata?.annotations ?? {};
   const { labels, ownerReferences } = metadata ?? {};
@@ -52,11 +52,11 @@ async function edit(kind: ChildKind, verb: string[], args: string[], swarm?: str
 const patch = (kind: ChildKind, operations: object[], swarm?: string): Promise<Child> =>
   edit(kind, ['patch'], ['--type=json', '-p', JSON.stringify(operations)], swarm);
 
-/** It is as it was; `same` as before the edit: the same object, or another one. */
-function becomes(kind: ChildKind, before: Child, same: boolean): Promise<true> {
+/** Waits until the child has its former desired fields. `same`: the same object, otherwise a new one. */
+function isReverted(kind: ChildKind, before: Child, same: boolean): Promise<true> {
   return eventually(`the ${kind} is as it was`, { withinMs: REPAIRED_WITHIN_MS }, async () => {
     const now = await read(kind);
-    expect(wishesIn(now)).toEqual(wishesIn(before));
+    expect(desiredFields(now)).toEqual(desiredFields(before));
     expect(now.metadata?.uid === before.metadata?.uid).toBe(same);
     return true as const;
   });
@@ -76,19 +76,19 @@ describe('a child that another client changes', () => {
   it.each<[ChildKind, string, () => Promise<Child>]>([
     ['Deployment', 'its image', () => edit('Deployment', ['set', 'image'], ['agent-runtime=localhost/uswarm/other:1'])],
     ['Deployment', 'a variable of its pods', () => edit('Deployment', ['set', 'env'], ['USWARM_USER_ID=mallory'])],
-    ['Deployment', 'one more variable', () => edit('Deployment', ['set', 'env'], ['NODE_OPTIONS=--inspect'])],
-    ['Deployment', 'a variable less', () => edit('Deployment', ['set', 'env'], ['SVC_MCP_ENDPOINT-'])],
+    ['Deployment', 'an additional variable', () => edit('Deployment', ['set', 'env'], ['NODE_OPTIONS=--inspect'])],
+    ['Deployment', 'a missing variable', () => edit('Deployment', ['set', 'env'], ['SVC_MCP_ENDPOINT-'])],
     ['Deployment', 'the number of its pods', change('Deployment', { op: 'replace', path: '/spec/replicas', value: 3 })],
-    ['Deployment', 'a label', label('Deployment', 'app.kubernetes.io/managed-by=somebody')],
-    ['Deployment', 'the label that it is watched by', label('Deployment', 'controller-uid-')],
+    ['Deployment', 'a label', label('Deployment', 'app.kubernetes.io/managed-by=other')],
+    ['Deployment', 'its selector label', label('Deployment', 'controller-uid-')],
     [
       'Deployment',
-      'one more container',
+      'an additional container',
       change('Deployment', { op: 'add', path: '/spec/template/spec/containers/-', value: { name: 'x', image: 'x' } }),
     ],
     [
       'Deployment',
-      'the rights of its container',
+      'the security context of its container',
       change('Deployment', {
         op: 'replace',
         path: `${CONTAINER}/securityContext/readOnlyRootFilesystem`,
@@ -108,10 +108,10 @@ describe('a child that another client changes', () => {
     ['Service', 'its port', change('Service', { op: 'replace', path: '/spec/ports/0/port', value: 1_234 })],
     [
       'Service',
-      'one more port',
+      'an additional port',
       change('Service', { op: 'add', path: '/spec/ports/-', value: { name: 'x', port: 1_234 } }),
     ],
-    ['Service', 'its selector', change('Service', { op: 'add', path: '/spec/selector/somebody', value: 'else' })],
+    ['Service', 'its selector', change('Service', { op: 'add', path: '/spec/selector/other', value: 'x' })],
     [
       'Service',
       'an address of another server',
@@ -119,7 +119,7 @@ describe('a child that another client changes', () => {
     ],
     ['Service', 'its type', change('Service', { op: 'replace', path: '/spec/type', value: 'NodePort' })],
     ['Service', 'a label', label('Service', 'app.kubernetes.io/instance=another')],
-    ['Service', 'a label less', label('Service', 'app.kubernetes.io/part-of-')],
+    ['Service', 'a missing label', label('Service', 'app.kubernetes.io/part-of-')],
     [
       'Service',
       'its owner reference',
@@ -127,17 +127,17 @@ describe('a child that another client changes', () => {
     ],
     [
       'ServiceAccount',
-      'whether it gives pods a token',
+      'its token automount',
       change('ServiceAccount', { op: 'replace', path: '/automountServiceAccountToken', value: true }),
     ],
-    ['ServiceAccount', 'the label that it is watched by', label('ServiceAccount', 'controller-uid=another')],
-  ])('%s, %s: it is changed back, in place', async (kind, _what, somebodyChanges) => {
+    ['ServiceAccount', 'its selector label', label('ServiceAccount', 'controller-uid=another')],
+  ])('is reverted in place: %s, %s', async (kind, _what, changeChild) => {
     const before = await read(kind);
-    expect(wishesIn(await somebodyChanges())).not.toEqual(wishesIn(before));
-    await becomes(kind, before, true);
+    expect(desiredFields(await changeChild())).not.toEqual(desiredFields(before));
+    await isReverted(kind, before, true);
   });
 
-  it('is reverted, and the runtime runs in one pod as before', async () => {
+  it('keeps the runtime in one pod with the rendered settings', async () => {
     // An added container may take the whole grace period of the pod to stop.
     const withinMs = GRACE_MS + READY_WITHIN_MS;
     const [pod] = await eventually('one pod, as rendered', { withinMs }, async () => {
@@ -154,11 +154,11 @@ describe('a child that another client changes', () => {
 
 describe('a child that another client deletes', () => {
   it.each<ChildKind>(['Service', 'ServiceAccount', 'Deployment'])(
-    'the %s: another one is made, just like it',
+    'is created again with the same settings: %s',
     async (kind) => {
       const before = await read(kind);
       expect(await session.api.delete(kind, place())).toBe(true);
-      await becomes(kind, before, false);
+      await isReverted(kind, before, false);
       await session.ready(name);
     },
   );
@@ -190,7 +190,7 @@ describe('a child whose owner reference another client removes', () => {
   });
 });
 
-it('keeps the annotation with which another client restarts a runtime', async () => {
+it('keeps the annotation of kubectl rollout restart', async () => {
   const swarm = await session.create();
   await session.ready(swarm);
   const [before] = (await session.children(swarm)).pods;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** As an operator calls it, with a kubeconfig and nothing else: no address and no key of the orchestrator. */
+/** Runs with a kubeconfig only, without URL and key of the orchestrator. */
 async function explain(...args: string[]): Promise<string> {
   const { context, kubeconfig } = session.settings;
   const { stdout } = await run(process.execPath, [PROGRAM, 'explain', ...args, '--context', context], {

@@ -3,7 +3,7 @@ import type { MessageData, Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import type { Mobile } from '../../services/local/test/mobile.js';
 import { eventually, IDLE_SUSPEND_AFTER_S, openSession, phasesSeen, type Session } from '../src/index.js';
-import { signUp } from '../test/mobile-outside.js';
+import { signUp } from '../test/sign-up.js';
 
 let session: Session;
 let mobile: Mobile;
@@ -20,7 +20,7 @@ const runtimeOf = async (): Promise<Workspace['runtime']> => {
   return (body as { data: Workspace }).data.runtime;
 };
 
-it('an idle runtime is suspended, and a message wakes it and is answered', async () => {
+it('an idle runtime is suspended, and a message resumes it and is answered', async () => {
   await session.ready(name);
   const first = await mobile.ask('Please repeat: first');
   expect(first.done.payload).toMatchObject({ status: 'delivered' });

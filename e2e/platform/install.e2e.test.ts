@@ -38,14 +38,14 @@ describe('the installed release', () => {
     await session.tools.kubectl(['wait', ...wait], { timeoutMs: 70_000 });
   });
 
-  it('passes its own helm test', async () => {
+  it('passes helm test', async () => {
     const { stdout } = await session.tools.helm(['test', RELEASE, '-n', NAMESPACE.release, '--timeout', '2m'], {
       timeoutMs: 130_000,
     });
     expect(stdout).toMatch(/Phase:\s+Succeeded/);
   });
 
-  it('started without the restart of a container that ran', async () => {
+  it('starts without container restarts', async () => {
     const pods = await session.api.list('Pod', { namespace: NAMESPACE.release });
     const restarted = pods
       .flatMap(({ status }) => [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
@@ -56,21 +56,21 @@ describe('the installed release', () => {
   });
 
   it.each([NAMESPACE.release, NAMESPACE.runtime])(
-    'runs nothing in %s that Pod Security "restricted" would refuse',
+    'runs only pods in %s that Pod Security "restricted" accepts',
     async (namespace) => {
       // The API server warns about each existing pod that it would not admit.
       const label = 'pod-security.kubernetes.io/enforce=restricted';
       const command = ['label', '--overwrite', '--dry-run=server', 'ns', namespace, label];
       const stderr = await eventually(`all pods of ${namespace} are looked at`, { withinMs: 60_000 }, async () => {
         const { stderr: warnings } = await session.tools.kubectl(command);
-        // It takes no more than a second for that.
+        // The check is limited to one second.
         return /failed to list pods|only checked against/.test(warnings) ? undefined : warnings;
       });
       expect(stderr).toBe('');
     },
   );
 
-  it('enforces Pod Security "restricted" where runtimes run', async () => {
+  it('enforces Pod Security "restricted" in the runtime namespace', async () => {
     const { metadata } = await session.api.get('Namespace', { name: NAMESPACE.runtime });
     expect(metadata?.labels?.['pod-security.kubernetes.io/enforce']).toBe('restricted');
     const root = {
@@ -133,7 +133,7 @@ interface SearxngEngine {
   categories: string[];
 }
 
-/** A second SearXNG with the engines that the chart has by default; the one of the release has those of the test. */
+/** A second SearXNG with the default engines of the chart; the release uses test engines. */
 async function startDefaultSearxng({ api, onClose, settings, tools }: Session): Promise<number> {
   const namespace = NAMESPACE.search;
   const secret = 'default-searxng';

@@ -5,16 +5,16 @@ import { HttpMethod } from '@kubernetes/client-node';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import type { Mobile } from '../../services/local/test/mobile.js';
 import {
-  childrenGone,
+  childrenDeleted,
   forwardPort,
-  fromOutside,
+  openEdgeClient,
   type Kinds,
   NAMESPACE,
   openSession,
-  type Outside,
+  type EdgeClient,
   type Session,
 } from '../src/index.js';
-import { signUp } from '../test/mobile-outside.js';
+import { signUp } from '../test/sign-up.js';
 
 const NONCE = randomUUID();
 const QUESTION = `Search the web for the history of green tea ${NONCE} and answer with sources`;
@@ -22,7 +22,7 @@ const QUESTION = `Search the web for the history of green tea ${NONCE} and answe
 let session: Session;
 let mobile: Mobile;
 let name: string;
-let outside: Outside;
+let edge: EdgeClient;
 // Random titles and addresses: they can only come from the search engine.
 const results = [1, 2, 3].map((number) => {
   const nonce = randomUUID();
@@ -39,8 +39,8 @@ beforeAll(async () => {
     body: JSON.stringify(results),
   });
   if (!answer.ok) throw new Error(`the search upstream returned ${answer.status}`);
-  outside = await fromOutside(session.api, session.settings);
-  session.onClose(() => outside.close());
+  edge = await openEdgeClient(session.api, session.settings);
+  session.onClose(() => edge.close());
   mobile = await signUp(session);
   name = userSwarmName(mobile.workspaceId);
 });
@@ -63,7 +63,7 @@ describe('a user who signs up, sends a message and deletes the account', () => {
     expect(pods).toHaveLength(1);
   });
 
-  it('is answered by the pod, in pieces, with what the search engine in the cluster returned', async () => {
+  it('receives an answer in chunks from the pod, with results of the search engine in the cluster', async () => {
     const { answer, done, streamed } = await mobile.ask(QUESTION);
     const text = textOf(answer);
     expect(done.payload).toMatchObject({ status: 'delivered' });
@@ -86,24 +86,24 @@ describe('a user who signs up, sends a message and deletes the account', () => {
     expect(data.runtime).toMatchObject({ status: 'ready', phase: 'Ready', verified: true });
   });
 
-  it('reaches the documented paths through the edge, and nothing else', async () => {
+  it('reaches only the documented paths through the edge', async () => {
     const { status, body } = await mobile.api('GET', '/v1/health');
     expect([status, body]).toMatchObject([200, { data: { online: true } }]);
     for (const path of ['/', '/metrics', '/readyz', '/internal', '/internal/v1/messages', '/sync', '/mcp', '/v10']) {
-      const answer = await outside.fetch(`${outside.url}${path}`, { method: 'GET', headers: {} });
+      const answer = await edge.fetch(`${edge.url}${path}`, { method: 'GET', headers: {} });
       expect([path, answer.status]).toEqual([path, 404]);
     }
   });
 
-  it('leaves no text of messages and no token in any log', async () => {
+  it('finds neither message texts nor tokens in any log', async () => {
     const { pods } = await session.children(name);
-    // The pod of `helm test` comes and goes meanwhile.
+    // The pod of `helm test` may be deleted meanwhile.
     const platform = await session.api.list('Pod', {
       namespace: NAMESPACE.release,
       labelSelector: 'app.kubernetes.io/component!=test',
     });
     const logs = await Promise.all([...pods, ...platform].map(logOf));
-    // The runtime and the orchestrator do log their work.
+    // Verify that the runtime and the orchestrator log at all.
     for (const writer of ['agent-runtime', 'uswarm-orchestrator']) {
       expect(logs.find(({ pod, text }) => pod.startsWith(writer) && text !== '')).toBeDefined();
     }
@@ -114,16 +114,16 @@ describe('a user who signs up, sends a message and deletes the account', () => {
     }
   });
 
-  it('reads the answer from another connection as it was streamed', async () => {
+  it('reads the streamed answer from another connection', async () => {
     const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
     const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };
     expect(data.map(({ content }) => content.type)).toEqual(['text', 'tool_status', 'text']);
   });
 
-  it('leaves no UserSwarm, no children and no pod behind after the account is deleted', async () => {
+  it('leaves no UserSwarm, children or pod after the account is deleted', async () => {
     const { status } = await mobile.api('DELETE', '/v1/auth/delete');
     expect(status).toBe(204);
-    await session.gone(name, 90_000);
-    await childrenGone(session.api, name);
+    await session.deleted(name, 90_000);
+    await childrenDeleted(session.api, name);
   });
 });

@@ -13,7 +13,7 @@ import {
 } from '../src/index.js';
 
 const OPS_PORT = 8081;
-/** What each component of the chart calls itself in its metrics. */
+/** The service label of each component. */
 const COMPONENTS: Record<string, string> = {
   controller: 'uswarm-controller',
   orchestrator: 'orchestrator',
@@ -37,7 +37,7 @@ interface Monitor {
   };
 }
 
-/** The ServiceMonitor that the chart would make for this release. */
+/** The ServiceMonitor that the chart renders for this release. */
 async function serviceMonitor(): Promise<Monitor> {
   const values = { ...releaseValues(session.settings.images), metrics: { serviceMonitor: { enabled: true } } };
   const { stdout } = await session.tools.helm(
@@ -65,7 +65,7 @@ async function scrape({ metadata }: Kinds['Pod'], path: string): Promise<string>
 }
 
 describe('the metrics of the installed release', () => {
-  it('are found by the ServiceMonitor: every ready pod of each service is a target', async () => {
+  it('are scraped through the ServiceMonitor from every ready pod of each service', async () => {
     const { spec } = await serviceMonitor();
     expect(spec.namespaceSelector.matchNames).toEqual([NAMESPACE.release]);
     const [services, slices, pods] = await Promise.all([
@@ -99,7 +99,7 @@ describe('the metrics of the installed release', () => {
     }
   });
 
-  it.each(Object.entries(COMPONENTS))('of %s are those of docs/metrics.md', async (label, component) => {
+  it.each(Object.entries(COMPONENTS))('match docs/metrics.md for %s', async (label, component) => {
     const { spec } = await serviceMonitor();
     const pods = (await session.api.list('Pod', { namespace: NAMESPACE.release })).filter(
       (pod) => componentOf(pod) === label && pod.status?.phase === 'Running',

@@ -2,7 +2,7 @@ import { HttpMethod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CONDITIONS } from '@uswarm/contract/userswarm';
 import {
-  childrenGone,
+  childrenDeleted,
   conditionOf,
   eventually,
   NAMESPACE,
@@ -24,14 +24,14 @@ const phasesOf = (name: string, from = 0): string[] => phasesSeen(session.swarms
 
 const podsOf = async (name: string) => (await session.children(name)).pods;
 
-describe('a UserSwarm that is made and changed', () => {
+describe('a UserSwarm that is created and changed', () => {
   let name: string;
   beforeAll(async () => {
     name = await session.create();
     await session.ready(name);
   });
 
-  it('PHASE-001 PHASE-002: is Progressing while its children are made, then Ready', () => {
+  it('PHASE-001 PHASE-002: is Progressing while its children are created, then Ready', () => {
     expect(phasesOf(name)).toEqual(['Progressing', 'Ready']);
   });
 
@@ -56,14 +56,14 @@ describe('a UserSwarm that is made and changed', () => {
     ]);
   });
 
-  it('PHASE-001: is Progressing again during the roll-out of a change', async () => {
+  it('PHASE-001: is Progressing during the rollout of a change', async () => {
     const seen = session.swarms.history(name).length;
     await session.patch(name, { runtime: { resources: { requests: { cpu: '20m' } } } });
     await session.ready(name);
     expect(phasesOf(name, seen).filter((phase) => phase !== 'Ready')).toEqual(['Progressing']);
   });
 
-  it('goes back to Progressing when its pod is lost, and is Ready again with another', async () => {
+  it('is Progressing when its pod is lost, and Ready with the next pod', async () => {
     const lost = (await podsOf(name)).find(({ metadata }) => metadata?.deletionTimestamp === undefined);
     const seen = session.swarms.history(name).length;
     await session.api.delete('Pod', { name: lost!.metadata!.name!, namespace: NAMESPACE.runtime });
@@ -143,8 +143,8 @@ describe('CTRL-001: the framework', () => {
       expect(alive).toHaveLength(1);
     }
     await session.api.delete('UserSwarm', { name: first });
-    await session.gone(first);
-    await childrenGone(session.api, first);
+    await session.deleted(first);
+    await childrenDeleted(session.api, first);
     expect(session.swarms.current(names[1]!)?.status?.phase).toBe('Ready');
   });
 });

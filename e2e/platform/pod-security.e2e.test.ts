@@ -23,12 +23,12 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Runs in the runtime's container. */
+/** Runs a function in the container of the runtime. */
 const inside = <T>(code: () => T | Promise<T>): Promise<T> =>
   evaluateInPod(session.tools, { namespace: NAMESPACE.runtime, pod: pod.metadata!.name! }, code);
 
-describe('a runtime pod in the API server', () => {
-  it('was Progressing before it was Ready', () => {
+describe('the spec of a runtime pod', () => {
+  it('belongs to a UserSwarm that was Progressing before it was Ready', () => {
     expect(phasesSeen(session.swarms.history(name))).toEqual(['Progressing', 'Ready']);
   });
 
@@ -57,7 +57,7 @@ describe('a runtime pod in the API server', () => {
     expect(containers[0]?.ports?.map(({ hostPort }) => hostPort)).toEqual([undefined]);
   });
 
-  it('CRD-023 CTRL-006: has two volumes and no other: a cache of 512Mi, and 128Mi of memory', () => {
+  it('CRD-023 CTRL-006: has exactly two volumes: a cache of 512Mi and 128Mi of memory', () => {
     expect(pod.spec?.volumes).toEqual([
       { name: 'cache', emptyDir: { sizeLimit: '512Mi' } },
       { name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
@@ -68,13 +68,13 @@ describe('a runtime pod in the API server', () => {
     ]);
   });
 
-  it('gets no token of its service account, and no addresses of Services', () => {
+  it('gets neither a ServiceAccount token nor Service addresses', () => {
     expect(pod.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
     expect(pod.spec?.serviceAccountName).toBe(`agent-runtime-${name}`);
   });
 });
 
-describe('a runtime pod, from inside', () => {
+describe('a process in a runtime pod', () => {
   const processStatus = () =>
     inside(async () => {
       const { readFile } = await import('node:fs/promises');
@@ -88,7 +88,7 @@ describe('a runtime pod, from inside', () => {
       return [await read('1'), await read('self')];
     });
 
-  it('CRD-018: is user and group 65532 by every id of its processes', async () => {
+  it('CRD-018: has only user and group ids of 65532', async () => {
     for (const status of await processStatus()) {
       expect(status['Uid']).toEqual(['65532', '65532', '65532', '65532']);
       expect(status['Gid']).toEqual(['65532', '65532', '65532', '65532']);
@@ -112,7 +112,7 @@ describe('a runtime pod, from inside', () => {
     for (const status of await processStatus()) expect(status['Seccomp']).toEqual(['2']);
   });
 
-  it('CRD-019: can write nowhere but in its two volumes', async () => {
+  it('CRD-019: can write only to the two volumes', async () => {
     const outcome = await inside(async () => {
       const { rm, writeFile } = await import('node:fs/promises');
       const attempt = async (folder: string) => {
@@ -167,7 +167,7 @@ describe('a runtime pod, from inside', () => {
     expect(end.written).toBeLessThanOrEqual(128 * 1024 * 1024);
   });
 
-  it('has no token of its service account', async () => {
+  it('has no ServiceAccount token', async () => {
     const found = await inside(async () => {
       const { readdir } = await import('node:fs/promises');
       return readdir('/var/run/secrets/kubernetes.io/serviceaccount').catch(
@@ -181,13 +181,13 @@ describe('a runtime pod, from inside', () => {
     const names = await inside(() =>
       Object.keys(process.env).filter((key) => /_SERVICE_HOST$|_PORT_\d+_TCP/.test(key)),
     );
-    // Kubernetes puts its own there in every pod.
+    // Kubernetes sets these in every pod.
     expect(names.filter((key) => !key.startsWith('KUBERNETES_'))).toEqual([]);
   });
 });
 
 describe('a runtime pod that fills its cache', () => {
-  it('CTRL-006: is replaced once there are more than 512Mi in it', async () => {
+  it('CTRL-006: is replaced when the cache exceeds 512Mi', async () => {
     const greedy = await session.create();
     await session.ready(greedy);
     const before = (await session.children(greedy)).pods[0]!.metadata!;

@@ -10,10 +10,10 @@ import {
   type SpecInput,
   upgradeRelease,
 } from '../src/index.js';
-import { itRefuses } from '../test/spec-refusals.js';
+import { itReportsInvalidSpec } from '../test/invalid-spec-tests.js';
 
 const BINDING = { name: `${RELEASE}-policy` };
-const IMAGE = 'registry.example.com/somebody/runtime:1';
+const IMAGE = 'registry.example.com/other/runtime:1';
 
 let session: Session;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Whether the API server takes a UserSwarm with this image. */
+/** Returns whether the API server accepts a UserSwarm with this image. */
 async function admits(image = IMAGE): Promise<boolean> {
   const attempt = session.manifest({ runtime: { image } });
   try {
@@ -40,35 +40,35 @@ async function enforce(action: 'Deny' | 'Audit'): Promise<void> {
   );
 }
 
-describe('with the admission policy lifted', () => {
+describe('a forbidden reference without the admission policy', () => {
   beforeAll(async () => {
     if (await admits()) throw new Error('the admission policy is not in force');
     await enforce('Audit');
     session.onClose(() => enforce('Deny'));
   });
 
-  describe.each<[string, { bad: SpecInput; good: SpecInput; says: RegExp }]>([
+  describe.each<[string, { bad: SpecInput; good: SpecInput; message: RegExp }]>([
     [
-      'an image from elsewhere',
+      'a foreign image',
       {
         bad: { runtime: { image: IMAGE } },
         good: { runtime: { image: '' } },
-        says: /registry\.example\.com\/somebody/,
+        message: /registry\.example\.com\/other/,
       },
     ],
     [
       'a Secret of another workspace',
       {
-        bad: { config: { envSecretRef: { name: 'workspace-somebody-else-env' } } },
+        bad: { config: { envSecretRef: { name: 'workspace-other-env' } } },
         good: { config: { envSecretRef: { name: 'uswarm-model-env' } } },
-        says: /workspace-somebody-else-env/,
+        message: /workspace-other-env/,
       },
     ],
   ])('PHASE-004 CTRL-002: %s', (_what, spec) => {
-    itRefuses(() => session, { reason: 'PolicyDenied', ...spec });
+    itReportsInvalidSpec(() => session, { reason: 'PolicyDenied', ...spec });
   });
 
-  it('PHASE-004 CTRL-002: a namespace that is not one for runtimes is PolicyDenied, and left alone', async () => {
+  it('PHASE-004 CTRL-002: is reported as PolicyDenied without children for another namespace', async () => {
     const name = await session.create({ placement: { runtimeNamespace: NAMESPACE.release } });
     const refused = await session.shows(name, 'Error', 'PolicyDenied');
     expect(messageOf(refused)).toContain(NAMESPACE.release);
@@ -76,39 +76,41 @@ describe('with the admission policy lifted', () => {
     expect([deployment, service, serviceAccount].filter(Boolean)).toEqual([]);
   });
 
-  it('one that was stored can be suspended, put right and deleted under the policy, and not made worse', async () => {
+  it('can be suspended, corrected and deleted when the policy is active again, but not changed to another forbidden one', async () => {
     const [name, other] = await Promise.all([1, 2].map(() => session.create({ runtime: { image: IMAGE } })));
     await Promise.all([name!, other!].map((each) => session.shows(each, 'Error', 'PolicyDenied')));
     await enforce('Deny');
     await session.patch(name!, { suspend: true });
-    const worse = { spec: { runtime: { image: `${IMAGE}2` } } };
-    await expect(session.api.merge('UserSwarm', { name: name! }, worse)).rejects.toMatchObject({ status: 403 });
-    // Its finalizer is taken off by the controller, which is an update as well.
+    const stillForbidden = { spec: { runtime: { image: `${IMAGE}2` } } };
+    await expect(session.api.merge('UserSwarm', { name: name! }, stillForbidden)).rejects.toMatchObject({
+      status: 403,
+    });
+    // The controller removes the finalizer, which is an update that the policy must accept.
     await session.api.delete('UserSwarm', { name: other! });
-    await session.gone(other!);
+    await session.deleted(other!);
     await session.patch(name!, { suspend: false, runtime: { image: '' } });
     await session.ready(name!);
   });
 });
 
-describe('an admission policy that was switched off', () => {
-  const elsewhere = 'elsewhere.test/app:1';
-  const becomes = (image: string, taken: boolean): Promise<boolean> =>
-    eventually(`${image}: ${taken ? 'taken' : 'refused'}`, { withinMs: 30_000 }, async () =>
-      (await admits(image)) === taken ? taken : undefined,
+describe('an admission policy that is disabled and enabled', () => {
+  const foreignImage = 'elsewhere.test/app:1';
+  const waitForAdmission = (image: string, accepted: boolean): Promise<boolean> =>
+    eventually(`${image}: ${accepted ? 'accepted' : 'rejected'}`, { withinMs: 30_000 }, async () =>
+      (await admits(image)) === accepted ? accepted : undefined,
     );
 
-  // API servers that lost their last binding with a ConfigMap go on with the lists of that time, or none.
-  it('is in force again once it is on, with the lists as they are then', async () => {
+  // API servers without a binding keep the last lists of the ConfigMap, or none.
+  it('is in force again with the current lists', async () => {
     expect(await admits()).toBe(false);
     session.onClose(() => upgradeRelease(session, {}));
     await upgradeRelease(session, { admissionPolicy: { enabled: false } });
-    expect(await becomes(IMAGE, true)).toBe(true);
+    expect(await waitForAdmission(IMAGE, true)).toBe(true);
     const imagePrefixes = ['localhost/uswarm/', 'localhost/uswarm-test/', 'elsewhere.test/'];
     await upgradeRelease(session, { runtime: { imagePrefixes } });
-    expect(await becomes(IMAGE, false)).toBe(false);
-    expect(await becomes(elsewhere, true)).toBe(true);
+    expect(await waitForAdmission(IMAGE, false)).toBe(false);
+    expect(await waitForAdmission(foreignImage, true)).toBe(true);
     await upgradeRelease(session, {});
-    expect(await becomes(elsewhere, false)).toBe(false);
+    expect(await waitForAdmission(foreignImage, false)).toBe(false);
   });
 });

@@ -12,10 +12,10 @@ import {
   upgradeRelease,
 } from '../src/index.js';
 
-// A database for runtimes, beside the platform's own.
+// A separate database for runtimes.
 const DATABASE = { name: 'runtime-database', namespace: NAMESPACE.edge };
 const PASSWORD = randomUUID();
-/** Milliseconds: a failed attempt, the pause after it, another attempt and the next sync come first. */
+/** Longer than a failed attempt, its retry delay, a second attempt and the next sync. */
 const NOTICED_WITHIN_MS = 3 * SHOWN_WITHIN_MS;
 
 let session: Session;
@@ -37,7 +37,7 @@ async function scaleDatabase(replicas: number): Promise<void> {
 
 async function startDatabase(): Promise<void> {
   const env = { POSTGRES_USER: 'runtime', POSTGRES_PASSWORD: PASSWORD, POSTGRES_DB: 'runtime', PGDATA: '/tmp/data' };
-  // The only folder that it may write to is /tmp.
+  // Only /tmp is writable.
   const command = ['docker-entrypoint.sh', 'postgres', '-c', 'unix_socket_directories=/tmp'];
   const image = imageOf(session.settings.images, 'postgres');
   const items = fixtureObjects({ ...DATABASE, image, port: 5432, env, command });
@@ -47,8 +47,8 @@ async function startDatabase(): Promise<void> {
   await scaleDatabase(1);
 }
 
-/** The stores as a platform engineer hands them to runtimes: settings as values, secrets by name. */
-async function handOnDatabase(): Promise<void> {
+/** Configures runtime stores: settings as values, passwords in a Secret. */
+async function configureRuntimeDatabase(): Promise<void> {
   const stores = { SVC_DATABASE_PASSWORD: PASSWORD };
   for (const place of [
     { name: 'e2e-stores', namespace: NAMESPACE.release },
@@ -66,23 +66,23 @@ async function handOnDatabase(): Promise<void> {
   expect(await generatedSecret()).toEqual(before);
 }
 
-/** Made by the first installation, and the same ever after. */
+/** Created by the first installation and kept by upgrades. */
 async function generatedSecret(): Promise<object> {
   const { data = {} } = await session.api.get('Secret', GENERATED_SECRET);
   expect(Object.keys(data).length).toBeGreaterThan(5);
   return data;
 }
 
-describe('with a database that is handed on to runtimes', () => {
+describe('a release with a database for runtimes', () => {
   let running: string;
   beforeAll(async () => {
     await startDatabase();
-    await handOnDatabase();
+    await configureRuntimeDatabase();
     running = await session.create();
     await session.ready(running);
   });
 
-  it('hands on its settings, and its password by reference alone; generated secrets outlive the upgrade', async () => {
+  it('passes the database settings to runtimes, the password only by reference, and keeps generated secrets', async () => {
     const { deployment } = await session.children(running);
     const { env = [] } = deployment!.spec!.template.spec!.containers[0]!;
     const own = env.filter(({ name }) => name.startsWith('SVC_DATABASE_'));
@@ -98,10 +98,10 @@ describe('with a database that is handed on to runtimes', () => {
 
   it('CTRL-003: reports DatabaseUnreachable during an outage, only for runtimes that are not Ready yet', async () => {
     await scaleDatabase(0);
-    // Runs and never answers gRPC: a runtime that starts and has no other reason.
+    // This image runs but does not serve gRPC, so the runtime stays Starting.
     const starting = await session.create({ runtime: { image: imageOf(session.settings.images, 'search-upstream') } });
-    const away = await session.shows(starting, 'Progressing', 'DatabaseUnreachable', NOTICED_WITHIN_MS);
-    expect(conditionOf(away, 'DependenciesReachable')).toMatchObject({
+    const unreachable = await session.shows(starting, 'Progressing', 'DatabaseUnreachable', NOTICED_WITHIN_MS);
+    expect(conditionOf(unreachable, 'DependenciesReachable')).toMatchObject({
       status: 'False',
       reason: 'DatabaseUnreachable',
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { messageOf, openSession, type Session } from '../src/index.js';
-import { holdPodsOf } from '../test/pod-gate.js';
+import { gatePods } from '../test/pod-gate.js';
 
 const NAMESPACE_OF_THIS_FILE = 'e2e-deadline';
 /** `progressDeadlineSeconds` of the Deployment. */
@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterAll(() => session?.close());
 
 it('CTRL-003: reports StartDeadlineExceeded for a pod that does not start without a known cause, until it starts', async () => {
-  // As a queue for pods does it: admitted, and not handed to the scheduler.
-  const gate = await holdPodsOf(session, NAMESPACE_OF_THIS_FILE);
+  // Simulates a pod queue: the pod is admitted but not scheduled.
+  const gate = await gatePods(session, NAMESPACE_OF_THIS_FILE);
   const name = await session.create({ placement: { runtimeNamespace: NAMESPACE_OF_THIS_FILE } });
   const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE_OF_THIS_FILE };
   const { object: pod } = await session.pod(name, 'held', ({ spec }) => (spec?.schedulingGates ?? []).length > 0);

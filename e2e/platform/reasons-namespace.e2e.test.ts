@@ -14,7 +14,7 @@ async function withQuota(hard: Record<string, string>): Promise<() => Promise<un
   const place = { name: 'e2e', namespace: QUOTA_NAMESPACE };
   await session.api.delete('ResourceQuota', place);
   await session.api.create('ResourceQuota', { metadata: place, spec: { hard } });
-  // Quotas count only once the controller manager has looked at them.
+  // A quota is enforced only after the controller manager has processed it.
   await session.tools.kubectl([
     'wait',
     '-n',
@@ -29,21 +29,21 @@ async function withQuota(hard: Record<string, string>): Promise<() => Promise<un
 it.each([
   ['Deployments', { 'count/deployments.apps': '0' }],
   ['pods', { pods: '0' }],
-])('CTRL-003: QuotaExceeded when there may be no %s, until there may', async (_what, hard) => {
-  const lift = await withQuota(hard as unknown as Record<string, string>);
+])('CTRL-003: reports QuotaExceeded while the quota allows no %s', async (_what, hard) => {
+  const removeQuota = await withQuota(hard as unknown as Record<string, string>);
   const name = await session.create({ placement: { runtimeNamespace: QUOTA_NAMESPACE } });
   const refused = await session.shows(name, 'Progressing', 'QuotaExceeded');
   expect(messageOf(refused)).toContain('exceeded quota');
-  await lift();
+  await removeQuota();
   await session.ready(name);
   await session.api.delete('UserSwarm', { name });
-  await session.gone(name);
+  await session.deleted(name);
 });
 
 it('reports NameConflict while a foreign object has the name of a child', async () => {
   const name = session.newName();
   const place = { name: `agent-runtime-${name}`, namespace: NAMESPACE.runtime };
-  const foreign = { metadata: { ...place, labels: { owner: 'somebody-else' } }, spec: { ports: [{ port: 80 }] } };
+  const foreign = { metadata: { ...place, labels: { owner: 'other' } }, spec: { ports: [{ port: 80 }] } };
   const { metadata } = await session.api.create('Service', foreign);
   await session.create({}, name);
   const conflicting = await session.shows(name, 'Progressing', 'NameConflict');
@@ -62,7 +62,7 @@ it('keeps the foreign object of a NameConflict when the UserSwarm is deleted', a
   await session.create({}, name);
   await session.shows(name, 'Progressing', 'NameConflict');
   await session.api.delete('UserSwarm', { name });
-  await session.gone(name);
+  await session.deleted(name);
   expect(await session.api.find('ServiceAccount', place)).toBeDefined();
 });
 
@@ -86,7 +86,7 @@ it('reports NamespaceMissing until the namespace and its rights exist again', as
     SHOWN_WITHIN_MS,
   );
   await session.api.create('Namespace', { metadata: { name: VANISHING_NAMESPACE, labels: namespace?.labels } });
-  // Applied as Helm applies them: a field that another manager owns would stop its next upgrade.
+  // Use the field manager of Helm: a foreign field owner would fail its next upgrade.
   const restored = [
     ...roles.map((role) => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', ...role })),
     ...bindings.map((binding) => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', ...binding })),

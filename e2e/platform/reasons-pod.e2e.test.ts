@@ -26,14 +26,14 @@ const ends = ({ status }: Pod): (string | undefined)[] =>
     (state) => state?.terminated?.reason,
   );
 
-interface Trouble {
+interface FailureCase {
   reason: FailureReason;
   cause: string;
   spec: (name: string) => SpecInput;
   prepare?: (name: string) => Promise<unknown>;
-  /** What the kubelet or the scheduler writes into the pod. */
+  /** Matches the pod when the kubelet or the scheduler has written the cause. */
   event: (pod: Pod) => boolean;
-  says: RegExp;
+  messagePattern: RegExp;
   repair: (name: string) => Promise<unknown>;
 }
 
@@ -44,22 +44,22 @@ async function createOwnSecret(name: string, stringData: Record<string, string>)
   session.onClose(() => session.api.delete('Secret', ownSecret(name)));
 }
 
-const TROUBLES: Trouble[] = [
+const FAILURE_CASES: FailureCase[] = [
   {
     reason: 'ImagePullBackOff',
-    cause: 'an image that is allowed and does not exist',
+    cause: 'an allowed image that does not exist',
     spec: () => ({ runtime: { image: 'localhost/uswarm/absent:1' } }),
     event: (pod) => ['ErrImagePull', 'ImagePullBackOff'].includes(waitingFor(pod) ?? ''),
-    says: /localhost\/uswarm\/absent:1 cannot be pulled/,
+    messagePattern: /localhost\/uswarm\/absent:1 cannot be pulled/,
     repair: (name) => session.patch(name, { runtime: { image: '' } }),
   },
   {
     reason: 'CrashLoopBackOff',
-    cause: 'a setting with which the runtime does not start',
+    cause: 'an invalid setting',
     spec: namingOwnSecret,
     prepare: (name) => createOwnSecret(name, { USWARM_MODEL_TIMEOUT_MS: 'soon' }),
     event: (pod) => waitingFor(pod) === 'CrashLoopBackOff',
-    says: /keeps stopping, last with exit code \d+/,
+    messagePattern: /keeps stopping, last with exit code \d+/,
     repair: (name) =>
       session.api.merge('Secret', ownSecret(name), { stringData: { USWARM_MODEL_TIMEOUT_MS: '60000' } }),
   },
@@ -68,7 +68,7 @@ const TROUBLES: Trouble[] = [
     cause: 'less memory than the runtime needs',
     spec: () => ({ runtime: { resources: { requests: { memory: '16Mi' }, limits: { memory: '16Mi' } } } }),
     event: (pod) => ends(pod).includes('OOMKilled'),
-    says: /more memory than its limit/,
+    messagePattern: /more memory than its limit/,
     repair: (name) =>
       session.patch(name, { runtime: { resources: { requests: { memory: '96Mi' }, limits: { memory: '512Mi' } } } }),
   },
@@ -78,7 +78,7 @@ const TROUBLES: Trouble[] = [
     spec: () => ({ runtime: { resources: { requests: { cpu: '1000' } } } }),
     event: ({ status }) =>
       status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false,
-    says: /Insufficient cpu/,
+    messagePattern: /Insufficient cpu/,
     repair: (name) => session.patch(name, { runtime: { resources: { requests: { cpu: '10m' } } } }),
   },
   {
@@ -86,15 +86,15 @@ const TROUBLES: Trouble[] = [
     cause: 'a Secret that does not exist yet',
     spec: namingOwnSecret,
     event: (pod) => waitingFor(pod) === 'CreateContainerConfigError',
-    says: /The Secret workspace-\S+-env does not exist/,
+    messagePattern: /The Secret workspace-\S+-env does not exist/,
     repair: (name) => createOwnSecret(name, { E2E: 'here' }),
   },
 ];
 
-// Concurrently: each of them mostly waits.
-describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not come up', () => {
+// The cases run concurrently, because they mostly wait.
+describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not start', () => {
   const outcomes = new Map<FailureReason, Promise<{ message: string; name: string }>>();
-  const troubled = async ({ event, prepare, reason, repair, spec }: Trouble) => {
+  const observeFailure = async ({ event, prepare, reason, repair, spec }: FailureCase) => {
     const name = session.newName();
     await prepare?.(name);
     await session.create(spec(name), name);
@@ -110,19 +110,22 @@ describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not come up', () => {
     return { message: messageOf(object!), name };
   };
   beforeAll(() => {
-    for (const trouble of TROUBLES) {
-      const outcome = troubled(trouble);
-      // Judged by its own test below.
+    for (const failureCase of FAILURE_CASES) {
+      const outcome = observeFailure(failureCase);
+      // The test of the case reports the error.
       outcome.catch(() => undefined);
-      outcomes.set(trouble.reason, outcome);
+      outcomes.set(failureCase.reason, outcome);
     }
   });
 
-  it.each(TROUBLES)('$reason: $cause shows as Progressing with this reason, and recovers', async ({ reason, says }) => {
-    const { message, name } = await outcomes.get(reason)!;
-    expect(message).toMatch(says);
-    const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
-    const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
-    expect(events.map(({ type }) => type)).toContain('Warning');
-  });
+  it.each(FAILURE_CASES)(
+    'is Progressing with the reason $reason for $cause, and recovers',
+    async ({ reason, messagePattern }) => {
+      const { message, name } = await outcomes.get(reason)!;
+      expect(message).toMatch(messagePattern);
+      const fieldSelector = `involvedObject.name=${name},reason=${reason}`;
+      const events = await session.api.list('Event', { namespace: 'default', fieldSelector });
+      expect(events.map(({ type }) => type)).toContain('Warning');
+    },
+  );
 });

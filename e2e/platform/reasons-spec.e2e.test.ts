@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { openSession, type Session } from '../src/index.js';
-import { itRefuses } from '../test/spec-refusals.js';
+import { itReportsInvalidSpec } from '../test/invalid-spec-tests.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -8,12 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-// What the policy does not allow is refused by admission: policy-denied.serial.e2e.test.ts lifts that.
-describe('PHASE-004 CTRL-002: a model provider that the runtime does not have', () => {
-  itRefuses(() => session, {
+// Admission rejects forbidden references; policy-denied.serial.e2e.test.ts tests them without the policy.
+describe('PHASE-004 CTRL-002: an unknown model provider', () => {
+  itReportsInvalidSpec(() => session, {
     reason: 'InvalidSpec',
     bad: { config: { defaultProvider: 'anthropic' } },
     good: { config: { defaultProvider: 'demo' } },
-    says: /anthropic is not a provider of the runtime/,
+    message: /anthropic is not a provider of the runtime/,
   });
 });

@@ -11,7 +11,7 @@ import {
   podNamesOf,
   type RollingRelease,
 } from '../test/rolling-release.js';
-import { answerWith, isUpToDate, mostStopped, type Person, podOf, send, stoppedAt } from '../test/rolling-swarms.js';
+import { answerWith, isUpToDate, mostStopped, type RuntimeUser, podOf, send, stoppedAt } from '../test/rolling-swarms.js';
 
 const SWARMS = 5;
 /** Words of a question that takes the demo model a minute to repeat, and longer than an upgrade in all. */
@@ -19,8 +19,8 @@ const LONG = Array.from({ length: 4_500 }, (_, at) => `w${String(at).padStart(4,
 
 let session: Session;
 let release: RollingRelease;
-let people: Person[];
-let busy: Person;
+let users: RuntimeUser[];
+let busy: RuntimeUser;
 let oldImage: string;
 let newImage: string;
 
@@ -31,8 +31,8 @@ beforeAll(async () => {
   release = createRollingRelease(session);
   const { runtime, ...services } = serviceImages(all, 'previous-');
   await release.upgrade({ ...services, runtime: { ...runtime, ...AWAKE } }, previousChart);
-  people = await release.signUp(SWARMS, { unchecked: true });
-  [busy] = people as [Person];
+  users = await release.signUp(SWARMS, { unchecked: true });
+  [busy] = users as [RuntimeUser];
 });
 afterAll(() => session?.close());
 
@@ -42,7 +42,7 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
   let workedWith: NonNullable<Awaited<ReturnType<typeof podOf>>>;
 
   beforeAll(async () => {
-    if ((await imagesOf(session, people)).some((image) => image !== oldImage))
+    if ((await imagesOf(session, users)).some((image) => image !== oldImage))
       throw new Error('a pod has another image already');
     await send(busy, `Repeat: ${LONG}`);
     await busy.mobile.saw('message.chunk');
@@ -66,21 +66,21 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
   });
 
   it('replaces all pods, at most two concurrently, without losing a message', async () => {
-    await everyUserIsAnswered(people, (nonce) => `Repeat ${nonce}`);
-    await allUpToDate(session, people, 180_000);
-    expect(await imagesOf(session, people)).toEqual(people.map(() => newImage));
-    expect(mostStopped(session, people, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
-    await everyUserIsAnswered(people, (nonce) => `Repeat ${nonce}`);
+    await everyUserIsAnswered(users, (nonce) => `Repeat ${nonce}`);
+    await allUpToDate(session, users, 180_000);
+    expect(await imagesOf(session, users)).toEqual(users.map(() => newImage));
+    expect(mostStopped(session, users, upgradedAt)).toBeLessThanOrEqual(ROLLOUT.maxConcurrent);
+    await everyUserIsAnswered(users, (nonce) => `Repeat ${nonce}`);
   });
 });
 
 describe('an image that does not exist', () => {
   const broken = { registry: 'localhost', repository: 'uswarm/agent-runtime', tag: 'there-is-none' };
   let before: (string | undefined)[];
-  let failed: Person[];
+  let failed: RuntimeUser[];
 
   beforeAll(async () => {
-    before = await podNamesOf(session, people);
+    before = await podNamesOf(session, users);
     await release.upgrade({ runtime: { ...AWAKE, image: broken }, rollout: ONE_BY_ONE });
   });
 
@@ -88,13 +88,13 @@ describe('an image that does not exist', () => {
     const halted = await eventually('halted', { withinMs: 240_000, everyMs: 1_000 }, async () => {
       const events = await session.api.list('Event', { namespace: 'default' });
       const about = events.filter(({ reason }) => reason === 'RolloutHalted').map((event) => event.involvedObject.name);
-      const ours = people.filter(({ name }) => about.includes(name));
+      const ours = users.filter(({ name }) => about.includes(name));
       return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
     });
     failed = halted;
     // Longer than a resync: no other runtime gets the image.
     await sleep(40_000);
-    const others = people.filter((person) => !failed.includes(person));
+    const others = users.filter((user) => !failed.includes(user));
     for (const { name } of failed) {
       expect(session.swarms.current(name)?.status?.conditions?.[0]?.reason).toBe('ImagePullBackOff');
     }
@@ -104,15 +104,15 @@ describe('an image that does not exist', () => {
         pendingRevision: expect.any(String),
       });
     }
-    expect(await podNamesOf(session, others)).toEqual(others.map((person) => before[people.indexOf(person)]));
+    expect(await podNamesOf(session, others)).toEqual(others.map((user) => before[users.indexOf(user)]));
   });
 
   it('is reverted by helm rollback, which changes only the failed runtimes', async () => {
     await release.rollBack();
-    await allUpToDate(session, people, 180_000);
-    expect(await imagesOf(session, people)).toEqual(people.map(() => newImage));
-    const others = people.filter((person) => !failed.includes(person));
-    expect(await podNamesOf(session, others)).toEqual(others.map((person) => before[people.indexOf(person)]));
-    await everyUserIsAnswered(people, (nonce) => `Repeat ${nonce}`);
+    await allUpToDate(session, users, 180_000);
+    expect(await imagesOf(session, users)).toEqual(users.map(() => newImage));
+    const others = users.filter((user) => !failed.includes(user));
+    expect(await podNamesOf(session, others)).toEqual(others.map((user) => before[users.indexOf(user)]));
+    await everyUserIsAnswered(users, (nonce) => `Repeat ${nonce}`);
   });
 });

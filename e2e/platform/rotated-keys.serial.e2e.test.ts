@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { forwardPort, GENERATED_SECRET, NAMESPACE, openSession, secretValue, type Session } from '../src/index.js';
 import { AWAKE, createRollingRelease, ONE_BY_ONE, podNamesOf, type RollingRelease } from '../test/rolling-release.js';
-import { answerWith, isUpToDate, mostStopped, type Person, send } from '../test/rolling-swarms.js';
+import { answerWith, isUpToDate, mostStopped, type RuntimeUser, send } from '../test/rolling-swarms.js';
 
 const SWARMS = 3;
 const SECRET = 'e2e-rotated-keys';
@@ -10,7 +10,7 @@ const VALUES = { runtime: AWAKE, rollout: ONE_BY_ONE };
 
 let session: Session;
 let release: RollingRelease;
-let people: Person[];
+let people: RuntimeUser[];
 beforeAll(async () => {
   session = await openSession();
   release = createRollingRelease(session);
@@ -56,7 +56,7 @@ describe('a rotated call key and a rotated signing key', () => {
     engine = `http://127.0.0.1:${forwarded.port}`;
   }
   /** The runtime is called with a call key, and shows what the signing key signed to the tool server. */
-  async function finds(person: Person): Promise<void> {
+  async function finds(person: RuntimeUser): Promise<void> {
     const nonce = randomUUID();
     const url = `https://example.com/${randomUUID()}`;
     const response = await fetch(`${engine}/results?q=${nonce}`, {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Kinds, NAMESPACE, openSession, type Session } from '../src/index.js';
 import { changeRelease } from '../test/changed-release.js';
-import { holdPodsOf } from '../test/pod-gate.js';
+import { gatePods } from '../test/pod-gate.js';
 
 let session: Session;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ const readyAt = ({ status }: Kinds['Pod']): number =>
   Date.parse(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '');
 
 it('starts no more runtimes concurrently than allowed and queues the others', async () => {
-  const gate = await holdPodsOf(session, NAMESPACE.runtime);
+  const gate = await gatePods(session, NAMESPACE.runtime);
   const first = await session.create();
   const { object: held } = await session.pod(
     first,
@@ -27,13 +27,13 @@ it('starts no more runtimes concurrently than allowed and queues the others', as
   for (const name of others) expect((await session.children(name)).pods).toEqual([]);
 
   await gate.open();
-  // Its own gate stays on it; the next one has none.
+  // A gated pod keeps its gate; the next pod has none.
   await session.api.delete('Pod', { name: held!.metadata!.name!, namespace: NAMESPACE.runtime });
   const names = [first, ...others];
   for (const name of names) await session.ready(name);
   const pods = await Promise.all(names.map(async (name) => (await session.children(name)).pods[0]!));
   const [one, two, three] = pods.toSorted((left, right) => createdAt(left) - createdAt(right)) as Kinds['Pod'][];
-  // Both in whole seconds.
+  // Both timestamps are whole seconds.
   expect(readyAt(one!)).toBeLessThanOrEqual(createdAt(two!));
   expect(readyAt(two!)).toBeLessThanOrEqual(createdAt(three!));
 });

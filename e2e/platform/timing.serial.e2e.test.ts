@@ -12,7 +12,7 @@ import {
   shows,
   watchObjects,
 } from '../src/index.js';
-import { signUp } from '../test/mobile-outside.js';
+import { signUp } from '../test/sign-up.js';
 import { timingTable, togetherTable, type Timings, type WakeTimings, wakeTable } from '../test/timing-table.js';
 
 const ROUNDS = 10;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Milliseconds from the request until the watch showed it, for both ends of a UserSwarm's life. */
+/** Durations of creation and deletion of a UserSwarm in milliseconds, from request to watch event. */
 async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   const name = session.newName();
   const created = Date.now();
@@ -42,7 +42,7 @@ async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   return { ready: ready.at - created, gone: gone.at - deleted };
 }
 
-/** The same for a Deployment with the very pod that a UserSwarm has. */
+/** The same durations for a Deployment with the pod of a UserSwarm. */
 async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: number; gone: number }> {
   const name = session.newName().replace('workspace-', 'bare-');
   const labels = { [LABEL.name]: name };
@@ -69,10 +69,10 @@ async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: nu
   }
 }
 
-/** Without it both would fall into step with the kubelet's own beat. */
+/** A random delay, to decouple the rounds from the period of the kubelet. */
 const pause = (): Promise<void> => sleep(Math.random() * 1000);
 
-it('writes down how long a UserSwarm takes beside a bare Deployment of the same pod', async () => {
+it('reports the durations of a UserSwarm and of a Deployment with the same pod', async () => {
   const sample = await session.create();
   await session.ready(sample);
   const { deployment, serviceAccount } = await session.children(sample);
@@ -100,7 +100,7 @@ type Pods = Awaited<ReturnType<typeof watchPods>>;
 const watchPods = () => watchObjects(session.api, 'Pod', { namespace: NAMESPACE.runtime });
 
 /** Resolves with the time at which the last of these pods was deleted. */
-function untilPodsAreGone(pods: Pods, names: readonly string[]): Promise<number> {
+function untilPodsAreDeleted(pods: Pods, names: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
     const check = (): void => {
       const owners = pods
@@ -123,12 +123,12 @@ async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; go
   await pause();
   const deleted = Date.now();
   await Promise.all(names.map((name) => session.api.delete('UserSwarm', { name })));
-  const gone = await untilPodsAreGone(pods, names);
-  await Promise.all(names.map((name) => session.gone(name, TOGETHER_LIMIT_MS)));
+  const gone = await untilPodsAreDeleted(pods, names);
+  await Promise.all(names.map((name) => session.deleted(name, TOGETHER_LIMIT_MS)));
   return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
 }
 
-/** The same for Deployments with the very pods that UserSwarms have. */
+/** The same durations for Deployments with the pods of UserSwarms. */
 async function liveTogetherAsDeployments(
   pods: Pods,
   model: Kinds['Deployment'],
@@ -160,7 +160,7 @@ async function liveTogetherAsDeployments(
     await pause();
     const deleted = Date.now();
     await Promise.all(places.map((place) => session.api.delete('Deployment', place, 'Foreground')));
-    const gone = await untilPodsAreGone(pods, names);
+    const gone = await untilPodsAreDeleted(pods, names);
     return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
   } finally {
     watch.stop();

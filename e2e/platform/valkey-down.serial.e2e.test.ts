@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import type { Mobile } from '../../services/local/test/mobile.js';
 import { type Kinds, type ObjectWatch, NAMESPACE, openSession, type Session, watchObjects } from '../src/index.js';
-import { signUp } from '../test/mobile-outside.js';
+import { signUp } from '../test/sign-up.js';
 
 const VALKEY = 'uswarm-valkey';
 const SERVICES = ['uswarm-orchestrator', 'uswarm-realtime-gateway'];
 const OUTAGE_MS = 60_000;
-/** Milliseconds between two sends; well below what a user may send. */
+/** Interval of messages in milliseconds, within the rate limit. */
 const SEND_EVERY_MS = 1_000;
-/** Sends to one conversation: it takes 20 questions that are not answered yet. */
+/** Messages per conversation; its queue accepts 20 turns. */
 const PER_CONVERSATION = 10;
 
 let session: Session;
@@ -42,7 +42,7 @@ const serviceOf = (slice: Kinds['EndpointSlice']): string =>
   slice.metadata?.labels?.['kubernetes.io/service-name'] ?? '';
 const readyEndpoints = (slice: Kinds['EndpointSlice']): number =>
   (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).length;
-/** How many endpoints each service has now. */
+/** The current number of endpoints per service. */
 const endpointsNow = (): Record<string, number> =>
   Object.fromEntries(
     SERVICES.map((service) => [
@@ -55,9 +55,9 @@ const endpointsNow = (): Record<string, number> =>
   );
 
 interface Sent {
-  /** Of the messages that were acknowledged. */
+  /** Ids of the acknowledged messages. */
   ids: string[];
-  /** What was answered instead, with the way it was sent. */
+  /** Errors, with the transport. */
   refused: unknown[];
 }
 
@@ -97,7 +97,7 @@ async function sendFor(durationMs: number): Promise<Sent> {
   return sent;
 }
 
-describe('with Valkey down', () => {
+describe('an outage of Valkey', () => {
   let sent: Sent;
   let fewest: Record<string, number>;
 
@@ -112,17 +112,17 @@ describe('with Valkey down', () => {
     sent = await sendFor(OUTAGE_MS);
   });
 
-  it('acknowledges every message that is sent over REST and over sockets', () => {
+  it('does not prevent the acknowledgement of messages sent by REST and by socket', () => {
     expect(sent.refused).toEqual([]);
     expect(sent.ids.length).toBeGreaterThan(20);
   });
 
-  it('keeps the endpoints of orchestrator and gateway', () => {
+  it('does not remove endpoints of orchestrator and gateway', () => {
     expect(Object.keys(fewest)).toEqual(SERVICES);
     expect(SERVICES.filter((service) => fewest[service] === 0)).toEqual([]);
   });
 
-  it('delivers events again once Valkey is back, and has every message in the log', async () => {
+  it('loses no message: events are delivered after the recovery, and the log is complete', async () => {
     await scaleValkey(1);
     const afterwards: Sent = { ids: [], refused: [] };
     const shown = (id: string): boolean =>
@@ -142,7 +142,7 @@ describe('with Valkey down', () => {
   });
 });
 
-/** The ids of all messages that the log has, read page by page. */
+/** The ids of all messages in the event log. */
 async function storedMessages(): Promise<Set<string>> {
   interface Replayed {
     seq: number;

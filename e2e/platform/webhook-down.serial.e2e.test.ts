@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName } from '@uswarm/contract/userswarm';
-import { childrenGone, conditionOf, NAMESPACE, openSession, type Session } from '../src/index.js';
+import { childrenDeleted, conditionOf, NAMESPACE, openSession, type Session } from '../src/index.js';
 
 const WEBHOOK = { name: 'uswarm-webhook', namespace: NAMESPACE.release };
 
-/** As the chart has it. */
+/** The default of the chart. */
 const REPLICAS = 2;
 
 let session: Session;
@@ -31,7 +31,7 @@ async function scaleWebhook(replicas: number): Promise<void> {
   }
 }
 
-describe('with the webhook down', () => {
+describe('an outage of the webhook', () => {
   let running: string;
   let crashed: string;
   let leaving: string;
@@ -71,7 +71,7 @@ describe('with the webhook down', () => {
     expect(deployment?.metadata?.deletionTimestamp).toBeUndefined();
   });
 
-  it('writes nothing to running UserSwarms, even after a resync', async () => {
+  it('causes no writes to running UserSwarms, even after a resync', async () => {
     const before = session.swarms.current(running)?.metadata.resourceVersion;
     await sleep(35_000);
     expect(session.swarms.current(running)?.status?.phase).toBe('Ready');
@@ -80,10 +80,10 @@ describe('with the webhook down', () => {
     expect(session.swarms.current(leaving)?.metadata.finalizers).toHaveLength(1);
   });
 
-  it('PHASE-005 CTRL-004: continues pending work when the webhook is available again', async () => {
+  it('PHASE-005 CTRL-004: ends with the completion of pending work when the webhook is available again', async () => {
     await scaleWebhook(REPLICAS);
-    await Promise.all([session.gone(leaving, 90_000), session.ready(coming), session.ready(crashed)]);
-    await childrenGone(session.api, leaving);
+    await Promise.all([session.deleted(leaving, 90_000), session.ready(coming), session.ready(crashed)]);
+    await childrenDeleted(session.api, leaving);
     await session.shows(running, 'Ready', 'Available', 60_000);
     await session.swarms.until(
       running,

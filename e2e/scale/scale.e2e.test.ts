@@ -7,7 +7,7 @@ const MIB = 1_048_576;
 /** The limits that the chart gives their pods. */
 const LIMIT = { controller: 384 * MIB, webhook: 192 * MIB };
 
-/** How long it took is written down, and not judged here. */
+/** Durations are reported, not asserted. */
 describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
   const said: string[] = [];
   let report: ScaleReport;
@@ -25,33 +25,33 @@ describe(`${SWARMS} UserSwarms on simulated nodes`, () => {
       swarms: SWARMS,
     });
   });
-  // In one call: jest prints the origin of each.
+  // One call: jest prints the origin of each call.
   afterAll(() => console.log(said.join('\n')));
 
-  it('are all Ready, with one of each child and one pod', () => {
+  it('are all Ready with one child of each kind and one pod', () => {
     const kinds = ['ready', 'serviceAccounts', 'services', 'deployments', 'replicaSets', 'pods'];
     expect(report.objects).toEqual(Object.fromEntries(kinds.map((kind) => [kind, SWARMS])));
   });
 
-  it('cost at most 7 writes each, Events among them, of which none is refused, and 4 syncs', () => {
+  it('need at most 7 writes, including Events, and 4 syncs each, without rejected writes', () => {
     const { events, writes } = report.perSwarm;
-    // A few may meet an object that changed just then, and are written again.
+    // A few writes may conflict and are retried.
     expect(writes + events).toBeLessThanOrEqual(7 * 1.02);
     expect(report.perSwarm.syncs).toBeLessThanOrEqual(4);
     expect(report.refused ?? 0).toBe(0);
   });
 
-  it('cost as many writes in the audit log of the API server as the controller reports', () => {
+  it('have the same number of writes in the audit log and in the metrics of the controller', () => {
     expect(report.writes.audited ?? report.writes.counted).toBe(report.writes.counted);
   });
 
-  it('cause no write at rest, not even by a restarted controller, while each is synced at each resync', () => {
+  it('cause no writes at rest, even with a restarted controller and at resyncs', () => {
     const { audited, counted, periods, syncs } = report.rest;
     expect({ audited: audited ?? 0, counted }).toEqual({ audited: 0, counted: 0 });
     expect(syncs).toBeGreaterThanOrEqual(SWARMS * periods);
   });
 
-  it('fit into the memory that the chart gives the controller and the webhook', () => {
+  it('fit into the memory limits of controller and webhook in the chart', () => {
     const { controller, webhook } = report.processes;
     expect(controller.peak ?? 0).toBeLessThan(LIMIT.controller);
     expect(webhook.peak ?? 0).toBeLessThan(LIMIT.webhook);

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-/** One request as the API server wrote it down: who did what to which object, never with what. */
+/** A request in the audit log at level Metadata: user, verb and object, without bodies. */
 export interface AuditedRequest {
   /** The impersonated user, if any. */
   user: string;
@@ -11,18 +11,18 @@ export interface AuditedRequest {
   resource: string;
   namespace: string | undefined;
   name: string | undefined;
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   status: number;
 }
 
-/** A place in the log: what was answered before stands before it. */
+/** A position in the log, after all earlier responses. */
 export type AuditMark = number;
 
 export interface AuditLog {
   mark(): Promise<AuditMark>;
-  /** The writes that were answered since; refused ones too. */
+  /** The writes since the position, including rejected ones. */
   writesSince(mark: AuditMark): Promise<AuditedRequest[]>;
-  /** Everything that one user asked for since, but watches. */
+  /** All requests of one user since the position, without watches. */
   requestsSince(mark: AuditMark, user: string): Promise<AuditedRequest[]>;
 }
 
@@ -38,7 +38,7 @@ interface AuditEvent {
 export const isWrite = ({ verb }: Pick<AuditedRequest, 'verb'>): boolean => WRITES.has(verb);
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Of the file that the API server appends a line to before it ends an answer. */
+/** Reads the audit log file. The API server appends a line before it completes a response. */
 export function openAuditLog(file: string): AuditLog {
   const since = async (
     mark: AuditMark,
@@ -69,7 +69,7 @@ export function openAuditLog(file: string): AuditLog {
 
 const userOf = ({ impersonatedUser, user }: AuditEvent): string => impersonatedUser?.username ?? user.username;
 
-/** The first line may have been begun, and the last one may not be finished. */
+/** The first and the last line may be incomplete. */
 function parseEvent(line: string): AuditEvent | undefined {
   try {
     return JSON.parse(line) as AuditEvent;

@@ -1,12 +1,12 @@
 import type { Kinds } from './kinds.js';
 
-/** Addresses `host:port` of what a backend of the Ingress leads to. */
+/** Addresses `host:port` of the pods behind a backend of the Ingress. */
 export type Resolve = (service: string, port: string | number) => readonly string[];
 
 export interface EdgeConfigOptions {
   ingress: Kinds['Ingress'];
   resolve: Resolve;
-  /** What nginx listens on. */
+  /** Port of nginx. */
   port: number;
   certificateFile: string;
   keyFile: string;
@@ -20,7 +20,7 @@ interface Location {
   upstream: string;
 }
 
-/** What an ingress controller makes of the Ingress: hosts, paths, time limits, cookie affinity. */
+/** Renders the nginx configuration for an Ingress: hosts, paths, timeouts, cookie affinity. */
 export function edgeConfig({ certificateFile, ingress, keyFile, port, resolve }: EdgeConfigOptions): string {
   const annotations = ingress.metadata?.annotations ?? {};
   const read = (name: string, fallback: string): string => annotations[`${ANNOTATION}${name}`] ?? fallback;
@@ -81,7 +81,7 @@ ${cookie === undefined ? '' : `    add_header Set-Cookie $affinity_cookie;\n`}${
   }
 }
 
-/** A client without the cookie is given one, and goes where it will lead from then on. */
+/** A client without the cookie receives one that selects its upstream. */
 function affinityMap(cookie: string): string {
   return `  map $http_cookie $affinity {
     "~(^|;\\s*)${cookie}=(?<known>[0-9a-f]+)" $known;
@@ -99,7 +99,7 @@ function upstreamBlock(name: string, servers: readonly string[], cookie: string 
   return `  upstream ${name} {\n${balance}${servers.map((server) => `    server ${server};\n`).join('')}  }\n`;
 }
 
-/** `Prefix` goes by whole elements of a path: `/v1` is not `/v10`. */
+/** `Prefix` matches complete path elements: `/v1` does not match `/v10`. */
 function locationBlock({ exact, path, upstream }: Location): string {
   const pass = `{ proxy_pass http://${upstream}; }`;
   const trimmed = path.replace(/\/$/, '');

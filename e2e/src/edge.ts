@@ -15,7 +15,7 @@ interface EdgeDeps {
 const TLS_SECRET = 'uswarm-tls';
 const CA_SECRET = 'uswarm-e2e-ca';
 
-/** The Secret that the Ingress names, of an authority of this run; made once and kept. */
+/** The TLS Secret of the Ingress, created once per run. */
 export async function ensureCertificate({ api }: Pick<EdgeDeps, 'api'>): Promise<void> {
   if ((await api.find('Secret', { name: CA_SECRET, namespace: NAMESPACE.edge })) !== undefined) return;
   const { ca, certificate, key } = await createCertificate(HOST);
@@ -34,7 +34,7 @@ export async function ensureCertificate({ api }: Pick<EdgeDeps, 'api'>): Promise
   });
 }
 
-/** The authority that clients of the edge have to trust, PEM. */
+/** The CA certificate of the edge, PEM. */
 export function edgeAuthority(api: Pick<KubeApi, 'get'>): Promise<string> {
   return secretValue(api, { name: CA_SECRET, namespace: NAMESPACE.edge }, 'ca.crt');
 }
@@ -44,7 +44,7 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   const ingress = await api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
   const tlsSecret = ingress.spec?.tls?.[0]?.secretName;
   if (tlsSecret !== TLS_SECRET) throw new Error(`the Ingress names the TLS secret ${tlsSecret}, not ${TLS_SECRET}`);
-  // What is ready shows behind its Service a little later.
+  // A ready pod is reachable through its Service with a delay.
   const config = await eventually('something is ready behind each Service', { withinMs: 30_000 }, async () =>
     edgeConfig({
       ingress,
@@ -81,7 +81,7 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   });
 }
 
-/** Pods of a Service, as an ingress controller addresses them to keep clients at one of them. */
+/** Pod addresses of a Service, which session affinity needs. */
 async function resolver(api: KubeApi): Promise<(service: string, port: string | number) => string[]> {
   const slices = await api.list('EndpointSlice', { namespace: NAMESPACE.release });
   const services = await api.list('Service', { namespace: NAMESPACE.release });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Milliseconds until it is given up. */
+  /** Timeout in milliseconds. */
   withinMs: number;
   everyMs?: number;
 }
@@ -9,7 +9,7 @@ export interface EventuallyOptions {
 /**
  * Repeats `probe` until it neither throws nor returns undefined.
  *
- * @throws Error with what it waited for and the last reason why it was not there
+ * @throws Error with the description and the last error when the timeout is exceeded
  */
 export async function eventually<T>(
   what: string,

@@ -1,4 +1,4 @@
-/** What stands around the platform in a run: an OIDC issuer, a search engine, and the edge. */
+/** Fixtures of a run: an OIDC issuer, a search engine and the edge. */
 export const NAMESPACE = {
   release: 'backend',
   runtime: 'userswarms',
@@ -7,7 +7,7 @@ export const NAMESPACE = {
   edge: 'e2e-edge',
 } as const;
 
-/** Runtime namespaces beside the default one; each belongs to one test file. */
+/** Additional runtime namespaces; each belongs to one test file. */
 export const EXTRA_RUNTIME_NAMESPACES = [
   'e2e-other',
   'e2e-quota',
@@ -17,7 +17,7 @@ export const EXTRA_RUNTIME_NAMESPACES = [
 ] as const;
 
 export const RELEASE = 'uswarm';
-/** What the release makes up by itself in evaluation mode. */
+/** The Secret that the release generates in evaluation mode. */
 export const GENERATED_SECRET = { name: 'uswarm-evaluation', namespace: NAMESPACE.release };
 export const HOST = 'uswarm.e2e.test';
 export const OIDC_ISSUER = `http://oidc.${NAMESPACE.oidc}.svc.cluster.local:8080`;
@@ -32,14 +32,14 @@ export interface FixtureOptions {
   port: number;
   env?: Record<string, string>;
   command?: string[];
-  /** Folders with the content of a ConfigMap or a Secret. */
+  /** Folders that mount a ConfigMap or a Secret. */
   mounts?: { path: string; configMap?: string; secret?: string }[];
-  /** A different one replaces the pod. */
+  /** A change replaces the pod. */
   revision?: string;
   nodePort?: boolean;
 }
 
-/** A Deployment of one small program, and its Service. */
+/** A Deployment with one container, and its Service. */
 export function fixtureObjects(options: FixtureOptions): object[] {
   const { command, env = {}, image, mounts = [], name, namespace, nodePort = false, port, revision = '1' } = options;
   const labels = { app: name };
@@ -107,7 +107,7 @@ export function fixtureObjects(options: FixtureOptions): object[] {
   ];
 }
 
-/** On namespaces that tests made, and may do with as they like. */
+/** Label of namespaces that tests create and may delete. */
 export const FIXTURE_LABEL = 'e2e.uswarm.dev/fixture';
 
 export const namespaceObject = (name: string, restricted = false): object => ({

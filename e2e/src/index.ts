@@ -6,7 +6,7 @@ export * from './fixtures.js';
 export * from './kinds.js';
 export * from './kube-api.js';
 export * from './metrics.js';
-export * from './people.js';
+export * from './edge-client.js';
 export * from './pods.js';
 export * from './port-forward.js';
 export * from './release.js';

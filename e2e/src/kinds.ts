@@ -24,7 +24,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { UserSwarm } from '@uswarm/contract/userswarm';
 
-/** An object as the API server writes it: times are texts. */
+/** An object as plain JSON, with timestamps as strings. */
 export type Plain<T> = T extends Date
   ? string
   : T extends (infer Entry)[]
@@ -33,7 +33,7 @@ export type Plain<T> = T extends Date
       ? { [Key in keyof T]: Plain<T[Key]> }
       : T;
 
-/** What the tests read and write, by kind. */
+/** The object types of the tests, by kind. */
 export interface Kinds {
   ClusterRole: Plain<V1ClusterRole>;
   ConfigMap: Plain<V1ConfigMap>;

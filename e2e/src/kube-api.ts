@@ -25,22 +25,22 @@ export interface Selection {
   fieldSelector?: string;
 }
 export interface Write {
-  /** Asked of admission alone, and never stored. */
+  /** Runs admission only; nothing is stored. */
   dryRun?: boolean;
 }
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
-/** The API server, with objects as plain JSON: what is compared and searched is what is stored. */
+/** Client of the API server. Objects are plain JSON, exactly as stored. */
 export interface KubeApi {
   config: KubeConfig;
-  /** Undefined when there is none. */
+  /** Returns undefined if the object does not exist. */
   find<K extends Kind>(kind: K, place: Place): Promise<Kinds[K] | undefined>;
   get<K extends Kind>(kind: K, place: Place): Promise<Kinds[K]>;
   list<K extends Kind>(kind: K, selection?: Selection): Promise<Kinds[K][]>;
   create<K extends Kind>(kind: K, object: object, how?: Write): Promise<Kinds[K]>;
   /** Merge patch. */
   merge<K extends Kind>(kind: K, place: Place, patch: object): Promise<Kinds[K]>;
-  /** Returns whether there was one. */
+  /** Returns false if the object does not exist. */
   delete(kind: Kind, place: Place, propagation?: Propagation): Promise<boolean>;
   /** Any path. @throws KubeApiError */
   request(method: HttpMethod, path: string, options?: RequestOptions): Promise<Response>;
@@ -106,7 +106,7 @@ export function createKubeApi(config: KubeConfig): KubeApi {
     list: async <K extends Kind>(kind: K, selection: Selection = {}) => {
       const path = pathOf(kind, selection.namespace === undefined ? {} : { namespace: selection.namespace });
       const { items } = await json<{ items: Kinds[K][] }>(HttpMethod.GET, `${path}${queryOf(selection)}`);
-      // The server leaves both out of the entries of a list.
+      // The server omits both in list items.
       return items.map((item) => ({ apiVersion: apiVersionOf(kind), kind, ...item }));
     },
     create: (kind, object, { dryRun = false } = {}) => {
@@ -130,7 +130,7 @@ function refusal(status: number, what: string, body: string): KubeApiError {
   try {
     ({ reason = '', message = body } = JSON.parse(body) as { reason?: string; message?: string });
   } catch {
-    // Not a Status object; the text itself is shown.
+    // The body is not a Status object; use its text.
   }
   return new KubeApiError(status, reason, `${what}: ${status} ${reason}: ${message}`);
 }

@@ -1,4 +1,4 @@
-/** The sum of the samples of a metric whose labels are these, in the text that Prometheus reads. */
+/** The sum of the samples of a metric with these labels, from the text format of Prometheus. */
 export function sumOf(exposition: string, name: string, labels: Record<string, string> = {}): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   return exposition

@@ -7,8 +7,8 @@ export interface PodPlace {
 }
 
 /**
- * Runs JavaScript inside a pod of the release and returns what its function returned; the images have node
- * and no shell. The code sees nothing from out here but its argument.
+ * Runs a JavaScript function inside a pod and returns its result. The images contain node but no shell. The function
+ * can use only its argument, no outer variables.
  */
 export async function evaluateInPod<T, A = undefined>(
   { kubectl }: Pick<Tools, 'kubectl'>,

@@ -9,7 +9,7 @@ export interface Forwarded {
   close(): Promise<void>;
 }
 
-/** `target` as kubectl names it: `service/x`, `pod/x`. What comes through arrives from the pod's loopback. */
+/** @param target in the format of kubectl: `service/x`, `pod/x`; connections arrive at the loopback of the pod */
 export async function forwardPort(
   { kubectlCommand }: Pick<Tools, 'kubectlCommand'>,
   namespace: string,

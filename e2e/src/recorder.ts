@@ -8,11 +8,11 @@ import type { Tools } from './tools.js';
 import { type ObjectWatch, watchObjects } from './watch.js';
 
 export interface Recorder {
-  /** Adds the objects and logs of everything as they are now. */
+  /** Saves the current objects and logs. */
   finish(): Promise<void>;
 }
 
-/** Records the cluster from the start: most objects no longer exist when a test has failed. */
+/** Records the cluster during the run: most objects of a failed test are deleted afterwards. */
 export async function startRecorder(api: KubeApi, tools: Tools, folder: string): Promise<Recorder> {
   mkdirSync(folder, { recursive: true });
   const watches: Pick<ObjectWatch<never>, 'stop'>[] = [];
@@ -25,7 +25,10 @@ export async function startRecorder(api: KubeApi, tools: Tools, folder: string):
     const target = path.join(folder, file);
     writeFileSync(target, '');
     watch.onChange((key, { at, object }) => {
-      appendFileSync(target, `${new Date(at).toISOString()} ${key} ${object === undefined ? 'gone' : line(object)}\n`);
+      appendFileSync(
+        target,
+        `${new Date(at).toISOString()} ${key} ${object === undefined ? 'deleted' : line(object)}\n`,
+      );
     });
     watches.push(watch);
   };
@@ -69,7 +72,7 @@ async function dump({ kubectl }: Pick<Tools, 'kubectl'>, folder: string): Promis
   await save('userswarms.yaml', ['get', 'userswarms', '-o', 'yaml']);
   await save('userswarms.txt', ['get', 'userswarms', '-o', 'wide']);
   await save('nodes.txt', ['describe', 'nodes']);
-  // Not Secrets: the folder may be handed round.
+  // Without Secrets: the folder may be shared.
   const kinds =
     'pods,deployments,replicasets,services,endpointslices,serviceaccounts,configmaps,ingresses,roles,rolebindings,leases,jobs';
   await save('objects.yaml', ['get', kinds, '-A', '-o', 'yaml']);

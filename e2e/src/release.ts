@@ -7,7 +7,7 @@ import type { Tools } from './tools.js';
 
 export const CHART = path.resolve(import.meta.dirname, '../../charts/uswarm');
 
-/** Seconds; short, so that a test sees a runtime fall asleep, and longer than anything between two messages. */
+/** Idle timeout in seconds: short for tests, and longer than the pause between two messages. */
 export const IDLE_SUSPEND_AFTER_S = 25;
 
 /** Audience of the development issuer's tokens. */
@@ -19,7 +19,7 @@ interface ImageValues {
   tag: string;
 }
 
-/** `<registry>/<repository>:<tag>` as the chart wants it. */
+/** Splits `<registry>/<repository>:<tag>` into values of the chart. */
 function imageValues(reference: string): ImageValues {
   const match = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference);
   if (match === null) throw new Error(`"${reference}" is not <registry>/<repository>:<tag>`);
@@ -29,7 +29,7 @@ function imageValues(reference: string): ImageValues {
 
 type Service = 'orchestrator' | 'gateway' | 'webhook' | 'controller' | 'searxngClient' | 'runtime';
 
-/** Who runs which image: the services of the release, and the runtimes that it starts. */
+/** The image values of services and runtimes. */
 export function serviceImages(images: Images, prefix = ''): Record<Service, { image: ImageValues }> {
   const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, `${prefix}${name}`)) });
   return {
@@ -42,13 +42,13 @@ export function serviceImages(images: Images, prefix = ''): Record<Service, { im
   };
 }
 
-/** The values of the one release of a run: evaluation mode, local images, fixtures in place of the outside. */
+/** The values of the release: evaluation mode, local images, fixtures instead of external services. */
 export function releaseValues(images: Images): object {
   const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, name)) });
   const { runtime, ...services } = serviceImages(images);
   return {
     ...services,
-    // Not nonProduction.oidcAllowHttp: the chart of the release before, which gets the same values, has no such value.
+    // Not nonProduction.oidcAllowHttp: the previous chart, which gets the same values, does not have it.
     orchestrator: { ...services.orchestrator, extraEnv: [{ name: 'OIDC_ALLOW_HTTP', value: 'true' }] },
     evaluation: {
       enabled: true,
@@ -64,13 +64,13 @@ export function releaseValues(images: Images): object {
     },
     runtime: {
       ...runtime,
-      // For the tests that want an image that is allowed and absent, or that is not a runtime at all.
+      // For tests with images that do not exist or are not runtimes.
       imagePrefixes: ['localhost/uswarm/', 'localhost/uswarm-test/'],
       extraNamespaces: EXTRA_RUNTIME_NAMESPACES,
       defaultProvider: 'demo',
       // Many start concurrently on a node with two cores.
       pods: { resources: { requests: { cpu: '10m' } } },
-      // More than any node has, so that a test can ask for it.
+      // More than the nodes have, so that a test can request it.
       maxResources: { cpu: '1000' },
       idleSuspendAfterSeconds: IDLE_SUSPEND_AFTER_S,
     },
@@ -83,7 +83,7 @@ const inNamespace = (name: string): object => ({
 
 const unprivileged = { runAsUser: 65_532, runAsGroup: 65_532, fsGroup: 65_532 };
 
-/** A search engine whose results the tests choose. */
+/** A search engine whose results the tests define. */
 const controlledEngine = {
   name: 'controlled',
   engine: 'json_engine',
@@ -158,7 +158,7 @@ export async function uninstallRelease({ settings, tools }: ReleaseDeps): Promis
   return stdout + stderr;
 }
 
-/** Changes some values of the installed release, or its chart, and waits until it is rolled out. */
+/** Changes values or chart of the installed release and waits for its rollout. */
 export async function upgradeRelease(
   { settings, tools }: ReleaseDeps,
   changes: object,
@@ -184,7 +184,7 @@ export async function upgradeRelease(
     ],
     { input: JSON.stringify(changes), timeoutMs: 200_000 },
   );
-  // Those of the former settings answer for some seconds more.
+  // Pods with the previous settings respond for some more seconds.
   const webhooks = ['get', 'pods', '-n', NAMESPACE.release, '-l', 'app.kubernetes.io/component=webhook', '-o', 'json'];
   await eventually('only webhooks of the new settings answer', { withinMs: 60_000 }, async () => {
     const { stdout } = await tools.kubectl(webhooks);

@@ -9,7 +9,7 @@ interface EveryOneSynced {
   resyncS: number;
 }
 
-/** Waits until every UserSwarm was synced that many times from now on: at each turn even the one whose sync is the longest ago. */
+/** Waits until every UserSwarm was synced `times` more times, according to the oldest reconcile age. */
 export async function everyOneSynced({ resyncS, scrape, times }: EveryOneSynced): Promise<void> {
   for (let turn = 1; turn <= times; turn += 1) {
     const began = performance.now();

@@ -20,7 +20,7 @@ import { loadSettings, type Settings } from './settings.js';
 import { createTools, type Tools } from './tools.js';
 import { type ObjectWatch, type Seen, watchObjects } from './watch.js';
 
-/** Milliseconds in which phase and reason have to show what another object shows already. spec: design §4 */
+/** Limit in milliseconds until phase and reason reflect the state of other objects. */
 export const SHOWN_WITHIN_MS = 10_000;
 /** Milliseconds that a runtime may take to become Ready when many start concurrently on two cores. */
 export const READY_WITHIN_MS = 90_000;
@@ -56,18 +56,18 @@ export interface Session {
   /** A unique name. */
   newName(): string;
   manifest(spec?: SpecInput, name?: string): UserSwarmInput;
-  /** Creates it and returns its name, once the watch has seen it. */
+  /** Creates a UserSwarm. Resolves with its name when the watch has observed it. */
   create(spec?: SpecInput, name?: string): Promise<string>;
-  /** Merges into the spec; done once the watch has seen it. */
+  /** Merges a patch into the spec. Resolves when the watch has observed it. */
   patch(name: string, spec: SpecInput): Promise<UserSwarm>;
-  /** Waits for phase and reason of the present spec. */
+  /** Waits for phase and reason of the current spec. */
   shows(name: string, phase: UserSwarmPhase, reason?: string, withinMs?: number): Promise<UserSwarm>;
   ready(name: string): Promise<UserSwarm>;
-  gone(name: string, withinMs?: number): Promise<void>;
+  deleted(name: string, withinMs?: number): Promise<void>;
   children(name: string, namespace?: string): Promise<Children>;
   /** Resolves with the first pod of the UserSwarm in this state. */
   pod(name: string, what: string, fits: (pod: Kinds['Pod']) => boolean, withinMs?: number): Promise<Seen<Kinds['Pod']>>;
-  /** Runs when the session is closed, last one first. */
+  /** Registers a cleanup. Cleanups run in reverse order when the session is closed. */
   onClose(cleanUp: () => Promise<unknown>): void;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export async function openSession(): Promise<Session> {
   const until = async (name: string, phase: UserSwarmPhase, reason: string | undefined, withinMs: number) => {
     const what = reason === undefined ? `in phase ${phase}` : `in phase ${phase} for ${reason}`;
     const { object } = await swarms.until(name, what, shows(phase, reason), withinMs);
-    if (object === undefined) throw new Error(`${name} is gone`);
+    if (object === undefined) throw new Error(`${name} does not exist`);
     return object;
   };
   const session: Session = {
@@ -109,14 +109,14 @@ export async function openSession(): Promise<Session> {
     create: async (spec, name = session.newName()) => {
       made.add(name);
       await api.create('UserSwarm', session.manifest(spec, name));
-      // Else a wait for its end could be over before it began.
-      await swarms.until(name, 'seen', (swarm) => swarm !== undefined, 10_000);
+      // Otherwise a wait for its deletion could end immediately.
+      await swarms.until(name, 'observed', (swarm) => swarm !== undefined, 10_000);
       return name;
     },
     patch: async (name, spec) => {
       const patched = await api.merge('UserSwarm', { name }, { spec });
       const { generation = 0 } = patched.metadata;
-      // Else the next wait could be content with the state before.
+      // Otherwise the next wait could accept the previous state.
       await swarms.until(
         name,
         `at generation ${generation}`,
@@ -127,8 +127,8 @@ export async function openSession(): Promise<Session> {
     },
     shows: (name, phase, reason, withinMs = SHOWN_WITHIN_MS) => until(name, phase, reason, withinMs),
     ready: (name) => until(name, 'Ready', 'Available', READY_WITHIN_MS),
-    gone: async (name, withinMs = 60_000) => {
-      await swarms.until(name, 'gone', (object) => object === undefined, withinMs);
+    deleted: async (name, withinMs = 60_000) => {
+      await swarms.until(name, 'deleted', (object) => object === undefined, withinMs);
     },
     children: (name, namespace) => readChildren(api, name, namespace),
     pod: (name, what, fits, withinMs = 60_000) =>
@@ -140,7 +140,7 @@ export async function openSession(): Promise<Session> {
     onClose: (cleanUp) => void cleanUps.push(cleanUp),
     close: async () => {
       await saveLogs(session, made);
-      // What cannot be put back keeps nothing else from it: the next file uses the same release.
+      // A failed cleanup does not prevent the others: the next file uses the same release.
       const errors: unknown[] = [];
       const attempt = async (step: () => Promise<unknown>): Promise<void> => {
         await step().catch((error: unknown) => errors.push(error));
@@ -148,12 +148,12 @@ export async function openSession(): Promise<Session> {
       for (const cleanUp of cleanUps.toReversed()) await attempt(cleanUp);
       const leave = async (name: string): Promise<void> => {
         await api.delete('UserSwarm', { name });
-        await session.gone(name, 120_000);
+        await session.deleted(name, 120_000);
       };
       await Promise.all([...made].map((name) => attempt(() => leave(name))));
       swarms.stop();
       pods.stop();
-      if (errors.length > 0) throw new AggregateError(errors, 'not everything of the tests could be taken away');
+      if (errors.length > 0) throw new AggregateError(errors, 'cleanup failed');
     },
   };
   return session;
@@ -170,16 +170,16 @@ async function readChildren(api: KubeApi, name: string, namespace: string = NAME
   return { serviceAccount, service, deployment, pods };
 }
 
-/** Waits until nothing of the UserSwarm is left. */
-export function childrenGone(api: KubeApi, name: string, namespace?: string): Promise<true> {
-  return eventually(`children of ${name} gone`, { withinMs: 30_000 }, async () => {
+/** Waits until all children of the UserSwarm are deleted. */
+export function childrenDeleted(api: KubeApi, name: string, namespace?: string): Promise<true> {
+  return eventually(`the children of ${name} are deleted`, { withinMs: 30_000 }, async () => {
     const { deployment, pods, service, serviceAccount } = await readChildren(api, name, namespace);
     if (deployment ?? service ?? serviceAccount ?? pods[0]) throw new Error('some are still there');
     return true as const;
   });
 }
 
-/** A runtime's pod is deleted with its UserSwarm: its logs are kept with the artifacts of the run. */
+/** Saves the logs of runtime pods, which are deleted with the UserSwarm. */
 async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<string>): Promise<void> {
   const folder = path.join(settings.artifacts, 'runtime-logs');
   await mkdir(folder, { recursive: true });
@@ -199,5 +199,5 @@ async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<str
   }
 }
 
-/** Message of the Ready condition, for assertions on what people read. */
+/** Message of the Ready condition. */
 export const messageOf = (swarm: UserSwarm): string => readyCondition(swarm)?.message ?? '';

@@ -3,25 +3,25 @@ import path from 'node:path';
 import { flag, loadConfig, port } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-/** The images of a run by the names that the charts and fixtures know them by. */
+/** The images of a run by their names in charts and fixtures. */
 const Images = z.record(z.string(), z.string().min(1));
 export type Images = z.output<typeof Images>;
 
 const Environment = z.object({
   E2E_KUBECONFIG: z.string().min(1),
-  /** Required, so that tests do not run on the cluster that a kubeconfig happens to point to. */
+  /** Required, so that tests never run on the current context by accident. */
   E2E_CONTEXT: z.string().min(1),
-  /** A file `{"<name>": "<image>"}`. */
+  /** JSON file `{"<name>": "<image>"}`. */
   E2E_IMAGES_FILE: z.string().min(1),
-  /** Folder of the chart of the release before; its images are `previous-<name>`. */
+  /** Folder of the chart of the previous release; its images are `previous-<name>`. */
   E2E_PREVIOUS_CHART: z.string().min(1),
-  /** On 127.0.0.1, where the edge's node port is mapped to. */
+  /** Port on 127.0.0.1 that is mapped to the node port of the edge. */
   E2E_EDGE_PORT: port.default(30_080),
-  /** What the API server writes down of its requests; clusters of our own have it. */
+  /** Audit log of the API server; only clusters of `npm run e2e` have it. */
   E2E_AUDIT_LOG: z.string().min(1).optional(),
-  /** Folder for everything that explains a failure. */
+  /** Folder for diagnostics. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
-  /** Tests that take parts of the platform down may run. */
+  /** Enables tests that stop parts of the platform. */
   E2E_DISRUPTIVE: flag.default(false),
 });
 
@@ -36,7 +36,7 @@ export interface Settings {
   disruptive: boolean;
 }
 
-/** What the run is told by its environment. @throws ConfigError */
+/** Reads the settings from the environment. @throws ConfigError */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   const config = loadConfig(Environment, env);
   return {
@@ -51,7 +51,7 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   };
 }
 
-/** The image with this name. @throws Error naming those there are */
+/** Returns the image with this name. @throws Error with the known names */
 export function imageOf(images: Images, name: string): string {
   const image = images[name];
   if (image === undefined)

@@ -15,7 +15,7 @@ import { ensureRelease, isInstalled } from './release.js';
 import { imageOf, loadSettings, type Settings } from './settings.js';
 import { createTools, type Tools } from './tools.js';
 
-/** What the whole run stands on, made once: fixtures, the release, the edge; and the record of what happens. */
+/** Sets up the run once: fixtures, release, edge and recorder. */
 export async function setUpPlatform(settings: Settings = loadSettings()): Promise<Recorder> {
   const tools = createTools(settings);
   const api = createKubeApi(loadKubeConfig(settings));
@@ -37,7 +37,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   return recorder;
 }
 
-/** A release that is in use has the same names as ours; only our own may be changed. */
+/** A production release has the same names; only a release of these tests may be changed. */
 async function refuseForeignRelease(tools: Tools, api: KubeApi): Promise<void> {
   if (!(await isInstalled(tools))) return;
   const namespace = await api.find('Namespace', { name: NAMESPACE.release });

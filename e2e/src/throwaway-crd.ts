@@ -3,8 +3,8 @@ import { USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
 import { parse } from 'yaml';
 
 /**
- * The kind as it is shipped, in another group and without its short names, so that it can live beside
- * the real one. As plain JSON: the client's own type of a CRD loses what is named `x-kubernetes-…`.
+ * The CRD in another API group and without short names, so that it does not conflict with the original. Plain JSON: the
+ * typed client drops the fields `x-kubernetes-…`.
  */
 export async function throwawayCrd(group: string): Promise<object> {
   const file = new URL('../../charts/uswarm/files/userswarms.uswarm.dev.yaml', import.meta.url);

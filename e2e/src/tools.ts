@@ -19,7 +19,7 @@ export interface RunOptions {
 export interface Tools {
   kubectl(args: readonly string[], options?: RunOptions): Promise<Ran>;
   helm(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** The command line of kubectl, for programs that go on running. */
+  /** The command line of kubectl, for long-running processes. */
   kubectlCommand(args: readonly string[]): Promise<[string, string[]]>;
 }
 
@@ -48,7 +48,7 @@ function runProgram(program: string, args: readonly string[], options: RunOption
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  // A program that ends before it read everything is judged by its exit code.
+  // A program may exit before it has read its input; only its exit code counts.
   child.stdin.on('error', () => undefined).end(input);
   const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   return new Promise((resolve, reject) => {

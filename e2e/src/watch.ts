@@ -12,19 +12,19 @@ export interface Seen<T> {
   object: T | undefined;
 }
 
-/** One list and watch for a whole test file, in place of polling; remembers every state it saw. */
+/** One list and watch per test file. Records every observed state. */
 export interface ObjectWatch<T> {
   /** Every state of one object, oldest first; the key is its name, or `<namespace>/<name>`. */
   history(key: string): readonly Seen<T>[];
   current(key: string): T | undefined;
   all(): T[];
   /**
-   * Resolves with the first state, from the present one on, that fits.
+   * Resolves with the first matching state, starting with the current one.
    *
-   * @throws Error with the last states, when none came in time
+   * @throws Error with the last states on timeout
    */
   until(key: string, what: string, fits: (object: T | undefined) => boolean, withinMs: number): Promise<Seen<T>>;
-  /** The same over all objects. */
+  /** Like `until`, for all objects. */
   untilAny(what: string, fits: (object: T) => boolean, withinMs: number): Promise<Seen<T>>;
   onChange(listener: (key: string, seen: Seen<T>) => void): void;
   stop(): void;
@@ -38,7 +38,7 @@ const keyOf = ({ metadata }: Named): string =>
   metadata?.namespace === undefined ? `${metadata?.name}` : `${metadata.namespace}/${metadata.name}`;
 
 export interface WatchOptions<T> extends Selection {
-  /** How a state is shown in the message of a wait that failed. */
+  /** Formats a state for the error message of a failed wait. */
   show?: (object: T) => string;
 }
 
@@ -91,7 +91,7 @@ export async function watchObjects<K extends Kind>(
         await follow(version);
         version = await relist();
       } catch {
-        // The API server went away, or the namespace is not there yet: try again until stopped.
+        // The API server is unavailable, or the namespace does not exist yet: retry until stopped.
         await sleep(500, undefined, { signal: stopping.signal }).catch(() => undefined);
         version = await relist().catch(() => version);
       }
@@ -122,7 +122,7 @@ export async function watchObjects<K extends Kind>(
   const describe = (key: string): string =>
     (states.get(key) ?? [])
       .slice(-4)
-      .map(({ object }) => (object === undefined ? 'gone' : show(object)))
+      .map(({ object }) => (object === undefined ? 'deleted' : show(object)))
       .join(' | ') || 'never seen';
 
   return {

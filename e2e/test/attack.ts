@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { evaluateInPod, eventually, type PodPlace, type Session } from '../src/index.js';
 
-/** Who calls, and the labels that tell its pod from others of its namespace. */
+/** The calling pod and its labels. */
 export interface Caller extends PodPlace {
   labels: Record<string, string>;
 }
 export interface Target {
   host: string;
   port: number;
-  /** What a policy has to name; absent if the target is not a pod. */
+  /** Selector for network policies; undefined if the target is not a pod. */
   pods?: { namespace: string; labels: Record<string, string> };
-  /** In place of pods. */
+  /** Replaces `pods`. */
   cidr?: string;
 }
 
-/** `silence` is how a network refuses; any other code means that something answered. */
+/** `silence`: the network dropped the packets. Error codes mean that the target responded. */
 export type Outcome = 'open' | 'silence' | `E${string}`;
 
-/** What becomes of a connection. */
-export function call({ tools }: Pick<Session, 'tools'>, from: PodPlace, { host, port }: Target): Promise<Outcome> {
+/** Connects from inside a pod. */
+export function tryConnection({ tools }: Pick<Session, 'tools'>, from: PodPlace, { host, port }: Target): Promise<Outcome> {
   return evaluateInPod(
     tools,
     from,
@@ -41,22 +41,28 @@ export function call({ tools }: Pick<Session, 'tools'>, from: PodPlace, { host, 
   );
 }
 
-/** Waits for an outcome, and returns it: rules reach the network a moment after the API server. */
-export const becomes = (session: Session, from: PodPlace, to: Target, outcome: Outcome): Promise<Outcome> =>
+/** Waits for an outcome, because network policies take effect with a delay. */
+export const waitForOutcome = (session: Session, from: PodPlace, to: Target, outcome: Outcome): Promise<Outcome> =>
   eventually(`${from.namespace}/${from.pod} → ${to.host}:${to.port}: ${outcome}`, { withinMs: 60_000 }, async () => {
-    const seen = await call(session, from, to);
-    if (seen !== outcome) throw new Error(`it is ${seen}`);
-    return seen;
+    const actual = await tryConnection(session, from, to);
+    if (actual !== outcome) throw new Error(`the outcome is ${actual}`);
+    return actual;
   });
 
 type Side = 'Ingress' | 'Egress';
 const inNamespace = (name: string): object => ({ matchLabels: { 'kubernetes.io/metadata.name': name } });
 
 /**
- * Policies only ever add: one that lets this caller through, on its own side or on that of the target, lifts
- * the rule for it alone. Returns what puts the rule back.
+ * Adds a network policy that allows this connection on one side.
+ *
+ * @returns a function that deletes the policy
  */
-export async function lift(session: Session, side: Side, from: Caller, to: Target): Promise<() => Promise<unknown>> {
+export async function allowConnection(
+  session: Session,
+  side: Side,
+  from: Caller,
+  to: Target,
+): Promise<() => Promise<unknown>> {
   const name = `e2e-${randomUUID()}`;
   const peers =
     side === 'Ingress'

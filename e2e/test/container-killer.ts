@@ -33,7 +33,7 @@ for (const pid of found) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // The others end with the first one.
+    // The other processes end with the first one.
     if (error.code !== 'ESRCH') throw error;
   }
 }

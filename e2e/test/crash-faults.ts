@@ -2,7 +2,7 @@ import { eventually, type Kinds, NAMESPACE, RELEASE, type Session } from '../src
 import { leaderOf } from './leader.js';
 import type { ContainerKiller, Target } from './container-killer.js';
 
-/** Done once the process is dead. @returns a function that waits until a replica does its work again */
+/** Resolves when the process is dead. @returns a function that waits until a replica works again */
 export type CrashFault = () => Promise<() => Promise<void>>;
 
 /** Processes of the platform and of the cluster whose crash must not lose work. */

@@ -6,12 +6,12 @@ const CONTROLLERS = {
   labelSelector: `app.kubernetes.io/instance=${RELEASE},app.kubernetes.io/component=controller`,
 };
 
-/** Name of the pod that leads; empty while none does. */
+/** Name of the leader pod; empty if there is none. */
 export const leaderOf = async (api: KubeApi): Promise<string> =>
   (await api.get('Lease', LEASE)).spec?.holderIdentity ?? '';
 
-/** A changed release takes effect when the previous controllers have stopped: they lead until then. */
-export const presentOneLeads = (api: KubeApi): Promise<string> =>
+/** Waits until a current pod is the leader: pods of the previous release lead until they stop. */
+export const waitForCurrentLeader = (api: KubeApi): Promise<string> =>
   eventually('one of the present controllers leads', { withinMs: 90_000 }, async () => {
     const pods = await api.list('Pod', CONTROLLERS);
     const leaving = pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined);

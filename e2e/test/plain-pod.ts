@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KubeApi, Kinds } from '../src/index.js';
 
-/** Kept to everything that Pod Security asks at level `restricted`. */
+/** Complies with Pod Security level `restricted`. */
 export const PLAIN_CONTAINER = {
   name: 'a',
   image: 'localhost/any:1',
@@ -14,7 +14,7 @@ export const PLAIN_CONTAINER = {
   },
 };
 
-/** What admission makes of a pod; nothing is stored. @throws KubeApiError when it is refused */
+/** Creates a pod as a dry run. @throws KubeApiError when admission rejects it */
 export const tryPod = (
   api: KubeApi,
   namespace: string,

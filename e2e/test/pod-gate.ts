@@ -6,7 +6,7 @@ const NAME = 'pod-gate';
 const PORT = 8443;
 const HOST = `${NAME}.${NAMESPACE.edge}.svc`;
 
-/** An admission webhook that gives every pod a scheduling gate; it runs in a container, so it is on its own. */
+/** An admission webhook that adds a scheduling gate to every pod; it runs in a container without dependencies. */
 const SERVER = `
 const { readFileSync } = require('node:fs');
 const patch = Buffer.from(JSON.stringify([
@@ -24,8 +24,8 @@ require('node:https')
   .listen(${PORT});
 `;
 
-/** Holds back every new pod of the namespace, as a queueing system does, until opened. */
-export async function holdPodsOf(
+/** Gates every new pod of the namespace until `open` is called, like a queueing system. */
+export async function gatePods(
   { api, onClose, settings, tools }: Session,
   namespace: string,
 ): Promise<{ open(): Promise<void> }> {
@@ -71,7 +71,7 @@ export async function holdPodsOf(
   await tools.kubectl(['rollout', 'status', '-n', NAMESPACE.edge, `deployment/${NAME}`, '--timeout=60s'], {
     timeoutMs: 70_000,
   });
-  // The API server observes both a little later.
+  // Both take effect in the API server with a delay.
   const sees = (held: boolean): Promise<true> =>
     eventually(`new pods in ${namespace} ${held ? 'held back' : 'let through'}`, { withinMs: 60_000 }, async () => {
       const { spec } = await tryPod(api, namespace);

@@ -3,19 +3,19 @@ import { type UserSwarm, userSwarmName } from '@uswarm/contract/userswarm';
 import type { Mobile } from '../../services/local/test/mobile.js';
 import { conditionOf, eventually, type Kinds, type Session } from '../src/index.js';
 
-/** A user's workspace during a change of the release; uses only REST, because sockets close with the gateway. */
-export interface Person {
+/** A user during a change of the release. Uses only REST, because a gateway rollout closes sockets. */
+export interface RuntimeUser {
   mobile: Mobile;
   name: string;
 }
 
-export const personOf = (mobile: Mobile): Person => ({ mobile, name: userSwarmName(mobile.workspaceId) });
+export const runtimeUserOf = (mobile: Mobile): RuntimeUser => ({ mobile, name: userSwarmName(mobile.workspaceId) });
 
 const pathOf = ({ workspaceId, conversationId }: Mobile): string =>
   `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 
 /** Stores a message. The edge may be unavailable for a moment. */
-export async function send({ mobile }: Person, text: string): Promise<void> {
+export async function send({ mobile }: RuntimeUser, text: string): Promise<void> {
   const localId = crypto.randomUUID();
   await eventually('stored', { withinMs: 60_000, everyMs: 1_000 }, async () => {
     const { status } = await mobile.api('POST', pathOf(mobile), { local_id: localId, content: { type: 'text', text } });
@@ -26,8 +26,8 @@ export async function send({ mobile }: Person, text: string): Promise<void> {
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
-/** The one answer that holds the text, once it is whole. @throws Error where there are two */
-export function answerWith({ mobile }: Person, text: string, withinMs: number): Promise<MessageData> {
+/** Waits for the complete answer that contains the text. @throws Error if there are two */
+export function answerWith({ mobile }: RuntimeUser, text: string, withinMs: number): Promise<MessageData> {
   return eventually(`an answer with ${text.slice(0, 60)}`, { withinMs, everyMs: 1_000 }, async () => {
     const { body } = await mobile.api('GET', `${pathOf(mobile)}?limit=100`);
     const { data } = body as { data: MessageData[] };
@@ -42,9 +42,9 @@ export function answerWith({ mobile }: Person, text: string, withinMs: number): 
 export const isUpToDate = (swarm: UserSwarm | undefined): boolean =>
   swarm?.status?.phase === 'Ready' && conditionOf(swarm, 'UpToDate')?.status === 'True';
 
-/** The largest number of them that were stopped, and not Ready again, at the same time, since `from`. */
-export function mostStopped({ swarms }: Session, people: readonly Person[], from: number): number {
-  const phases = people
+/** The maximum number of UserSwarms that were concurrently not Ready since `from`. */
+export function mostStopped({ swarms }: Session, users: readonly RuntimeUser[], from: number): number {
+  const phases = users
     .flatMap(({ name }) => swarms.history(name).map(({ at, object }) => ({ at, name, phase: object?.status?.phase })))
     .toSorted((left, right) => left.at - right.at);
   const stopped = new Set<string>();
@@ -62,7 +62,7 @@ export const podOf = async ({ children }: Session, name: string): Promise<Kinds[
 
 export const imageOfPod = (pod: Kinds['Pod'] | undefined): string | undefined => pod?.spec?.containers[0]?.image;
 
-/** When the watch first saw that this pod was terminating, in milliseconds of the epoch. */
+/** When the watch first saw that this pod was terminating, in milliseconds since the epoch. */
 export function stoppedAt({ pods }: Session, pod: Kinds['Pod']): number | undefined {
   const key = `${pod.metadata?.namespace}/${pod.metadata?.name}`;
   return pods.history(key).find(({ object }) => object === undefined || object.metadata?.deletionTimestamp)?.at;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Workspace } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
 import { type Api, createApi } from '../../services/local/test/mobile.js';
-import { credentialsOf, eventually, fromOutside, openIssuer, type Session } from '../src/index.js';
+import { signedHeaders, eventually, openEdgeClient, openIssuer, type Session } from '../src/index.js';
 
 /** A user who uses only REST. */
 export interface TestAccount {
@@ -17,15 +17,15 @@ export interface TestAccount {
 /** Users with their own tokens, through the edge. Their accounts are deleted when the session is closed. */
 export async function createTestAccounts(session: Session, count: number): Promise<TestAccount[]> {
   const { api: kube, onClose, settings, tools } = session;
-  const outside = await fromOutside(kube, settings);
-  onClose(() => outside.close());
+  const edge = await openEdgeClient(kube, settings);
+  onClose(() => edge.close());
   const issuer = await openIssuer(tools);
   try {
     const people = await Promise.all(
       Array.from({ length: count }, async () => {
         const token = await issuer.issue(`${randomUUID()}@example.com`);
-        const credentials = await credentialsOf(kube, token);
-        return testAccount(createApi({ restUrl: outside.url, credentials, fetch: outside.fetch }));
+        const credentials = await signedHeaders(kube, token);
+        return testAccount(createApi({ restUrl: edge.url, credentials, fetch: edge.fetch }));
       }),
     );
     onClose(() => Promise.all(people.map((person) => person.deleteAccount())));

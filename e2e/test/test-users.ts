@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedMessage } from '@uswarm/contract';
 import { userSwarmName } from '@uswarm/contract/userswarm';
-import { credentialsOf, eventually, fromOutside, openIssuer, type Outside, type Session } from '../src/index.js';
-import { edgeAnswers } from './changed-release.js';
+import { signedHeaders, eventually, openEdgeClient, openIssuer, type EdgeClient, type Session } from '../src/index.js';
+import { waitForEdge } from './changed-release.js';
 
 export interface TestUser {
   token: string;
@@ -32,15 +32,15 @@ export async function openTestUsers(session: Session): Promise<TestUsers> {
   const { api, onClose, settings, tools } = session;
   const issuer = await openIssuer(tools);
   onClose(() => issuer.close());
-  await edgeAnswers(session);
-  const outside: Outside = await fromOutside(api, settings);
-  onClose(() => outside.close());
+  await waitForEdge(session);
+  const edge: EdgeClient = await openEdgeClient(api, settings);
+  onClose(() => edge.close());
   const credentials = new Map<string, () => Record<string, string>>();
 
   const call = async (token: string, method: string, path: string, body?: object): Promise<[number, Json]> => {
-    const sign = credentials.get(token) ?? (await credentialsOf(api, token));
+    const sign = credentials.get(token) ?? (await signedHeaders(api, token));
     credentials.set(token, sign);
-    const answer = await outside.fetch(`${outside.url}${path}`, {
+    const answer = await edge.fetch(`${edge.url}${path}`, {
       method,
       headers: { ...sign(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

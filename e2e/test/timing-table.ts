@@ -11,10 +11,10 @@ function quantile(values: readonly number[], share: number): number {
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
 
-/** p50 and p95 of both, and how they compare. */
+/** p50 and p95 of both, and their difference. */
 export function timingTable({ deployment, userSwarm }: Timings): string {
   const rows = (['ready', 'gone'] as const).flatMap((what) => {
-    const title = what === 'ready' ? 'create → Ready' : 'delete → gone';
+    const title = what === 'ready' ? 'create → Ready' : 'delete → deleted';
     const at = (entries: Timings['userSwarm'], share: number): number => {
       const values = entries.map((entry) => entry[what]);
       return quantile(values, share);
@@ -31,12 +31,12 @@ export function timingTable({ deployment, userSwarm }: Timings): string {
   ].join('\n');
 }
 
-/** Rounds of objects that are created together and deleted together, until the last is Ready and gone. */
+/** Rounds of concurrent creations and deletions, until the last object is Ready or deleted. */
 export function togetherTable(count: number, { deployment, userSwarm }: Timings): string {
   const rows = (['ready', 'gone'] as const).map((what) => {
     const [ours, bare] = [userSwarm.map((round) => round[what]), deployment.map((round) => round[what])];
     const ratios = ours.map((value, round) => value / (bare[round] ?? Number.NaN));
-    const title = what === 'ready' ? 'create → all Ready' : 'delete → last pod gone';
+    const title = what === 'ready' ? 'create → all Ready' : 'delete → last pod deleted';
     const medians = `${seconds(quantile(ours, 0.5))} | ${seconds(quantile(bare, 0.5))} | ${quantile(ratios, 0.5).toFixed(2)}`;
     return `| ${title} | ${medians} | ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} |`;
   });

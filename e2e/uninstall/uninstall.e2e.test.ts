@@ -13,17 +13,17 @@ import {
   uninstallRelease,
   upgradeRelease,
 } from '../src/index.js';
-import { edgeAnswers } from '../test/changed-release.js';
+import { waitForEdge } from '../test/changed-release.js';
 import { type TestUsers, openTestUsers, keepBusy, type TestUser } from '../test/test-users.js';
-import { outsideDatabase, ownKeys } from '../test/outside-database.js';
+import { createExternalDatabase, createExternalKeys } from '../test/external-database.js';
 
 const PEOPLE = 8;
-/** People who come before the first runtime goes, and as many after; each has one after the next installation. */
+/** Users who sign up before the first runtime is deleted, and the same number afterwards. */
 const LATE_PEOPLE = 3;
 const READY_MS = 240_000;
-/** Between two of them in milliseconds. */
+/** Interval of sign-ups in milliseconds. */
 const LATE_EVERY_MS = 1_500;
-/** None falls asleep while the test looks at others. */
+/** Prevents suspension for idleness during the test. */
 const AWAKE = { runtime: { idleSuspendAfterSeconds: 0 } };
 const FLAG = { name: 'uswarm-drain', namespace: NAMESPACE.release };
 
@@ -39,7 +39,7 @@ const label = (name: string): Promise<unknown> =>
 const podOf = async (name: string): Promise<string | undefined> =>
   (await session.children(name)).pods[0]?.metadata?.uid;
 
-/** Names of the UserSwarms that came after this moment, in milliseconds since the epoch. */
+/** Names of the UserSwarms that were created after this time, in milliseconds since the epoch. */
 function cameAfter(moment: number): string[] {
   const { swarms } = session;
   const names = new Set(swarms.all().map(({ metadata }) => metadata.name));
@@ -53,7 +53,7 @@ function cameAfter(moment: number): string[] {
 }
 const seenNames = new Set<string>();
 
-/** What of the release the cluster still has, beside what is kept on purpose. */
+/** The remaining objects of the release, except those that are kept intentionally. */
 async function leftovers(): Promise<string[]> {
   const { api } = session;
   const { release, runtime } = NAMESPACE;
@@ -71,7 +71,7 @@ async function leftovers(): Promise<string[]> {
   return found.flat().map(({ kind, metadata }) => `${kind} ${metadata?.namespace ?? ''}/${metadata?.name}`);
 }
 
-describe('a release in use, whose database is outside of it', () => {
+describe('a release in use with an external database', () => {
   let users: TestUsers;
   let values: object;
   let people: TestUser[];
@@ -85,7 +85,10 @@ describe('a release in use, whose database is outside of it', () => {
   let goneAt: number;
 
   beforeAll(async () => {
-    values = { ...AWAKE, secrets: { ...(await ownKeys(session)), ...(await outsideDatabase(session)) } };
+    values = {
+      ...AWAKE,
+      secrets: { ...(await createExternalKeys(session)), ...(await createExternalDatabase(session)) },
+    };
     await upgradeRelease(session, values);
     await edge();
     users = await openTestUsers(session);
@@ -102,10 +105,10 @@ describe('a release in use, whose database is outside of it', () => {
   });
   afterAll(async () => {
     await session.api.delete('UserSwarm', { name: kept });
-    await session.gone(kept, 120_000);
+    await session.deleted(kept, 120_000);
   });
 
-  it('is removed while users sign up and write', async () => {
+  it('is uninstalled while users sign up and send messages', async () => {
     const signUps = keepBusy(async () => {
       const before = late.filter(({ signedUpAt }) => drainedAt === undefined || signedUpAt <= drainedAt).length;
       const enough = (drainedAt === undefined ? before : late.length - before) >= LATE_PEOPLE;
@@ -125,12 +128,12 @@ describe('a release in use, whose database is outside of it', () => {
     goneAt = Date.now();
     signUps.stop();
     writing.stop();
-    // It was in use indeed, after the first runtime had gone.
+    // Verify that the release was in use after the first runtime was deleted.
     expect(late.filter(({ signedUpAt }) => signedUpAt > drainedAt).length).toBeGreaterThan(0);
     expect(written.length).toBeGreaterThan(0);
   });
 
-  it('deletes all UserSwarms but the one with the keep label, and creates none again', async () => {
+  it('deletes all UserSwarms except the one with the keep label, and does not create new ones', async () => {
     const swarms = await session.api.list('UserSwarm');
     expect(swarms.map(({ metadata }) => metadata.name)).toEqual([kept]);
     expect(cameAfter(drainedAt)).toEqual([]);
@@ -139,16 +142,16 @@ describe('a release in use, whose database is outside of it', () => {
     expect(pods.map(({ metadata }) => metadata?.uid)).toEqual([keptPod]);
   });
 
-  it('leaves no finalizer, no right, no account and no flag', async () => {
+  it('leaves no finalizer, RBAC object, ServiceAccount or drain flag', async () => {
     const [swarm] = await session.api.list('UserSwarm');
     expect(swarm?.metadata.finalizers ?? []).toEqual([]);
-    // Pods of the release still end; objects that own nothing are deleted immediately.
+    // Pods of the release may still terminate.
     await eventually('nothing left of the release', { withinMs: 60_000 }, async () => {
       const left = await leftovers();
       if (left.length > 0) throw new Error(left.join(', '));
       return true;
     });
-    // A Lease that is left would make the next installation wait until it has run out.
+    // A remaining Lease would delay the next installation until it expires.
     const lease = { name: 'uswarm-controller', namespace: NAMESPACE.release };
     expect(await session.api.find('Lease', lease)).toBeUndefined();
   });
@@ -169,7 +172,7 @@ describe('a release in use, whose database is outside of it', () => {
     expect(said).toContain('uninstalled');
   });
 
-  it('is installed again over the kept data: every workspace has its runtime, also the newest', async () => {
+  it('is installed again with the kept data, and every workspace has its runtime', async () => {
     expect(goneAt).toBeGreaterThan(drainedAt);
     await installRelease(session, values);
     await edge();
@@ -195,12 +198,12 @@ describe('a release in use, whose database is outside of it', () => {
   });
 });
 
-describe('a release whose webhook is broken, with ten UserSwarms', () => {
+describe('a release with a failing webhook and ten UserSwarms', () => {
   let names: string[];
   let said: string;
 
   beforeAll(async () => {
-    // Its own database again, with only the workspaces of this test.
+    // The built-in database again, with only the workspaces of this test.
     await uninstallRelease(session);
     await installRelease(session, { ...AWAKE, drain: { graceSeconds: 10 } });
     names = await Promise.all(Array.from({ length: 10 }, () => session.create()));
@@ -213,7 +216,7 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     });
   });
 
-  it('is removed although the drain is killed half-way', async () => {
+  it('is uninstalled although the drain is killed during its work', async () => {
     const uninstalling = uninstallRelease(session);
     const labelSelector = 'batch.kubernetes.io/job-name=uswarm-drain';
     const pod = await eventually('a drain that runs', { withinMs: 60_000, everyMs: 100 }, async () => {
@@ -226,7 +229,7 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     expect(said).toContain('the controller or its webhook is down');
   });
 
-  it('leaves neither UserSwarm nor child nor pod', async () => {
+  it('leaves no UserSwarm, child or pod', async () => {
     expect(await session.api.list('UserSwarm')).toEqual([]);
     const namespace = NAMESPACE.runtime;
     const children = await Promise.all([
@@ -237,7 +240,7 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
     expect(children.flat().map(({ metadata }) => metadata?.name)).toEqual([]);
   });
 
-  it('can be installed again, as it was found', async () => {
+  it('can be installed again with the same values', async () => {
     await installRelease(session);
     await edge();
     const name = await session.create();
@@ -245,21 +248,21 @@ describe('a release whose webhook is broken, with ten UserSwarms', () => {
   });
 });
 
-describe('a removal that fails', () => {
-  it('can be reverted: the flag is removed, and workspaces get their runtimes again', async () => {
+describe('an uninstallation that fails', () => {
+  it('can be reverted: the drain flag is removed, and workspaces get their runtimes again', async () => {
     const users = await openTestUsers(session);
     const person = await users.signUp();
     const { swarm } = person;
     const before = await session.ready(swarm);
     const { helm } = session.tools;
     const release = [RELEASE, '-n', NAMESPACE.release];
-    // A foreign finalizer keeps the drain waiting for longer than helm waits.
+    // A foreign finalizer blocks the drain for longer than the timeout of helm.
     const finalizers = [...(before.metadata.finalizers ?? []), 'e2e.uswarm.dev/hold'];
     await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers } });
     const { code } = await helm(['uninstall', ...release, '--timeout', '20s'], { mayFail: true });
     expect(code).not.toBe(0);
     await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers: null } });
-    await session.gone(swarm, 60_000);
+    await session.deleted(swarm, 60_000);
     const { stdout } = await helm(['history', ...release, '-o', 'json']);
     const revisions = JSON.parse(stdout) as { revision: number; status: string }[];
     const { revision, status } = revisions.at(-1)!;
@@ -271,13 +274,13 @@ describe('a removal that fails', () => {
     const again = await session.ready(swarm);
     expect(again.metadata.uid).not.toBe(before.metadata.uid);
     await edge();
-    await edgeAnswers(session);
+    await waitForEdge(session);
     await users.deleteAccount(person);
-    await session.gone(swarm, 90_000);
+    await session.deleted(swarm, 90_000);
   });
 });
 
-describe('a release that is deleted without Helm, as Argo CD does it', () => {
+describe('a release that Argo CD deletes without Helm', () => {
   const cleanup = ['-n', NAMESPACE.release, 'job/uswarm-cleanup'];
   let hooks: string;
   let names: string[];
@@ -311,7 +314,7 @@ describe('a release that is deleted without Helm, as Argo CD does it', () => {
     }
   });
 
-  it('leaves no UserSwarm, no finalizer and no pod after the hooks', async () => {
+  it('leaves no UserSwarm, finalizer or pod after the hooks', async () => {
     await session.tools.helm(['uninstall', RELEASE, '-n', NAMESPACE.release, '--no-hooks', '--wait'], {
       timeoutMs: 330_000,
     });

@@ -2,11 +2,11 @@ import { createCredentials } from '@uswarm/kube-client';
 import { KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 
-/** The API server over a few lasting connections: who measures it should cost it little. */
+/** Client of the API server with few keep-alive connections, to limit the load of the measurement. */
 export interface ScaleApi {
-  /** PATCH is a merge patch. @throws Error with the answer of the server, unless the object no longer exists */
+  /** PATCH is a merge patch. @throws Error with the response, except 404 for DELETE and PATCH */
   call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Record<string, unknown>>;
-  /** How many objects a collection has; asked for as a number, not as a list. */
+  /** The number of objects in a collection, without listing them. */
   count(path: string): Promise<number>;
   list(path: string): Promise<Listed[]>;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ export interface Listed {
   status?: { phase?: string };
 }
 
-/** @param user whom to ask as, by impersonation */
+/** @param user the user to impersonate */
 export async function createScaleApi(config: KubeConfig, user?: string): Promise<ScaleApi> {
   const credentials = await createCredentials(user === undefined ? config : impersonating(config, user));
   const call: ScaleApi['call'] = async (method, path, body) => {
@@ -31,8 +31,8 @@ export async function createScaleApi(config: KubeConfig, user?: string): Promise
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    const gone = (method === 'DELETE' || method === 'PATCH') && statusCode === 404;
-    if (statusCode >= 300 && !gone) throw new Error(`${method} ${path}: ${statusCode} ${text.slice(0, 500)}`);
+    const notFound = (method === 'DELETE' || method === 'PATCH') && statusCode === 404;
+    if (statusCode >= 300 && !notFound) throw new Error(`${method} ${path}: ${statusCode} ${text.slice(0, 500)}`);
     return JSON.parse(text) as Record<string, unknown>;
   };
   return {
@@ -56,11 +56,11 @@ export function impersonating(config: KubeConfig, user: string): KubeConfig {
   return other;
 }
 
-/** Does it for all of them, some at a time. */
-export async function forAll<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<unknown>) {
+/** Runs `work` for all items with limited concurrency. */
+export async function forAll<T>(items: readonly T[], concurrency: number, work: (item: T) => Promise<unknown>) {
   const waiting = [...items];
   const take = async (): Promise<void> => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
   };
-  await Promise.all(Array.from({ length: atOnce }, take));
+  await Promise.all(Array.from({ length: concurrency }, take));
 }

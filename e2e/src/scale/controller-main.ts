@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { loadKubeConfig } from '../kube-api.js';
 import { impersonating } from './api.js';
 
-// The controller as a separate process, for UserSwarms of another API group and as a separate user: so it
-// can work beside a release, and all that it asks of the API server can be told from what others ask.
+// Runs the controller as a separate process for another API group and as a separate user, so that it does not conflict
+// with a release and its requests can be identified in the audit log.
 const Environment = z.object({
   SCALE_KUBECONFIG: z.string().min(1),
   SCALE_CONTEXT: z.string().min(1),
@@ -33,7 +33,7 @@ await runService({ logger }, async (stack) => {
     runtimeNamespaces: [config.SCALE_NAMESPACE],
     resource: { ...USERSWARMS, group: config.SCALE_GROUP },
     resyncS: config.SCALE_RESYNC,
-    // The concurrency of starts is not measured here.
+    // The start limiter is not measured.
     maxConcurrentStarts: 0,
     identity: config.SCALE_USER,
     logger,

@@ -7,21 +7,21 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Its go.mod names the version, its go.sum the sums of all modules. */
+/** Its go.mod pins the version, its go.sum the checksums. */
 const MODULE = path.resolve(import.meta.dirname, '../../../hack/kwok');
 const NAME = 'sigs.k8s.io/kwok';
-/** How kwok's own fast nodes and pods live, in its module. */
+/** The stages for fast nodes and pods in the module of kwok. */
 const STAGES = ['node/fast', 'node/heartbeat-with-lease', 'pod/fast'].map((name) => `kustomize/stage/${name}`);
 const BUILD_DEADLINE_MS = 20 * 60_000;
 
-/** kwok, which plays the kubelets of nodes that are not there. */
+/** kwok simulates the kubelets of nodes. */
 export interface Kwok {
   program: string;
   /** The file with the stages of nodes and pods. */
   stages: string;
 }
 
-/** kwok built with the machine's Go, once into the user's cache: about two minutes. @throws Error */
+/** Builds kwok with Go into the user cache, once; takes about two minutes. @throws Error */
 export async function kwok(): Promise<Kwok> {
   const cache = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'uswarm');
   const folder = path.join(cache, `kwok-${await pinnedVersion()}`);

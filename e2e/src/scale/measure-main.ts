@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { measureScale } from './measure.js';
 
-// `npm run scale` without what makes the cluster: told what to do by one argument in JSON.
+// The measurement of `npm run scale`. Its only argument is a JSON object with the options.
 const Options = z.strictObject({
   kubeconfig: z.string(),
   context: z.string(),
@@ -19,6 +19,6 @@ try {
 } catch (error) {
   if (!ended.signal.aborted) throw error;
   process.stderr.write('The run was ended.\n');
-  // What was waited for in the cluster is still waited for.
+  // The measurement ends after its cleanup.
   process.exit(1);
 }

@@ -8,12 +8,12 @@ import { sumOf } from '../metrics.js';
 import { everyOneSynced } from '../rest.js';
 import type { RunningService } from './processes.js';
 import { type ProcessReport, scaleTable, type ScaleReport } from './report.js';
-import { openWorld, type ScaleWorld, type Target } from './world.js';
+import { openScaleEnvironment, type ScaleEnvironment, type Target } from './environment.js';
 
 export interface ScaleOptions extends Target {
   swarms: number;
   limitsLifted: boolean;
-  /** What the API server writes down, if it can be read here. */
+  /** Audit log of the API server, if it is readable. */
   auditLog?: string | undefined;
   /** Folder for the report, and for logs of the processes. */
   artifacts: string;
@@ -22,21 +22,21 @@ export interface ScaleOptions extends Target {
   signal?: AbortSignal;
 }
 
-/** Seconds: syncs until Ready are those that something was the cause of, none of them a resync. */
+/** Resync period in seconds during creation: long, so that no sync is a resync. */
 const NO_RESYNC_S = 24 * 3_600;
 const REST_PERIODS = 3;
-/** Seconds of a resync period at rest: short, and long enough for a small machine to look at all of them in it. */
+/** Resync period in seconds at rest: short, and long enough to sync all UserSwarms on a small machine. */
 const restResyncS = (swarms: number): number => Math.max(5, Math.ceil(swarms / 50));
 const POLL = 500;
 const withinMs = (swarms: number): number => 180_000 + swarms * 1_500;
 
 /**
- * Creates the UserSwarms, waits until they are Ready, watches them at rest, and deletes them. What was
- * found is written to `scale-<swarms>.json` among the artefacts.
+ * Creates the UserSwarms, waits until they are Ready, observes them at rest, and deletes them. Writes the report to
+ * `scale-<swarms>.json` in the artifacts folder.
  */
 export async function measureScale(options: ScaleOptions): Promise<ScaleReport> {
   const { artifacts, signal, swarms, say } = options;
-  const world = await openWorld(options, path.join(artifacts, `scale-${swarms}`));
+  const world = await openScaleEnvironment(options, path.join(artifacts, `scale-${swarms}`));
   const ended = Promise.withResolvers<never>();
   const end = (): void => ended.reject(new Error('The measurement was ended.'));
   signal?.addEventListener('abort', end);
@@ -53,7 +53,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleReport> 
   }
 }
 
-async function live(world: ScaleWorld, options: ScaleOptions): Promise<ScaleReport> {
+async function live(world: ScaleEnvironment, options: ScaleOptions): Promise<ScaleReport> {
   const audit = options.auditLog === undefined ? undefined : auditOf(options.auditLog, world.user);
   const ramp = await measureRamp(world, audit, options);
   const rest = await measureRest(world, audit, ramp.controller, options);
@@ -62,7 +62,7 @@ async function live(world: ScaleWorld, options: ScaleOptions): Promise<ScaleRepo
 }
 
 interface Audit {
-  /** What the controller asked of the API server from now until it is called. */
+  /** Starts to count requests of the controller. @returns a function that returns the counts */
   begin(): Promise<() => Promise<AuditedRequest[]>>;
 }
 
@@ -87,7 +87,7 @@ interface Ramp {
   cpu: Record<'controller' | 'webhook', number>;
 }
 
-async function measureRamp(world: ScaleWorld, audit: Audit | undefined, options: ScaleOptions): Promise<Ramp> {
+async function measureRamp(world: ScaleEnvironment, audit: Audit | undefined, options: ScaleOptions): Promise<Ramp> {
   const { swarms, say } = options;
   const { api, paths, webhook } = world;
   const controller = await world.startController(NO_RESYNC_S);
@@ -118,9 +118,9 @@ async function measureRamp(world: ScaleWorld, audit: Audit | undefined, options:
   };
 }
 
-/** A controller that remembers nothing has to find everything as it should be, and then again at each resync. */
+/** A restarted controller must not write anything, neither initially nor at resyncs. */
 async function measureRest(
-  world: ScaleWorld,
+  world: ScaleEnvironment,
   audit: Audit | undefined,
   former: RunningService,
   { swarms }: ScaleOptions,
@@ -142,7 +142,7 @@ async function measureRest(
     periods: REST_PERIODS,
     resyncS,
     syncs: syncsIn(after) - syncsIn(before),
-    // From its start on, not only since everything was looked at.
+    // Counted from its start, including the initial sync.
     counted: writesIn(after).all,
     audited: requests?.filter(isWrite).length,
     resting,
@@ -150,8 +150,8 @@ async function measureRest(
   };
 }
 
-/** @returns seconds until nothing was left */
-async function measureDeletion({ api, deleteAll, paths }: ScaleWorld, swarms: number): Promise<number> {
+/** @returns seconds until all objects were deleted */
+async function measureDeletion({ api, deleteAll, paths }: ScaleEnvironment, swarms: number): Promise<number> {
   const started = performance.now();
   await deleteAll();
   const { swarms: parents, services, deployments, pods } = paths;
@@ -163,7 +163,7 @@ async function measureDeletion({ api, deleteAll, paths }: ScaleWorld, swarms: nu
 }
 
 function summarise(
-  world: ScaleWorld,
+  world: ScaleEnvironment,
   { swarms, limitsLifted }: ScaleOptions,
   { ramp, rest, gone }: { ramp: Ramp; rest: Awaited<ReturnType<typeof measureRest>>; gone: number },
 ): ScaleReport {
@@ -198,7 +198,7 @@ function summarise(
   };
 }
 
-/** Until the controller has done nothing for a while. */
+/** Waits until the controller is idle. */
 async function settled(controller: RunningService): Promise<string> {
   const look = async (): Promise<string | undefined> => {
     const before = await controller.scrape();
@@ -210,7 +210,7 @@ async function settled(controller: RunningService): Promise<string> {
   return eventually('the controller has nothing to do', { withinMs: 120_000, everyMs: 0 }, look);
 }
 
-async function countObjects({ api, paths }: ScaleWorld): Promise<Record<string, number>> {
+async function countObjects({ api, paths }: ScaleEnvironment): Promise<Record<string, number>> {
   const phases = (await api.list(paths.swarms)).filter(({ status }) => status?.phase === 'Ready');
   const accounts = (await api.list(paths.accounts)).filter(({ metadata }) => metadata.name !== 'default');
   return {

@@ -11,29 +11,29 @@ const NODES = '/api/v1/nodes';
 const NODE_COUNT = 10;
 const READY_WITHIN_MS = 60_000;
 
-/** Nodes that kwok plays: pods on them are Running and Ready immediately and use no resources. */
+/** Nodes that kwok simulates: pods are Ready immediately and use no resources. */
 export interface SimulatedNodes {
   count: number;
-  /** What sends a pod there; nothing else tolerates being there. */
+  /** Pod settings that select these nodes; other pods do not tolerate them. */
   placement: { nodeSelector: Record<string, string>; tolerations: object[] };
 }
 
 interface NodesDeps {
   api: ScaleApi;
   config: KubeConfig;
-  /** Tells these nodes from those of another run. */
+  /** Label value of this run. */
   id: string;
   folder: string;
 }
 
-/** @param closing gets what takes them away again, also where this fails */
+/** @param closing receives the cleanups, even if this fails */
 export async function simulateNodes(
   { api, config, id, folder }: NodesDeps,
   closing: (() => Promise<unknown>)[],
 ): Promise<SimulatedNodes> {
   const { program, stages } = await kwok();
   const label = 'e2e.uswarm.dev/simulated';
-  // Not among the artefacts: it is the key to the cluster.
+  // Not in the artifacts: the file contains credentials of the cluster.
   const secrets = await mkdtemp(path.join(tmpdir(), 'uswarm-kwok-'));
   closing.push(() => rm(secrets, { recursive: true }));
   const kubeconfig = path.join(secrets, 'kubeconfig');
@@ -59,7 +59,7 @@ export async function simulateNodes(
     await api.call('POST', NODES, {
       apiVersion: 'v1',
       kind: 'Node',
-      // Not labelled with a system: what the cluster wants on every node of Linux has no business on these.
+      // No operating system label: DaemonSets for Linux nodes must not run on these nodes.
       metadata: { name, labels: { [label]: id } },
       spec: { taints: [{ key: label, value: id, effect: 'NoSchedule' }] },
     });
@@ -83,7 +83,7 @@ function isReady(node: object): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
 
-/** Pods of DaemonSets, which run on every node, tainted or not; a deleted node does not end its pods. */
+/** Deletes pods of DaemonSets that tolerate all taints: deleting a node does not delete its pods. */
 async function removePods(api: ScaleApi, node: string): Promise<void> {
   const pods = await api.list(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
   for (const { metadata } of pods as { metadata: { name: string; namespace?: string } }[]) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@uswarm/testkit';
 import { eventually } from '../eventually.js';
 
-/** A separate process, whose memory can be measured. */
+/** A child process with measurable memory. */
 export interface Running {
   memory(): Memory;
   stop(): Promise<void>;
@@ -14,11 +14,11 @@ export interface Running {
 /** Bytes of resident memory; undefined on systems other than Linux. */
 export interface Memory {
   now: number | undefined;
-  /** The most that it ever was. */
+  /** Peak memory. */
   peak: number | undefined;
 }
 
-/** One that serves `/readyz` and `/metrics`. */
+/** A process that serves `/readyz` and `/metrics`. */
 export interface RunningService extends Running {
   /** The text of `/metrics`. */
   scrape(): Promise<string>;
@@ -28,11 +28,11 @@ interface Program {
   command: string;
   args: readonly string[];
   env: Record<string, string | undefined>;
-  /** What it prints. */
+  /** Receives its output. */
   logFile: string;
 }
 
-/** In MiB: what V8 allows itself in a container of up to 512 MiB; on a large machine it would not tidy up. */
+/** Heap limit in MiB that V8 chooses in a container of 512 MiB; on a large machine it would collect less garbage. */
 const HEAP = 256;
 const START_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_MS = 20_000;
@@ -49,7 +49,7 @@ export function startProcess({ command, args, env, logFile }: Program): Running 
   return { child, memory: () => memoryOf(child.pid ?? 0), stop: () => stop(child) };
 }
 
-/** Starts a service of Node and waits until it is ready. @throws Error with its last words */
+/** Starts a Node.js service and waits until it is ready. @throws Error with its last output */
 export async function startService(
   script: string,
   env: Record<string, string | undefined>,

@@ -1,8 +1,8 @@
-/** What one run found; times in seconds, memory in bytes, everything "per swarm" an average. */
+/** Results of one run. Times are in seconds, memory in bytes; values per UserSwarm are averages. */
 export interface ScaleReport {
   swarms: number;
   nodes: number;
-  /** Whether the cluster's own controllers may ask the API server as often as they like. */
+  /** Whether the controllers of the cluster have no client-side rate limit. */
   limitsLifted: boolean;
   processors: number;
   seconds: {
@@ -11,7 +11,7 @@ export interface ScaleReport {
     ready: number;
     gone: number;
   };
-  /** Of each kind of child, and the pods and ReplicaSets below. */
+  /** Per kind of child, including pods and ReplicaSets. */
   objects: Record<string, number>;
   perSwarm: {
     syncs: number;
@@ -20,10 +20,10 @@ export interface ScaleReport {
     events: number;
     reads: number | undefined;
   };
-  /** Of the whole, until all were Ready: by the controller's own count, and by the API server's audit log. */
+  /** Writes until all were Ready, by the metrics of the controller and by the audit log. */
   writes: { counted: number; audited: number | undefined; byResource: Record<string, number> };
   refused: number | undefined;
-  /** Over some resync periods, by a restarted controller with empty caches. */
+  /** Over some resync periods, with a restarted controller. */
   rest: { periods: number; resyncS: number; syncs: number; counted: number; audited: number | undefined };
   processes: Record<'controller' | 'webhook', ProcessReport>;
 }
@@ -31,7 +31,7 @@ export interface ScaleReport {
 export interface ProcessReport {
   peak: number | undefined;
   resting: number | undefined;
-  /** Seconds of a processor until all were Ready. */
+  /** CPU seconds until all were Ready. */
   cpu: number;
 }
 
@@ -40,7 +40,7 @@ const each = (value: number | undefined): string => (value === undefined ? '–'
 const mebibytes = (bytes: number | undefined): string =>
   bytes === undefined ? '–' : `${Math.round(bytes / 1_048_576)} MiB`;
 
-/** As Markdown, for people and for the documentation. */
+/** Renders the report as a Markdown table. */
 export function scaleTable(report: ScaleReport): string {
   const { swarms, nodes, limitsLifted, processors, perSwarm, processes, rest, writes } = report;
   const limits = limitsLifted ? 'lifted' : 'default, 20 a second each';
@@ -50,7 +50,7 @@ export function scaleTable(report: ScaleReport): string {
     ['created', seconds(report.seconds.created)],
     ['all children made', seconds(report.seconds.childrenMade)],
     ['all Ready', seconds(report.seconds.ready)],
-    ['all gone after deletion', seconds(report.seconds.gone)],
+    ['all deleted', seconds(report.seconds.gone)],
     ['syncs, each', each(perSwarm.syncs)],
     ['writes of finalizer, children and status, each', each(perSwarm.writes)],
     ['Events, each', each(perSwarm.events)],

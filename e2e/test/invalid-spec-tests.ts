@@ -2,28 +2,28 @@ import { expect, it } from '@jest/globals';
 import type { FailureReason } from '@uswarm/contract/userswarm';
 import { conditionOf, messageOf, type Session, type SpecInput } from '../src/index.js';
 
-/** What is stored and not carried out. */
-export interface SpecRefusal {
+/** A spec that the API server stores and the webhook rejects. */
+export interface InvalidSpecCase {
   reason: FailureReason;
   bad: SpecInput;
   good: SpecInput;
-  says: RegExp;
+  message: RegExp;
 }
 
-/** What holds for every spec that the webhook refuses. */
-export function itRefuses(session: () => Session, { bad, good, reason, says }: SpecRefusal): void {
-  it(`is Error for ${reason}, has no children, and recovers when it is put right`, async () => {
+/** Defines the tests for a spec that the webhook rejects. */
+export function itReportsInvalidSpec(session: () => Session, { bad, good, reason, message }: InvalidSpecCase): void {
+  it(`has the phase Error with ${reason} and no children until it is corrected`, async () => {
     const name = await session().create(bad);
-    const refused = await session().shows(name, 'Error', reason);
-    expect(messageOf(refused)).toMatch(says);
-    expect(conditionOf(refused, 'ConfigValid')).toMatchObject({ status: 'False', reason });
+    const failed = await session().shows(name, 'Error', reason);
+    expect(messageOf(failed)).toMatch(message);
+    expect(conditionOf(failed, 'ConfigValid')).toMatchObject({ status: 'False', reason });
     const { deployment, pods, service, serviceAccount } = await session().children(name);
     expect([deployment, service, serviceAccount, ...pods].filter(Boolean)).toEqual([]);
     await session().patch(name, good);
     await session().ready(name);
   }, 150_000);
 
-  it('keeps a runtime that was there before', async () => {
+  it('keeps a running runtime', async () => {
     const name = await session().create();
     await session().ready(name);
     const before = await session().children(name);
@@ -36,7 +36,7 @@ export function itRefuses(session: () => Session, { bad, good, reason, says }: S
     await session().patch(name, { suspend: true });
     await session().swarms.until(
       name,
-      'seen with the suspension',
+      'observed with the suspension',
       (swarm) => swarm?.status?.observedGeneration === swarm?.metadata.generation && swarm?.status?.phase === 'Error',
       10_000,
     );

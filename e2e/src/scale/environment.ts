@@ -16,9 +16,9 @@ export interface Target {
 }
 
 /** A separate kind, namespace and nodes, with the controller and the webhook as local processes. */
-export interface ScaleWorld {
+export interface ScaleEnvironment {
   api: ScaleApi;
-  /** Whom the API server takes the controller for. */
+  /** The user name of the controller. */
   user: string;
   /** Paths of collections. */
   paths: Record<'swarms' | 'accounts' | 'services' | 'deployments' | 'replicaSets' | 'pods', string>;
@@ -26,9 +26,9 @@ export interface ScaleWorld {
   webhook: RunningService;
   /** @param resyncS seconds */
   startController(resyncS: number): Promise<RunningService>;
-  /** Makes `workspace-<at>` for each number from 0 on. */
+  /** Creates `workspace-<index>`, starting with 0. */
   create(count: number): Promise<void>;
-  /** Has all of them deleted. */
+  /** Deletes all UserSwarms. */
   deleteAll(): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,12 +37,12 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const SYNC_TOKEN = randomBytes(24).toString('hex');
 /** Concurrent requests: more than the controller's concurrency, so that creation is not the bottleneck. */
-const CREATED_AT_ONCE = 24;
+const CREATE_CONCURRENCY = 24;
 
 const built = (file: string): string => path.resolve(import.meta.dirname, '../../..', file);
 
 /** @param folder for logs and configuration of the processes */
-export async function openWorld(target: Target, folder: string): Promise<ScaleWorld> {
+export async function openScaleEnvironment(target: Target, folder: string): Promise<ScaleEnvironment> {
   const id = randomBytes(4).toString('hex');
   const group = `scale-${id}.uswarm.test`;
   const names = { group, namespace: `uswarm-scale-${id}`, user: `uswarm-scale-${id}` };
@@ -53,7 +53,7 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
   const close = async (): Promise<void> => {
     const errors: unknown[] = [];
     for (const step of closing.splice(0).toReversed()) await step().catch((error: unknown) => errors.push(error));
-    if (errors.length > 0) throw new AggregateError(errors, 'not everything of the run could be taken away');
+    if (errors.length > 0) throw new AggregateError(errors, 'cleanup failed');
   };
   try {
     const paths = await prepareCluster(api, names, closing);
@@ -84,7 +84,7 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
         return controller;
       },
       create: (count) =>
-        forAll([...Array(count).keys()], CREATED_AT_ONCE, (at) =>
+        forAll([...Array(count).keys()], CREATE_CONCURRENCY, (at) =>
           api.call('POST', paths.swarms, {
             apiVersion: `${group}/v1alpha1`,
             kind: 'UserSwarm',
@@ -101,7 +101,7 @@ export async function openWorld(target: Target, folder: string): Promise<ScaleWo
   }
 }
 
-/** kwok takes the current context of a file, and reads no other. */
+/** kwok uses only the current context of a file. */
 function contextAlone(target: Target): KubeConfig {
   const config = loadKubeConfig(target);
   config.contexts = config.contexts.filter(({ name }) => name === target.context);
@@ -114,12 +114,12 @@ interface Names {
   user: string;
 }
 
-/** The kind, the namespace, and the controller's rights; with what takes them away again. */
+/** Creates the kind, the namespace and the rights of the controller, and registers their cleanup. */
 async function prepareCluster(
   api: ScaleApi,
   { group, namespace, user }: Names,
   closing: (() => Promise<unknown>)[],
-): Promise<ScaleWorld['paths']> {
+): Promise<ScaleEnvironment['paths']> {
   const swarms = `/apis/${group}/v1alpha1/userswarms`;
   await api.call('POST', CRDS, await throwawayCrd(group));
   closing.push(() => api.call('DELETE', `${CRDS}/userswarms.${group}`));
@@ -149,8 +149,8 @@ async function prepareCluster(
 }
 
 /**
- * Until UserSwarms may own something: the admission plugin for owner references observes a new kind late. Checked as the
- * controller: the plugin ignores users with all rights.
+ * Waits until UserSwarms can be owners: the admission plugin for owner references observes a new kind with a delay. Runs
+ * as the user of the controller, because the plugin ignores administrators.
  */
 async function untilOwning(config: KubeConfig, { group, namespace, user }: Names): Promise<void> {
   const api = await createScaleApi(config, user);
@@ -165,7 +165,7 @@ async function untilOwning(config: KubeConfig, { group, namespace, user }: Names
   }
 }
 
-/** As the chart gives them to the controller, in whatever namespace. */
+/** The rights that the chart grants the controller. */
 const rules = (group: string): object[] => [
   { apiGroups: [group], resources: ['userswarms'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [group], resources: ['userswarms/status', 'userswarms/finalizers'], verbs: ['update'] },
@@ -180,9 +180,9 @@ const rules = (group: string): object[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
-/** One by one: the API server would not get through a collection of a thousand within the minute that it gives itself. */
+/** Deletes single objects: the API server exceeds its timeout of a minute for a collection of a thousand. */
 async function deleteSwarms(api: ScaleApi, swarms: string): Promise<void> {
-  await forAll(await api.list(swarms), CREATED_AT_ONCE, ({ metadata }) =>
+  await forAll(await api.list(swarms), CREATE_CONCURRENCY, ({ metadata }) =>
     api.call('DELETE', `${swarms}/${metadata.name}`),
   );
 }
@@ -190,12 +190,12 @@ async function deleteSwarms(api: ScaleApi, swarms: string): Promise<void> {
 /** Objects of a failed run have no controller that removes their finalizer. */
 async function releaseSwarms(api: ScaleApi, swarms: string): Promise<void> {
   await deleteSwarms(api, swarms);
-  await forAll(await api.list(swarms), CREATED_AT_ONCE, ({ metadata }) =>
+  await forAll(await api.list(swarms), CREATE_CONCURRENCY, ({ metadata }) =>
     api.call('PATCH', `${swarms}/${metadata.name}`, { metadata: { finalizers: null } }),
   );
 }
 
-/** The webhook as it is shipped, told to put runtimes on the simulated nodes. */
+/** The production webhook, configured for the simulated nodes. */
 async function startWebhook(
   namespace: string,
   { placement }: SimulatedNodes,
@@ -212,7 +212,7 @@ async function startWebhook(
     POLICY_DIRECTORY: policy,
     RUNTIME_PODS: JSON.stringify(placement),
     USWARM_CALL_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    // It is never pulled.
+    // The image is never pulled.
     SVC_AGENT_RUNTIME_IMAGE: 'simulated.invalid/agent-runtime:1',
     SVC_ORCHESTRATOR_ENDPOINT: 'http://orchestrator.invalid:8082',
     SVC_MCP_ENDPOINT: 'http://search.invalid:8080/mcp',

@@ -6,8 +6,8 @@ const PORT = 5432;
 
 const KEYS = { name: 'e2e-keys', namespace: NAMESPACE.release };
 
-/** `secrets` of a release whose keys outlive it: the generated keys, in a separate Secret. */
-export async function ownKeys({ api, onClose }: Session): Promise<object> {
+/** Copies the generated keys to a separate Secret. @returns the value `secrets` of the chart */
+export async function createExternalKeys({ api, onClose }: Session): Promise<object> {
   const { data } = await api.get('Secret', GENERATED_SECRET);
   await api.delete('Secret', KEYS);
   await api.create('Secret', { metadata: KEYS, data });
@@ -16,8 +16,8 @@ export async function ownKeys({ api, onClose }: Session): Promise<object> {
   return Object.fromEntries(names.map((name) => [name, { existingSecret: KEYS.name }]));
 }
 
-/** `secrets` of a release whose database outlives it, in a separate namespace. */
-export async function outsideDatabase({ api, onClose, settings, tools }: Session): Promise<object> {
+/** Starts a database in a separate namespace. @returns the value `secrets` of the chart */
+export async function createExternalDatabase({ api, onClose, settings, tools }: Session): Promise<object> {
   const password = crypto.randomUUID();
   const apply = (items: object[]): Promise<unknown> =>
     tools.kubectl(['apply', '--server-side', '-f', '-'], {

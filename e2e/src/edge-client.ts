@@ -10,11 +10,11 @@ import { secretValue } from './secrets.js';
 import type { Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
-/** What an app outside the cluster needs to reach the platform through the edge. */
-export interface Outside {
+/** Client of the platform outside the cluster. */
+export interface EdgeClient {
   url: string;
   fetch(url: string, init: { method: string; headers: Record<string, string>; body?: string }): Promise<Answer>;
-  /** For socket.io-client. */
+  /** Options for socket.io-client. */
   socketOptions: { agent: never };
   close(): Promise<void>;
 }
@@ -23,8 +23,8 @@ interface Answer {
   text(): Promise<string>;
 }
 
-/** Everything goes to the edge on this machine, whatever its name, and trusts only the edge's authority. */
-export async function fromOutside(api: KubeApi, { edgePort }: Pick<Settings, 'edgePort'>): Promise<Outside> {
+/** Sends all requests to the edge on this machine, for any host name, and trusts only its CA. */
+export async function openEdgeClient(api: KubeApi, { edgePort }: Pick<Settings, 'edgePort'>): Promise<EdgeClient> {
   const ca = await edgeAuthority(api);
   const lookup: LookupFunction = (name, options, callback) => {
     const address = isIP(name) === 0 ? '127.0.0.1' : name;
@@ -36,7 +36,7 @@ export async function fromOutside(api: KubeApi, { edgePort }: Pick<Settings, 'ed
   return {
     url: `https://${HOST}:${edgePort}`,
     fetch: (url, init) => fetch(url, { ...init, dispatcher }),
-    // The browser's type of this option knows only a switch; in Node it is an agent.
+    // The type of this option is for browsers; Node needs an agent.
     socketOptions: { agent: agent as never },
     close: async () => {
       agent.destroy();
@@ -45,7 +45,7 @@ export async function fromOutside(api: KubeApi, { edgePort }: Pick<Settings, 'ed
   };
 }
 
-/** The issuer that runs in the cluster, as long as it is open. */
+/** Opens a port-forward to the issuer in the cluster. */
 export async function openIssuer(
   tools: Tools,
 ): Promise<{ issue(email: string, name?: string): Promise<string>; close(): Promise<void> }> {
@@ -65,7 +65,7 @@ export async function openIssuer(
   };
 }
 
-/** A token of the issuer that runs in the cluster. */
+/** Returns a token of the issuer in the cluster. */
 export async function issueToken(tools: Tools, email: string): Promise<string> {
   const issuer = await openIssuer(tools);
   try {
@@ -75,8 +75,8 @@ export async function issueToken(tools: Tools, email: string): Promise<string> {
   }
 }
 
-/** The headers that an app of this release sends: the token and its signature. */
-export async function credentialsOf(api: KubeApi, token: string): Promise<() => Record<string, string>> {
+/** Creates the authentication headers: the token and its signature. */
+export async function signedHeaders(api: KubeApi, token: string): Promise<() => Record<string, string>> {
   const secret = await secretValue(api, GENERATED_SECRET, 'signature-secret');
   return () => {
     const timestamp = String(Date.now());
