@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LABEL } from '@uswarm/contract/userswarm';
 import { imageOf, NAMESPACE, openSession, type Session } from '../src/index.js';
-import { waitForOutcome, call, type Caller, allowConnection } from '../test/attack.js';
+import { waitForOutcome, tryConnection, type Caller, allowConnection } from '../test/attack.js';
 
 /** The metadata server of cloud providers, which returns credentials of the node. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
@@ -64,9 +64,9 @@ async function startStandIn(): Promise<void> {
 
 it('a runtime cannot reach the metadata server of its node, while pods without a policy can', async () => {
   await expect(waitForOutcome(session, elsewhere, METADATA, 'open')).resolves.toBe('open');
-  const shut = await allowConnection(session, 'Egress', runtime, METADATA);
+  const removePolicy = await allowConnection(session, 'Egress', runtime, METADATA);
   await expect(waitForOutcome(session, runtime, METADATA, 'open')).resolves.toBe('open');
-  await shut();
+  await removePolicy();
   await expect(waitForOutcome(session, runtime, METADATA, 'silence')).resolves.toBe('silence');
 });
 
@@ -83,5 +83,5 @@ it('a platform component without a cloud role cannot reach the metadata server e
   });
   const { labels = {}, name = '' } = pod!.metadata!;
   const orchestrator = { namespace: NAMESPACE.release, pod: name, labels, container: 'orchestrator' };
-  expect(await call(session, orchestrator, METADATA)).toBe('silence');
+  expect(await tryConnection(session, orchestrator, METADATA)).toBe('silence');
 });

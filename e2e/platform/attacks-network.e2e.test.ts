@@ -49,33 +49,33 @@ describe('a pod of another tenant', () => {
     'does not reach %s, blocked by the policy of the target and by its own policy',
     async (_what, target) => {
       const to = target();
-      const shutEgress = await allowConnection(session, 'Egress', tenant, to);
-      const shutIngress = await allowConnection(session, 'Ingress', tenant, to);
+      const removeEgressPolicy = await allowConnection(session, 'Egress', tenant, to);
+      const removeIngressPolicy = await allowConnection(session, 'Ingress', tenant, to);
       await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
-      await shutIngress();
+      await removeIngressPolicy();
       await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
-      const shutIngressAgain = await allowConnection(session, 'Ingress', tenant, to);
+      const removeSecondIngressPolicy = await allowConnection(session, 'Ingress', tenant, to);
       await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
-      await shutEgress();
+      await removeEgressPolicy();
       await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
-      await shutIngressAgain();
+      await removeSecondIngressPolicy();
     },
   );
 
   it('cannot read metrics, while other pods of the cluster can', async () => {
     const to = part('controller', 8081);
     await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
-    const shut = await allowConnection(session, 'Egress', tenant, to);
+    const removePolicy = await allowConnection(session, 'Egress', tenant, to);
     await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
-    await shut();
+    await removePolicy();
     await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
   });
 
   it('cannot reach the API server', async () => {
     const apiServer = { host: 'kubernetes.default.svc.cluster.local', port: 443, cidr: '0.0.0.0/0' };
-    const shut = await allowConnection(session, 'Egress', tenant, apiServer);
+    const removePolicy = await allowConnection(session, 'Egress', tenant, apiServer);
     await expect(waitForOutcome(session, tenant, apiServer, 'open')).resolves.toBe('open');
-    await shut();
+    await removePolicy();
     await expect(waitForOutcome(session, tenant, apiServer, 'silence')).resolves.toBe('silence');
   });
 
@@ -85,9 +85,9 @@ describe('a pod of another tenant', () => {
 
   it('cannot reach the REST API, which runtimes do not use', async () => {
     const to = part('orchestrator', 8080);
-    const shut = await allowConnection(session, 'Egress', tenant, to);
+    const removePolicy = await allowConnection(session, 'Egress', tenant, to);
     await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
-    await shut();
+    await removePolicy();
     await expect(waitForOutcome(session, tenant, to, 'silence')).resolves.toBe('silence');
   });
 });
@@ -95,9 +95,9 @@ describe('a pod of another tenant', () => {
 describe('a pod of another namespace', () => {
   it.each(TARGETS)('does not reach %s', async (_what, target) => {
     const to = target();
-    const shut = await allowConnection(session, 'Ingress', elsewhere, to);
+    const removePolicy = await allowConnection(session, 'Ingress', elsewhere, to);
     await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
-    await shut();
+    await removePolicy();
     await expect(waitForOutcome(session, elsewhere, to, 'silence')).resolves.toBe('silence');
   });
 
@@ -125,9 +125,9 @@ describe('a pod of another namespace', () => {
       },
     );
     const attacker = { namespace: place.namespace, pod: name, labels };
-    const shut = await allowConnection(session, 'Ingress', attacker, to);
+    const removePolicy = await allowConnection(session, 'Ingress', attacker, to);
     await expect(waitForOutcome(session, attacker, to, 'open')).resolves.toBe('open');
-    await shut();
+    await removePolicy();
     await expect(waitForOutcome(session, attacker, to, 'silence')).resolves.toBe('silence');
   });
 });

@@ -18,7 +18,11 @@ export interface Target {
 export type Outcome = 'open' | 'silence' | `E${string}`;
 
 /** Connects from inside a pod. */
-export function tryConnection({ tools }: Pick<Session, 'tools'>, from: PodPlace, { host, port }: Target): Promise<Outcome> {
+export function tryConnection(
+  { tools }: Pick<Session, 'tools'>,
+  from: PodPlace,
+  { host, port }: Target,
+): Promise<Outcome> {
   return evaluateInPod(
     tools,
     from,
