@@ -57,7 +57,7 @@ async function scrape({ metadata }: Kinds['Pod'], path: string): Promise<string>
   const forwarded = await forwardPort(session.tools, NAMESPACE.release, `pod/${metadata?.name}`, OPS_PORT);
   try {
     const response = await fetch(`http://127.0.0.1:${forwarded.port}${path}`);
-    expect([metadata?.name, response.status]).toEqual([metadata?.name, 200]);
+    expect({ pod: metadata?.name, status: response.status }).toEqual({ pod: metadata?.name, status: 200 });
     return await response.text();
   } finally {
     await forwarded.close();
@@ -107,7 +107,8 @@ describe('the metrics of the installed release', () => {
     expect(pods.length).toBeGreaterThan(0);
     for (const pod of pods) {
       const text = await scrape(pod, spec.endpoints[0]!.path);
-      expect([pod.metadata?.name, undocumented(component, text)]).toEqual([pod.metadata?.name, []]);
+      const name = pod.metadata?.name;
+      expect({ name, undocumented: undocumented(component, text) }).toEqual({ name, undocumented: [] });
       expect(text).toMatch(new RegExp(`^uswarm_build_info\\{version="[^"]+",component="${component}"\\} 1$`, 'm'));
       expect(text).toMatch(/^process_resident_memory_bytes\{.*\} \d{7,}/m);
     }

@@ -99,7 +99,7 @@ describe('a process in a runtime pod', () => {
   it('CRD-021: has no capability and cannot gain one', async () => {
     for (const status of await processStatus()) {
       for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) {
-        expect([set, status[set]]).toEqual([set, ['0000000000000000']]);
+        expect({ set, values: status[set] }).toEqual({ set, values: ['0000000000000000'] });
       }
     }
   });

@@ -11,10 +11,18 @@ import {
   podNamesOf,
   type RollingRelease,
 } from '../test/rolling-release.js';
-import { answerWith, isUpToDate, mostStopped, type RuntimeUser, podOf, send, stoppedAt } from '../test/rolling-swarms.js';
+import {
+  answerWith,
+  isUpToDate,
+  mostStopped,
+  type RuntimeUser,
+  podOf,
+  send,
+  stoppedAt,
+} from '../test/rolling-swarms.js';
 
 const SWARMS = 5;
-/** Words of a question that takes the demo model a minute to repeat, and longer than an upgrade in all. */
+/** Words that the demo model repeats for a minute, longer than an upgrade takes. */
 const LONG = Array.from({ length: 4_500 }, (_, at) => `w${String(at).padStart(4, '0')}`).join(' ');
 
 let session: Session;
@@ -36,24 +44,24 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-describe('an upgrade from the release before, with five runtimes, one in the middle of a turn', () => {
+describe('an upgrade from the previous release with five runtimes, one of them during a turn', () => {
   const ROLLOUT = { maxConcurrent: 2, deadlineSeconds: 36_000, maxFailures: 2 };
   let upgradedAt: number;
   let workedWith: NonNullable<Awaited<ReturnType<typeof podOf>>>;
 
   beforeAll(async () => {
     if ((await imagesOf(session, users)).some((image) => image !== oldImage))
-      throw new Error('a pod has another image already');
+      throw new Error('a pod already has another image');
     await send(busy, `Repeat: ${LONG}`);
     await busy.mobile.saw('message.chunk');
-    // It has more to do than this one turn.
+    // A second turn is queued.
     await send(busy, `Again: ${LONG}`);
     workedWith = (await podOf(session, busy.name))!;
     upgradedAt = Date.now();
     await release.upgrade({ runtime: AWAKE, rollout: ROLLOUT });
   });
 
-  it('ends the running turn, and the one after it, in the pod that began them, with all of their text', async () => {
+  it('completes the running and the queued turn in the same pod without losing text', async () => {
     const first = await answerWith(busy, `Repeat: ${LONG}`, 240_000);
     const second = await answerWith(busy, `Again: ${LONG}`, 240_000);
     const doneAt = Math.max(Date.parse(first.updated_at), Date.parse(second.updated_at));
@@ -74,8 +82,8 @@ describe('an upgrade from the release before, with five runtimes, one in the mid
   });
 });
 
-describe('an image that does not exist', () => {
-  const broken = { registry: 'localhost', repository: 'uswarm/agent-runtime', tag: 'there-is-none' };
+describe('an upgrade to a missing image', () => {
+  const broken = { registry: 'localhost', repository: 'uswarm/agent-runtime', tag: 'missing' };
   let before: (string | undefined)[];
   let failed: RuntimeUser[];
 
@@ -92,7 +100,7 @@ describe('an image that does not exist', () => {
       return ours.length === ONE_BY_ONE.maxFailures ? ours : undefined;
     });
     failed = halted;
-    // Longer than a resync: no other runtime gets the image.
+    // Wait longer than a resync: no other runtime gets the image.
     await sleep(40_000);
     const others = users.filter((user) => !failed.includes(user));
     for (const { name } of failed) {

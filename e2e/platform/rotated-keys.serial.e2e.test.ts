@@ -10,16 +10,16 @@ const VALUES = { runtime: AWAKE, rollout: ONE_BY_ONE };
 
 let session: Session;
 let release: RollingRelease;
-let people: RuntimeUser[];
+let users: RuntimeUser[];
 beforeAll(async () => {
   session = await openSession();
   release = createRollingRelease(session);
   await release.upgrade(VALUES);
-  people = await release.signUp(SWARMS);
+  users = await release.signUp(SWARMS);
 });
 afterAll(() => session?.close());
 
-describe('a rotated call key and a rotated signing key', () => {
+describe('a rotation of call key and signing key', () => {
   let rotatedAt: number;
   let former: (string | undefined)[];
   let engine: string;
@@ -39,7 +39,7 @@ describe('a rotated call key and a rotated signing key', () => {
     await session.api.create('Secret', { metadata: place, stringData });
     session.onClose(() => session.api.delete('Secret', place));
     await openSearchEngine();
-    former = people.map(({ name }) => session.swarms.current(name)?.status?.revision);
+    former = users.map(({ name }) => session.swarms.current(name)?.status?.revision);
     rotatedAt = Date.now();
     await release.upgrade({
       ...VALUES,
@@ -55,8 +55,8 @@ describe('a rotated call key and a rotated signing key', () => {
     session.onClose(() => forwarded.close());
     engine = `http://127.0.0.1:${forwarded.port}`;
   }
-  /** The runtime is called with a call key, and shows what the signing key signed to the tool server. */
-  async function finds(person: RuntimeUser): Promise<void> {
+  /** A search uses both keys: the call key for the runtime, the signing key for the tool server. */
+  async function findsWithSearch(user: RuntimeUser): Promise<void> {
     const nonce = randomUUID();
     const url = `https://example.com/${randomUUID()}`;
     const response = await fetch(`${engine}/results?q=${nonce}`, {
@@ -65,16 +65,16 @@ describe('a rotated call key and a rotated signing key', () => {
       body: JSON.stringify([{ title: 'Found', url, content: 'Found' }]),
     });
     if (!response.ok) throw new Error(`the search upstream returned ${response.status}`);
-    await send(person, `Search the web for ${nonce} and answer with sources`);
-    await answerWith(person, url, 120_000);
+    await send(user, `Search the web for ${nonce} and answer with sources`);
+    await answerWith(user, url, 120_000);
   }
-  const everyUserFinds = async (): Promise<void> => void (await Promise.all(people.map(finds)));
+  const everyUserFinds = async (): Promise<void> => void (await Promise.all(users.map(findsWithSearch)));
 
-  it('reach runtimes one at a time, while runtimes with old and new keys keep answering', async () => {
+  it('reaches runtimes one at a time, while runtimes with old and new keys keep answering', async () => {
     await everyUserFinds();
-    // Each gets the new keys at its next resync; until then it is up to date with the previous ones.
+    // Each runtime gets the new keys at its next resync.
     await Promise.all(
-      people.map(({ name }, at) =>
+      users.map(({ name }, at) =>
         session.swarms.until(
           name,
           'up to date with the new keys',
@@ -83,15 +83,15 @@ describe('a rotated call key and a rotated signing key', () => {
         ),
       ),
     );
-    expect(mostStopped(session, people, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
+    expect(mostStopped(session, users, rotatedAt)).toBeLessThanOrEqual(ONE_BY_ONE.maxConcurrent);
     await everyUserFinds();
   });
 
-  it('leave no runtime that needs the previous keys', async () => {
+  it('leaves no runtime that needs the previous keys', async () => {
     const secrets = { callKey: { existingSecret: SECRET }, mcpSigning: { existingSecret: SECRET } };
-    const pods = await podNamesOf(session, people);
+    const pods = await podNamesOf(session, users);
     await release.upgrade({ ...VALUES, secrets });
     await everyUserFinds();
-    expect(await podNamesOf(session, people)).toEqual(pods);
+    expect(await podNamesOf(session, users)).toEqual(pods);
   });
 });

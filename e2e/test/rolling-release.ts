@@ -11,16 +11,16 @@ export const ONE_BY_ONE = { maxConcurrent: 1, deadlineSeconds: 36_000, maxFailur
 
 /** A release that a test changes while users use it. */
 export interface RollingRelease {
-  /** Installs the release with these values, and a chart if it is another one. */
+  /** Upgrades the release to these values, optionally to another chart. */
   upgrade(changes: object, chart?: string): Promise<void>;
   rollBack(): Promise<void>;
   /** Signs up this many users; resolves when their runtimes are Ready. */
   signUp(count: number, options?: { unchecked?: boolean }): Promise<RuntimeUser[]>;
 }
 
-/** The default values are installed again when the session ends. */
+/** Restores the default values when the session is closed. */
 export function createRollingRelease(session: Session): RollingRelease {
-  // The edge knows pods by their addresses, which change with each release.
+  // The edge uses pod addresses, which change with each upgrade.
   async function openEdge(): Promise<void> {
     await deployEdge(session, imageOf(session.settings.images, 'edge'));
     await waitForEdge(session);
@@ -60,7 +60,7 @@ export const podNamesOf = async (session: Session, users: readonly RuntimeUser[]
 export const imagesOf = async (session: Session, users: readonly RuntimeUser[]): Promise<(string | undefined)[]> =>
   Promise.all(users.map(async ({ name }) => imageOfPod(await podOf(session, name))));
 
-/** Each user sends a message with a nonce of their own, and gets an answer that contains it. */
+/** Each user sends a message with a unique nonce and receives an answer that contains it. */
 export async function everyUserIsAnswered(
   users: readonly RuntimeUser[],
   question: (nonce: string) => string,
