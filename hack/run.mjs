@@ -1,6 +1,5 @@
-// The one entry point of `npm start`, `npm test` and the others. It runs on Node 20 with nothing
-// installed: it installs what is locked, builds, and hands over to the Node that the repository
-// pins. Everything beside the version check is in hack/run/.
+// The entry point of `npm start`, `npm test` and the other commands. It runs on Node.js 20 without installed packages: it
+// installs the locked packages, builds, and starts the pinned Node.js. Everything except the version check is in hack/run/.
 const OLDEST_NODE = 20;
 
 const major = Number(process.versions.node.split('.')[0]);

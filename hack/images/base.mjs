@@ -9,20 +9,20 @@ import { inspectImage, tryDocker } from './docker.mjs';
 
 export const dockerfile = join(repositoryRoot, 'Dockerfile');
 
-/** The base that the Dockerfile names. */
+/** The base image in the Dockerfile. */
 export function defaultBase(text = readFileSync(dockerfile, 'utf8')) {
   const [, ref] = /^ARG BASE_IMAGE=(\S+)$/m.exec(text) ?? [];
-  if (ref === undefined) throw new Error('the Dockerfile names no base image');
+  if (ref === undefined) throw new Error('the Dockerfile has no base image');
   return ref;
 }
 
 /**
- * The image to build on, in Docker's store.
+ * Provides the base image in Docker's store.
  *
- * @param {string | undefined} wanted a reference, `local`, or nothing for the Dockerfile's own
+ * @param {string | undefined} wanted a reference, `local`, or undefined for the base in the Dockerfile
  * @param {{ mayFallBack: boolean, platform?: string, say?: (line: string) => void }} options
  * @returns {Promise<{ ref: string, name: string, id: string, node?: string }>} `name` for the label; `node`: the same
- *   Node outside of Docker, if it is at hand
+ *   Node.js outside of Docker, if available
  * @throws RunError
  */
 export async function baseImage(wanted, { mayFallBack, platform, say = console.log }) {
@@ -37,13 +37,13 @@ export async function baseImage(wanted, { mayFallBack, platform, say = console.l
   if (code === 0 && pulled !== undefined) return { ref, name: ref, id: pulled.id };
   const reason = tail(output, 1);
   if (wanted !== undefined || !mayFallBack) {
-    throw new RunError(`${reason}\n\nThe base image ${ref} cannot be pulled; name another with --base.`);
+    throw new RunError(`${reason}\n\nThe base image ${ref} cannot be pulled; select another one with --base.`);
   }
-  say(`  cannot be pulled (${reason}): the base is made from Debian packages instead`);
+  say(`  cannot be pulled (${reason}): building the base from Debian packages`);
   return localBase(say);
 }
 
-/** Debian's C and C++ libraries, certificates and time zones with this checkout's Node. */
+/** Debian's C and C++ libraries, certificates and time zones with the Node.js of this checkout. */
 async function localBase(say) {
   const ref = await debianImage(nodeRoot(), { say });
   const image = await inspectImage(ref);
@@ -55,12 +55,12 @@ function nodeRoot() {
     name: 'node',
     packages: ['libc6', 'libstdc++6', 'libgcc-s1', 'ca-certificates', 'tzdata', 'netbase'],
     inputs: [createHash('sha256').update(readFileSync(nodeBinary)).digest('hex')],
-    // Node carries its own OpenSSL.
+    // Node.js includes OpenSSL.
     remove: ['usr/{bin,sbin}', 'usr/lib/ssl', 'usr/lib/*/{libssl,libcrypto}*', 'usr/lib/*/{engines-3,ossl-modules}'],
     commands: [
       'mkdir -p nodejs/bin etc/ssl/certs',
       `cp -- ${JSON.stringify(nodeBinary)} nodejs/bin/node; chmod 755 nodejs/bin/node`,
-      // A seventh of it is symbols for debuggers.
+      // Debugging symbols are a seventh of its size.
       'if command -v strip >/dev/null; then strip --strip-all nodejs/bin/node; fi',
       'cat usr/share/ca-certificates/mozilla/*.crt > etc/ssl/certs/ca-certificates.crt',
       'rm -rf usr/share/ca-certificates',

@@ -5,15 +5,15 @@ import { RunError } from '../run/run-error.mjs';
 /** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
-/** CommonJS packages call `require` for what is in Node. */
+/** CommonJS packages call `require` for modules of Node.js. */
 const REQUIRE =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
-/** Packages that others use if they are installed. Images never had them; pnpm leaves them where a bundler finds them. */
+/** Optional packages that images do not contain. pnpm installs them where a bundler finds them. */
 const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
 
 /**
- * One program as a single file, with a file more for each part that it loads later.
+ * One program as a single file, with an additional file for each part that it loads later.
  *
  * @typedef {object} Bundle
  * @property {import('./content.mjs').Entry[]} entries below `dist`, each with its source map
@@ -21,8 +21,8 @@ const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate']
  */
 
 /**
- * Bundles the built programs of a service. Each gets a separate bundle: what one of them must not contain cannot come
- * in through another.
+ * Bundles the built programs of a service. Each gets a separate bundle, so that code of one program cannot be part of
+ * another.
  *
  * @param {object} options
  * @param {string} options.folder of the service
@@ -40,7 +40,7 @@ export async function bundlePrograms({ folder, programs, root }) {
 }
 
 async function bundleProgram({ folder, program, root }) {
-  // Only now: `hack/run` starts before anything is installed.
+  // Imported here, because `hack/run` starts before packages are installed.
   const { build } = await import('esbuild');
   const dist = join(folder, 'dist');
   const options = {
@@ -55,7 +55,7 @@ async function bundleProgram({ folder, program, root }) {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    // The files that Node itself would choose, which are those that the tests run.
+    // The conditions of Node.js, so that the bundle has the files that the tests run.
     conditions: ['node-addons'],
     external: OPTIONAL,
     minifySyntax: true,
@@ -63,7 +63,7 @@ async function bundleProgram({ folder, program, root }) {
     keepNames: true,
     sourcemap: 'linked',
     sourcesContent: false,
-    // The licences of the packages are in the image as files.
+    // The image has the licences of the packages as files.
     legalComments: 'none',
     banner: { js: REQUIRE },
     plugins: [ownModules],
@@ -79,16 +79,15 @@ async function bundleProgram({ folder, program, root }) {
   return { entries, inputs: codeIn(metafile) };
 }
 
-/** Of what was read, the files that the output has something of: the rest was found to be unused. */
+/** The input files with code in the output; the others are unused. */
 function codeIn({ outputs }) {
   const used = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs));
   return used.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
 }
 
 /**
- * Keeps our modules true to their places: a path beside a module is one beside the bundle, at the place in `dist` that
- * the module has. And `zod` is imported as a namespace, of which a bundler keeps only what is used: as an object it
- * would bring all of it, with forty languages.
+ * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`. It also imports `zod` as a
+ * namespace, from which a bundler removes unused code; as an object it would include all of it, with forty locales.
  */
 const ownModules = {
   name: 'own-modules',
@@ -108,10 +107,10 @@ const ownModules = {
  * The packages whose code is in a bundle.
  *
  * @param {string[]} inputs of the bundle
- * @param {import('./package-graph.mjs').PlacedPackage[]} packages all that the service may use, itself first
+ * @param {import('./package-graph.mjs').PlacedPackage[]} packages all packages that the service may use, the service first
  * @param {string} root of the workspace
  * @returns {import('./package-graph.mjs').PlacedPackage[]} the service first
- * @throws RunError when a file is of none of them
+ * @throws RunError if a file belongs to none of them
  */
 export function bundledPackages(inputs, packages, root) {
   const [program] = packages;
@@ -120,13 +119,13 @@ export function bundledPackages(inputs, packages, root) {
   for (const input of inputs) {
     const owner = ownerOf(input, byFolder);
     if (owner === undefined)
-      throw new RunError(`${input} is in the bundle of ${program.manifest.name}, from no package.`);
+      throw new RunError(`${input} is in the bundle of ${program.manifest.name} but belongs to no package.`);
     found.add(owner);
   }
   return packages.filter((each) => found.has(each));
 }
 
-/** The innermost folder counts. */
+/** The innermost folder determines the package. */
 function ownerOf(path, byFolder) {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     const owner = byFolder.get(path.slice(0, end));

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs a program of an image with nothing else in its environment; one that listens is stopped. */
+/** Runs a program of an image with an otherwise empty environment, and stops it when it listens. */
 function run(service, program, env = {}) {
   return runFile(join(app(service), 'dist', `${program}.js`), env);
 }
@@ -31,7 +31,7 @@ function runFile(file, env) {
   return stopOnceListening(spawn(nodeBinary, [file], { env, cwd: '/' }));
 }
 
-/** The sources of which a program and what it imports at its start have code, by the source maps. */
+/** The source files of a program and its static imports, according to the source maps. */
 function sourcesAtStart(service, program) {
   const dist = join(app(service), 'dist');
   const seen = new Set();
@@ -50,7 +50,7 @@ function sourcesAtStart(service, program) {
 const programs = services.flatMap(({ name, programs: own }) => own.map((program) => [name, program]));
 
 describe('the bundles of the images', () => {
-  it('are all programs that the services have', () => {
+  it('include every program of every service', () => {
     for (const { name, programs: own } of services) {
       const sources = readdirSync(join(repositoryRoot, 'services', name, 'src'));
       const found = sources.filter((file) => /^(?:main|cli|.+-main)(?:\.nonproduction)?\.ts$/.test(file));
@@ -68,7 +68,7 @@ describe('the bundles of the images', () => {
     expect(code).toBeLessThanOrEqual(3);
   });
 
-  it('of the runtime load no model client, no tool client and no metrics before they are needed', () => {
+  it('load model client, tool client and metrics of the runtime lazily', () => {
     const sources = sourcesAtStart('agent-runtime', 'main');
     expect(sources.some((path) => path.includes('/@connectrpc/connect-node/'))).toBe(true);
     expect(sources.filter((path) => /node_modules\/(?:openai|@modelcontextprotocol|prom-client)\//.test(path))).toEqual(
@@ -77,13 +77,13 @@ describe('the bundles of the images', () => {
     expect(sources.filter((path) => /\/zod\/.*\/locales\/(?!en\.)/.test(path))).toEqual([]);
   });
 
-  it('of production contain no end-to-end bypass', () => {
+  it('contain no end-to-end bypass in production programs', () => {
     const bypass = (program) => sourcesAtStart('orchestrator', program).filter((path) => path.includes('e2e-bypass'));
     expect(bypass('main.nonproduction')).not.toEqual([]);
     expect(bypass('main')).toEqual([]);
   });
 
-  it('name sources of this repository in their source maps, not places of the machine that built them', () => {
+  it('have source maps with repository paths, not with paths of the build machine', () => {
     const [map] = readdirSync(join(app('uswarm-webhook'), 'dist')).filter((file) => file.endsWith('.map'));
     const { sources, sourcesContent } = JSON.parse(readFileSync(join(app('uswarm-webhook'), 'dist', map), 'utf8'));
     expect(sources).toContain('../src/main.ts');
@@ -91,7 +91,7 @@ describe('the bundles of the images', () => {
     expect(sourcesContent ?? []).toEqual([]);
   });
 
-  it('are the same again for the same sources', async () => {
+  it('are identical for identical sources', async () => {
     const { entries } = await serviceFiles(services.find(({ name }) => name === 'agent-runtime'));
     const main = entries.find(({ path }) => path === 'dist/main.js');
     expect(main.text).toBe(readFileSync(join(app('agent-runtime'), 'dist/main.js'), 'utf8'));
@@ -112,7 +112,7 @@ describe('the compile cache of an image', () => {
   beforeAll(() => writeCompileCache({ ...service, folder: app('agent-runtime'), user }));
   const onlyFolder = () => join(cache(), readdirSync(cache())[0]);
 
-  it('is accepted by a runtime that may only read it, wherever the image has it', async () => {
+  it('is accepted by a runtime with read-only access, at any path', async () => {
     chmodSync(cache(), 0o555);
     const built = app('agent-runtime');
     const image = join(folder, 'image');
@@ -127,12 +127,12 @@ describe('the compile cache of an image', () => {
     expect(code).toBe(0);
   });
 
-  it('has a part for what is loaded later, and can be read by the user of the image', () => {
+  it('covers lazily loaded code, and is readable for the user of the image', () => {
     const parts = readdirSync(join(app('agent-runtime'), 'dist')).filter((file) => file.endsWith('.js'));
     expect(readdirSync(onlyFolder()).length).toBeGreaterThanOrEqual(parts.length);
   });
 
-  it('of another Node, user or processor is ignored', async () => {
+  it('is ignored by another Node.js, user or processor', async () => {
     renameSync(onlyFolder(), join(cache(), 'v24.0.0-x64-00000000-1'));
     chmodSync(cache(), 0o555);
     const { code, output } = await run('agent-runtime', 'main', env());
@@ -142,7 +142,7 @@ describe('the compile cache of an image', () => {
     expect(code).toBe(0);
   });
 
-  it('that is damaged is ignored', async () => {
+  it('is ignored if it is damaged', async () => {
     rmSync(cache(), { recursive: true });
     await writeCompileCache({ ...service, folder: app('agent-runtime'), user });
     for (const file of readdirSync(onlyFolder())) writeFileSync(join(onlyFolder(), file), 'damaged');
@@ -161,14 +161,14 @@ describe('the packages of a bundle', () => {
   ];
   const names = (inputs) => bundledPackages(inputs, all, '/r').map(({ manifest }) => manifest.name);
 
-  it('are the service and those that have code in it', () => {
+  it('are the service and the packages with code in the bundle', () => {
     expect(names(['services/web/dist/main.js', 'packages/kit/dist/x.js'])).toEqual(['web', 'kit']);
     expect(names(['node_modules/.pnpm/a@1/node_modules/a/lib/x.js'])).toEqual(['web', 'a']);
   });
 
-  it('may be only packages that the service declares', () => {
+  it('must be dependencies of the service', () => {
     expect(() => names(['node_modules/.pnpm/b@1/node_modules/b/x.js'])).toThrow(
-      'is in the bundle of web, from no package.',
+      'is in the bundle of web but belongs to no package.',
     );
   });
 });

@@ -7,26 +7,25 @@ import { runQuietly, stopOnceListening, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { docker, tryDocker } from './docker.mjs';
 
-/** Where an image has its compile cache, below the working folder `/app`; the Dockerfile names it. */
+/** The folder of the compile cache in an image, below `/app`, as in the Dockerfile. */
 export const COMPILE_CACHE = 'compile-cache';
 
-/** Node keeps one cache per version, processor and user: this is the user of the images. */
+/** The user of the images. Node.js has one cache per version, processor and user. */
 const IMAGE_USER = 65_532;
 
 const LIMIT_MS = 60_000;
 
 /**
- * Runs what is in `folder` once and keeps the code that V8 compiled meanwhile. Its bytes differ between two runs, so
- * they are not part of the hash of an image. A process that finds no cache for its Node, processor or user compiles as
- * without one.
+ * Runs the programs in `folder` once and stores the code that V8 compiled. Its bytes differ between two runs, so they are
+ * not part of the hash of an image. A process without a cache for its Node.js, processor or user compiles the code itself.
  *
  * @param {object} options
- * @param {string} options.folder what the image has as `/app`
+ * @param {string} options.folder the content of `/app`
  * @param {string[]} options.programs names of files in `dist`, without `.js`
- * @param {Record<string, string>} [options.warmUp] environment in which `main` starts; without it, it refuses to
- * @param {string} [options.nodeOptions] of the image: V8 accepts only code that was compiled with the same flags
- * @param {string} [options.node] the Node of the image
- * @param {number} [options.user] who will run the image
+ * @param {Record<string, string>} [options.warmUp] environment that `main` needs to start
+ * @param {string} [options.nodeOptions] NODE_OPTIONS of the image: V8 accepts only code that was compiled with equal flags
+ * @param {string} [options.node] the Node.js of the image
+ * @param {number} [options.user] the user of the image
  * @throws RunError when a program does not exit by itself, or not within a minute of SIGTERM
  */
 export async function writeCompileCache(options) {
@@ -55,13 +54,13 @@ async function runUntilListening(node, args, env) {
   const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
   const { output } = await stopOnceListening(child);
   clearTimeout(limit);
-  // A process that a signal ended has written no cache.
+  // A process that was killed by a signal has written no cache.
   if (child.signalCode !== null) {
-    throw new RunError(`${args[0]} was ended by ${child.signalCode}:\n${tail(output, 10)}`);
+    throw new RunError(`${args[0]} was killed by ${child.signalCode}:\n${tail(output, 10)}`);
   }
 }
 
-/** Node writes files that only their owner can read, into a folder of the user who ran it. */
+/** Makes the files readable for all users: Node.js writes them for the current user only. */
 function settle(cache, user) {
   const folders = existsSync(cache) ? readdirSync(cache) : [];
   for (const name of folders) {
@@ -75,10 +74,10 @@ function settle(cache, user) {
 const PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
 
 /**
- * Calls `use` with the Node of a base image, which a compile cache has to be made with; without one if it does not run
- * here, as that of another platform.
+ * Calls `use` with the Node.js of a base image, which must create the compile cache, or with undefined if it does not run
+ * on this machine.
  *
- * @param {{ ref: string, node?: string }} base `node`: where its Node is outside of Docker, if anywhere
+ * @param {{ ref: string, node?: string }} base `node`: path of its Node.js outside of Docker, if it exists
  * @param {(node: string | undefined) => Promise<T>} use
  * @template T
  * @returns {Promise<T>}

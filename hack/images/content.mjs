@@ -18,34 +18,34 @@ import { RunError } from '../run/run-error.mjs';
 import { collectPackages } from './package-graph.mjs';
 
 /**
- * A file, whose content is in `source` or is `text`, or a symbolic link to `target`. `layer` is the folder of the
- * build context that it is in, `path` the one below that; `mode` is the source's own if absent.
+ * A file with the content of `source` or `text`, or a symbolic link to `target`. `layer` is a folder of the build context,
+ * `path` is relative to it; `mode` defaults to that of the source.
  *
  * @typedef {{ path: string, layer: string, source?: string, text?: string, target?: string,
  *   mode?: number }} Entry
  */
 
-/** Nothing reads these when a program runs: types, TypeScript, maps, prose, another runtime's binaries. */
+/** Files that are not used at run time: types, TypeScript, maps, prose, binaries of other runtimes. */
 const NOT_AT_RUN_TIME =
   /\.(?:[cm]?ts|map|md|flow|bare|tsbuildinfo)$|(?:^|\/)(?:readme|changelog|history)(?:\.(?:txt|rst|markdown))?$/i;
 const CODE = /\.(?:[cm]?[jt]s|json)$/;
 const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
 
 /**
- * What the image of a program holds, by path: the program in `folder`, and its packages.
+ * The content of the image of a program: the program in `folder` and its packages.
  *
  * @param {object} options
  * @param {string} options.folder
  * @param {string} options.root of the workspace
  * @param {string[]} [options.files] files and folders besides `dist`
- * @param {string[]} [options.dependencies] the only ones that are needed; all of them when absent
+ * @param {string[]} [options.dependencies] the needed dependencies; by default all
  * @returns {Entry[]}
- * @throws RunError when something is not built or not installed
+ * @throws RunError if a package is not built or not installed
  */
 export function programContent({ folder, files = [], dependencies, root }) {
   const entries = [];
   for (const found of collectPackages(folder, root, dependencies)) {
-    // Ours come built: of them only what is compiled from a source that is still there.
+    // Only compiled files of our packages whose source still exists.
     const ours = !found.folder.includes('/node_modules/');
     const paths = ours ? ownFiles(found.folder, found.place === '' ? files : []) : packageFiles(found.folder);
     const layer = ours ? 'app' : 'modules';
@@ -76,7 +76,7 @@ export function licenceContent(packages) {
   );
 }
 
-/** Everything in `folder` as it is, below `path` of the image. @returns {Entry[]} */
+/** All files in `folder`, below `path` of the image. @returns {Entry[]} */
 export function folderContent(folder, { layer, path = '', skip = () => false }) {
   const files = walk(folder).filter((file) => !skip(file));
   return files.map((file) => {
@@ -89,7 +89,7 @@ export function byPath(entries) {
   return entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** A package finds another beside itself, the program in its own `node_modules`. */
+/** A package resolves others in its parent folder, the program in its `node_modules`. */
 export function linkTo({ place, manifest }, name, target) {
   const beside = place === '' ? 'node_modules' : place.slice(0, -manifest.name.length - 1);
   const path = posix.join(beside, name);
@@ -113,7 +113,7 @@ function ownFiles(folder, files) {
   return ['package.json', ...compiled, ...files.flatMap((name) => walk(folder, name))];
 }
 
-/** The compiler leaves the output of a source that was removed. */
+/** The compiler does not delete the output of a removed source. */
 export function sourceOf(path) {
   return path.replace(/^dist\//, 'src/').replace(/\.js$/, '.ts');
 }
@@ -128,7 +128,7 @@ function walk(folder, from = '') {
     .flatMap((name) => walk(folder, posix.join(from, name)));
 }
 
-/** Changes with any byte, name or mode of the content, and with anything in `more`. */
+/** A hash of all bytes, names and modes of the content, and of `more`. */
 export function contentHash(entries, more = []) {
   const hash = createHash('sha256').update(JSON.stringify(more));
   for (const { path, source, text, target, mode } of entries) {

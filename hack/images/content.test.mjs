@@ -26,7 +26,7 @@ function write(path, text = path) {
 }
 
 describe('the content of a program', () => {
-  it('is the compiled sources, the manifest and the files that it names', () => {
+  it('has the compiled sources, the manifest and the additional files', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     for (const name of ['main', 'removed']) write(`services/web/dist/${name}.js`);
     for (const path of ['src/main.ts', 'src/main.test.ts', 'dist/main.d.ts', 'dist/main.js.map', 'migrations/1.sql']) {
@@ -40,12 +40,12 @@ describe('the content of a program', () => {
     ]);
   });
 
-  it('has to be built first', () => {
+  it('requires a build', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     expect(() => programContent({ folder: join(root, 'services/web'), root })).toThrow('is not built');
   });
 
-  it('omits files that no program reads, and keeps every licence', () => {
+  it('omits files that are not used at run time, and keeps every licence', () => {
     const kept = ['index.js', 'lib/history.js', 'data.json', 'x.cjs', 'LICENSE.md', 'NOTICE', 'bin/tool'];
     const left = ['index.d.ts', 'a.mts', 'index.js.map', 'README.md', 'docs/api.md', 'CHANGELOG', 'prebuilds/x.bare'];
     expect([...kept, ...left].filter(neededAtRunTime)).toEqual(kept);
@@ -56,7 +56,7 @@ describe('the content of a program', () => {
   });
 });
 
-it('links lead from where a package looks to where the other one is', () => {
+it('a link connects a package to its dependency', () => {
   const target = 'node_modules/.pnpm/b@1/node_modules/@s/b';
   expect(linkTo({ place: '', manifest: { name: '@us/web' } }, '@s/b', target)).toEqual({
     path: 'node_modules/@s/b',
@@ -72,7 +72,7 @@ it('links lead from where a package looks to where the other one is', () => {
 describe('the hash of a content', () => {
   const entriesOf = (...files) => files.map((path) => ({ path, layer: 'app', source: join(root, path) }));
 
-  it('changes with a byte, a name, a mode, a link and the extra input', () => {
+  it('changes with each byte, name, mode, link and additional input', () => {
     for (const name of ['a', 'b']) write(name, 'same');
     const hashes = [contentHash(entriesOf('a')), contentHash(entriesOf('b')), contentHash(entriesOf('a'), ['base'])];
     write('a', 'other');
@@ -84,7 +84,7 @@ describe('the hash of a content', () => {
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  it('is the same for the same content, however the umask was', () => {
+  it('is equal for equal content with any umask', () => {
     write('a');
     chmodSync(join(root, 'a'), 0o600);
     const before = contentHash(entriesOf('a'));

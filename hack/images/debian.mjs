@@ -8,10 +8,10 @@ import { RunError } from '../run/run-error.mjs';
 import { docker, inspectImage } from './docker.mjs';
 
 const SUITE = 'bookworm';
-/** Where a machine with this release takes its own packages from; others take them where mmdebstrap does. */
+/** The package sources of a machine with this release; other machines use the defaults of mmdebstrap. */
 const OWN_SOURCES = '/etc/apt/sources.list.d/debian.sources';
 
-/** In every root: no documents but the licences, nothing of a package manager, no charset converters. */
+/** Excluded from every root: documents except licences, package manager data, charset converters. */
 const NEVER_NEEDED = [
   'usr/share/doc/*/!(copyright)',
   'usr/share/{man,info,locale,lintian,bug,bash-completion,debconf,perl5,menu,doc-base}',
@@ -22,17 +22,17 @@ const NEVER_NEEDED = [
 ];
 
 /**
- * A root file system out of Debian packages, extracted and not installed: no script of theirs runs.
+ * A root file system of extracted Debian packages. Their install scripts are not run.
  *
  * @typedef {object} DebianRoot
  * @property {string} name
- * @property {string[]} packages with what they depend on
- * @property {string[]} [inputs] hashes of what the commands put in
- * @property {string[]} [remove] more patterns of paths that are not needed
- * @property {string[]} [commands] shell commands in the root's folder, last
+ * @property {string[]} packages installed with their dependencies
+ * @property {string[]} [inputs] hashes of files that the commands add
+ * @property {string[]} [remove] additional patterns of paths to remove
+ * @property {string[]} [commands] final shell commands in the folder of the root
  */
 
-/** What takes long to make is kept here, outside of the checkout. */
+/** The cache of slow builds, outside of the checkout. */
 export function imageCache() {
   return join(cacheFolder(), 'images');
 }
@@ -45,7 +45,7 @@ export function rootHash(root) {
 }
 
 /**
- * Imports the root into Docker unless it is there.
+ * Imports the root into Docker unless it exists.
  *
  * @returns its reference. @throws RunError
  */
@@ -53,7 +53,7 @@ export async function debianImage(root, { say = console.log, cache = imageCache(
   const ref = `localhost/uswarm-base/${root.name}:${rootHash(root)}`;
   if ((await inspectImage(ref)) !== undefined) return ref;
   const started = performance.now();
-  say(`Putting ${root.name} together from Debian packages…`);
+  say(`Building ${root.name} from Debian packages…`);
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, `${root.name}-`));
   try {
@@ -68,12 +68,12 @@ export async function debianImage(root, { say = console.log, cache = imageCache(
 }
 
 async function writeRoot(root, archive) {
-  // Device files are docker's to make, and a rootless one cannot unpack them.
+  // Docker creates device files itself, and a rootless Docker cannot unpack them.
   const options = ['--variant=extract', '--skip=output/dev', '--aptopt=Acquire::Languages "none"'];
   const what = [`--include=${root.packages.join(',')}`, `--extract-hook=${hook(finishingScript(root))}`];
   const sources = isOwnSuite() ? [OWN_SOURCES] : [];
   const { code, output } = await runQuietly('mmdebstrap', [...options, ...what, SUITE, archive, ...sources], {
-    // The same archive, whenever it is made from the same packages.
+    // A reproducible archive.
     env: { ...process.env, SOURCE_DATE_EPOCH: '0' },
   });
   if (code !== 0) throw rootFailure(root.name, output);
@@ -83,7 +83,7 @@ function isOwnSuite() {
   return existsSync(OWN_SOURCES) && readFileSync(OWN_SOURCES, 'utf8').includes(SUITE);
 }
 
-/** What is done in the root's folder, its first argument: it is trimmed, and gets what no package carries. */
+/** The hook in the folder of the root: removes unneeded files and adds files that no package has. */
 export function finishingScript({ remove = [], commands = [] }) {
   return [
     'set -eu -o pipefail; shopt -s extglob nullglob; cd "$1"',
@@ -93,13 +93,13 @@ export function finishingScript({ remove = [], commands = [] }) {
     String.raw`printf '%s\n' root:x:0: nonroot:x:65532: > etc/group`,
     String.raw`printf '%s\n' 'passwd: files' 'group: files' 'hosts: files dns' > etc/nsswitch.conf`,
     ...commands,
-    // mmdebstrap empties these two afterwards, and would follow a link to this machine's own.
+    // mmdebstrap empties these two files afterwards, and would follow a link to those of this machine.
     'for folder in run tmp; do if [ -L $folder ]; then echo "$folder must not be a link" >&2; exit 1; fi; done',
     'find . -xtype l -path "./etc/*" -delete; if [ -d usr ]; then find usr -depth -type d -empty -delete; fi',
   ].join('\n');
 }
 
-/** mmdebstrap runs a hook with `sh`, which knows neither of the patterns. */
+/** mmdebstrap runs a hook with `sh`, which does not support these patterns. */
 function hook(script) {
   return `bash -O extglob -c '${script.replaceAll("'", String.raw`'\''`)}' bash "$1"`;
 }
@@ -111,5 +111,5 @@ function rootFailure(name, output) {
         'install the packages mmdebstrap and debian-archive-keyring.',
     );
   }
-  return new RunError(`${tail(output, 15)}\n\nThe Debian packages of ${name} could not be had: the reason is above.`);
+  return new RunError(`${tail(output, 15)}\n\nThe Debian packages of ${name} could not be downloaded: see above.`);
 }

@@ -20,8 +20,8 @@ function write(path) {
   writeFileSync(join(folder, path), path);
 }
 
-describe('a root out of Debian packages', () => {
-  it('keeps programs and licences and loses the rest', () => {
+describe('a root of Debian packages', () => {
+  it('keeps programs and licences only', () => {
     for (const path of ['usr/bin/tool', 'usr/bin/extra', 'usr/share/doc/tool/copyright']) write(path);
     for (const path of ['usr/share/doc/tool/changelog.gz', 'usr/share/man/man1/tool.1', 'etc/hostname']) write(path);
     symlinkSync('/nowhere', join(folder, 'etc/broken'));
@@ -47,7 +47,7 @@ describe('a root out of Debian packages', () => {
     expect(existsSync(elsewhere)).toBe(true);
   });
 
-  it('is another one with other packages, patterns, commands or inputs', () => {
+  it('has another reference with other packages, patterns, commands or inputs', () => {
     const root = { name: 'x', packages: ['a'] };
     const others = [{ packages: ['a', 'b'] }, { remove: ['usr/x'] }, { commands: ['true'] }, { inputs: ['1'] }];
     const hashes = [root, ...others.map((change) => ({ ...root, ...change }))].map(rootHash);

@@ -6,25 +6,25 @@ import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { setTimes, writeContext } from './content.mjs';
 
-/** Tells what an image was made from, so that the same is not made again. */
+/** The label with the content hash of an image, so that an unchanged image is not built again. */
 const CONTENT_LABEL = 'dev.uswarm.content';
 
-/** @returns what docker printed. @throws RunError with its last lines */
+/** @returns the output of docker. @throws RunError with its last lines */
 export async function docker(args, { failure = `docker ${args[0]} failed` } = {}) {
   const { code, output } = await tryDocker(args);
   if (code === 0) return output.trim();
   if (/spawn docker ENOENT/.test(output)) {
-    throw new RunError('There is no docker on PATH: install Docker, or another program with its commands.');
+    throw new RunError('docker is not in PATH: install Docker or a compatible program.');
   }
   if (/cannot connect to the docker daemon|error during connect|permission denied.*docker/i.test(output)) {
-    throw new RunError(`Docker does not answer; start it, or set DOCKER_HOST.\n${tail(output, 2)}`);
+    throw new RunError(`Docker is unreachable: start it, or set DOCKER_HOST.\n${tail(output, 2)}`);
   }
   throw new RunError(`${tail(output, 20)}\n\n${failure}.`);
 }
 
-/** The same without a failure: `code` tells. */
+/** Runs docker and returns its exit code instead of throwing. */
 export function tryDocker(args) {
-  // The builder named `default` keeps what it builds in docker's own store and finds images there.
+  // The builder `default` uses the image store of Docker.
   const env = { BUILDX_BUILDER: 'default', ...serviceEnvironment() };
   return runQuietly('docker', args, { env });
 }
@@ -33,19 +33,19 @@ export function tryDocker(args) {
 export async function inspectImage(ref) {
   const { code, output } = await tryDocker(['image', 'inspect', '--format', '{{json .}}', ref]);
   if (code === 0) {
-    // Warnings of the client may stand around it.
+    // The output can contain warnings of the client.
     const answer = output.split('\n').find((line) => line.startsWith('{')) ?? '{}';
     const { Id: id, Size: bytes, Config } = JSON.parse(answer);
     return { id, bytes, content: Config?.Labels?.[CONTENT_LABEL] };
   }
-  // Anything but "no such image" is worth its own message.
+  // Other errors than "no such image" get a separate message.
   if (!/no such image/i.test(output)) await docker(['version', '--format', '{{.Server.Version}}']);
   return undefined;
 }
 
 /**
- * Builds an image of `entries` unless `ref` was made from the same content. `prepare` may add to the folder that the
- * image is built from. @returns whether it was built.
+ * Builds an image of `entries` unless `ref` has the same content. `prepare` may add files to the build context.
+ * @returns whether it was built
  */
 export async function buildImage({
   ref,

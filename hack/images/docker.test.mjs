@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A docker program that records its arguments and prints the answer for the first of them. */
+/** A docker program that records its arguments and prints the output for the first argument. */
 function pretendDocker(answers) {
   const cases = Object.entries(answers).map(([command, script]) => `${command}) ${script};;`);
   const log = join(folder, 'log');
@@ -30,13 +30,13 @@ const NONE = 'echo "Error: No such image: x" >&2; exit 1';
 const plan = { ref: 'r:1', dockerfile: 'Dockerfile', entries: [{ path: 'a', layer: 'app', text: 'x' }], say: () => {} };
 
 describe('an image', () => {
-  it('of the same content is not built again', async () => {
+  it('is not built again for equal content', async () => {
     const calls = pretendDocker({ image: image('same') });
     expect(await buildImage({ ...plan, content: 'same' })).toBe(false);
     expect(calls()).toHaveLength(1);
   });
 
-  it('with other content is built from a folder that is deleted afterwards', async () => {
+  it('is built for other content from a folder that is deleted afterwards', async () => {
     const calls = pretendDocker({ image: image('old'), build: `for last; do :; done; cp $last/app/a ${folder}/seen` });
     expect(await buildImage({ ...plan, content: 'new', args: { TITLE: 't' }, platform: 'linux/arm64' })).toBe(true);
     const [, build] = calls();
@@ -46,22 +46,22 @@ describe('an image', () => {
     expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe('x');
   });
 
-  it('that cannot be built reports the reason', async () => {
+  it('reports the reason of a failed build', async () => {
     pretendDocker({ image: NONE, build: 'echo "no space left on device" >&2; exit 1' });
     await expect(buildImage({ ...plan, content: 'new' })).rejects.toThrow(
       'no space left on device\n\nThe image r:1 could not be built.',
     );
   });
 
-  it('that does not exist is undefined, and a missing Docker is reported separately', async () => {
+  it('is undefined if it does not exist, and a missing Docker is reported separately', async () => {
     pretendDocker({ image: NONE });
     expect(await inspectImage('x')).toBeUndefined();
     pretendDocker({ image: 'exit 1', version: 'echo "Cannot connect to the Docker daemon at unix:///x" >&2; exit 1' });
-    await expect(inspectImage('x')).rejects.toThrow('Docker does not answer; start it, or set DOCKER_HOST.');
+    await expect(inspectImage('x')).rejects.toThrow('Docker is unreachable: start it, or set DOCKER_HOST.');
   });
 });
 
-it('without a docker program reports that it is missing', async () => {
+it('reports a missing docker program', async () => {
   process.env.PATH = folder;
-  await expect(docker(['version'])).rejects.toThrow('There is no docker on PATH');
+  await expect(docker(['version'])).rejects.toThrow('docker is not in PATH');
 });

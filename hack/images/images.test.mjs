@@ -8,13 +8,13 @@ import { services } from './services.mjs';
 import { officialDefaults } from './test-images.mjs';
 
 describe('the images of the services', () => {
-  it('are one for each service of the checkout but local mode', () => {
+  it('exist for every service except local mode', () => {
     const folder = join(repositoryRoot, 'services');
     const found = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'src/main.ts')));
     expect(services.map(({ name }) => name).toSorted()).toEqual(found.filter((name) => name !== 'local').toSorted());
   });
 
-  it('can be chosen by name', () => {
+  it('can be selected by name', () => {
     expect(chosenServices(['agent-runtime']).map(({ name }) => name)).toEqual(['agent-runtime']);
     expect(chosenServices()).toEqual(services);
     expect(() => chosenServices(['agent'])).toThrow('There is no service "agent"; there are orchestrator,');
@@ -25,7 +25,7 @@ describe('the images of the services', () => {
   });
 });
 
-it("SearXNG's defaults have no proxy, no JSON and no plugins", () => {
+it('the default settings of SearXNG have no proxy, no JSON and no plugins', () => {
   const settings = `search:
   formats:
     - json

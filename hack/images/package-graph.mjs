@@ -3,16 +3,15 @@ import { dirname, join, relative, sep } from 'node:path';
 import { RunError } from '../run/run-error.mjs';
 
 /**
- * A package that a program needs when it runs. `place` is where it goes below the program's folder,
- * `''` for the program itself; `links` maps each name to its location from there.
+ * A package that a program needs at run time. `place` is its path below the folder of the program, `''` for the program
+ * itself; `links` maps each dependency to its relative path.
  *
  * @typedef {{ folder: string, manifest: object, place: string, links: Map<string, string> }} PlacedPackage
  */
 
 /**
- * The program in `folder` with everything that it depends on, laid out as pnpm lays it out: each
- * package sees exactly what it declares, in the versions that were installed and tested. Of the
- * program's own dependencies only `wanted` count, if that is given.
+ * The program in `folder` with its dependencies in the layout of pnpm: each package can import exactly its declared
+ * dependencies in their installed versions. `wanted` limits the direct dependencies of the program.
  *
  * @returns {PlacedPackage[]} the program first
  * @throws RunError when a package is not installed
@@ -38,7 +37,7 @@ export function collectPackages(folder, root, wanted) {
   return [...placed.values()];
 }
 
-/** Names of what a package loads when it runs, and whether it cannot do without. */
+/** The run-time dependencies of a package, and whether each is required. */
 export function runtimeDependencies({ dependencies = {}, optionalDependencies = {}, peerDependencies = {} }) {
   const optional = [...Object.keys(peerDependencies), ...Object.keys(optionalDependencies)];
   const required = Object.keys(dependencies).filter((name) => !(name in optionalDependencies));

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A package as pnpm installs it: in the store or in the workspace, with links to what it declares. */
+/** A package as pnpm installs it: in the store or in the workspace, with links to its dependencies. */
 function addPackage(folder, manifest, links = {}) {
   mkdirSync(join(root, folder), { recursive: true });
   writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest));
@@ -44,7 +44,7 @@ describe('the packages of a program', () => {
     );
   });
 
-  it('are those that run, each in its own version, including cycles', () => {
+  it('are its run-time dependencies in their versions, including cycles', () => {
     const packages = collectPackages(join(root, 'services/web'), root);
     expect(Object.fromEntries(packages.map(({ place, links }) => [place, Object.fromEntries(links)]))).toEqual({
       '': { a: store('a@1', 'a'), '@us/kit': store('@us+kit@workspace', '@us/kit') },
@@ -66,12 +66,12 @@ describe('the packages of a program', () => {
   });
 });
 
-it('an optional dependency may be absent, also where it is listed as a dependency as well', () => {
+it('an optional dependency may be absent, even if it is also listed as a dependency', () => {
   const manifest = { dependencies: { a: '1', b: '1' }, optionalDependencies: { b: '1' }, peerDependencies: { c: '1' } };
   expect(Object.fromEntries(runtimeDependencies(manifest))).toEqual({ a: true, b: false, c: false });
 });
 
-it('a package keeps the folder that pnpm gave it; a workspace package gets a name of the same form', () => {
+it('a package keeps its folder of pnpm; a workspace package gets a name of the same form', () => {
   expect(placeOf('node_modules/.pnpm/@s+p@1.0.0_x@2/node_modules/@s/p', '@s/p')).toBe(store('@s+p@1.0.0_x@2', '@s/p'));
   expect(placeOf('packages/kit', '@us/kit')).toBe(store('@us+kit@workspace', '@us/kit'));
 });

@@ -6,16 +6,16 @@ import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { imageCache } from './debian.mjs';
 
-/** Of the images' Debian, whatever Python does the installing. */
+/** The Python of the Debian images, which may differ from the Python that runs pip. */
 const PYTHON = '3.11';
 const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
 /** Debian 12 has glibc 2.36. */
 const GLIBC = ['manylinux_2_28', 'manylinux_2_17', 'manylinux2014'];
 
 /**
- * The packages of `requirements`, a text with the hash of each, for the Python of the test images.
+ * Downloads the packages of `requirements`, a text with hashes, for the Python of the test images.
  *
- * @returns {Promise<string>} their folder, made once for the same requirements
+ * @returns {Promise<string>} their folder, cached by requirements
  * @throws RunError
  */
 export async function pythonPackages({ name, requirements, say = console.log, cache = imageCache() }) {
@@ -26,7 +26,7 @@ export async function pythonPackages({ name, requirements, say = console.log, ca
   const folder = join(cache, `${name}-packages-${hash.slice(0, 12)}`);
   if (existsSync(folder)) return folder;
   const started = performance.now();
-  say(`Fetching the Python packages of ${name}…`);
+  say(`Downloading the Python packages of ${name}…`);
   const draft = `${folder}.${randomUUID()}`;
   try {
     mkdirSync(draft, { recursive: true });
@@ -49,12 +49,12 @@ async function install(name, list, target, architecture) {
   const { code, output } = await runQuietly(
     'python3',
     ['-m', 'pip', 'install', '--target', target, ...checked, ...quiet, ...interpreter, '-r', list],
-    // A user's `user = true` in pip's settings cannot go with `--target`.
+    // `user = true` in the pip settings conflicts with `--target`.
     { env: { ...process.env, PIP_USER: '0' } },
   );
   if (code === 0) return;
   if (/spawn python3 ENOENT|No module named pip/.test(output)) {
-    throw new RunError(`The image of ${name} is made with pip: install python3 and python3-pip.`);
+    throw new RunError(`The image of ${name} needs pip: install python3 and python3-pip.`);
   }
-  throw new RunError(`${tail(output, 5)}\n\nThe Python packages of ${name} could not be had: the reason is above.`);
+  throw new RunError(`${tail(output, 5)}\n\nThe Python packages of ${name} could not be downloaded: see above.`);
 }

@@ -5,19 +5,19 @@ import { PNPM } from '../run/install.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 
-/** Where an image has its SBOM, below the working folder `/app`. */
+/** The path of the SBOM in an image, below `/app`. */
 export const SBOM_PATH = 'sbom.cdx.json';
 
-/** Where the SBOM of a service lies beside the images. */
+/** The file with the SBOM of a service, outside of the image. */
 export const sbomFile = (service) => join(repositoryRoot, '.cache/sboms', `${service}.cdx.json`);
 
 /**
- * The CycloneDX document of a service, as text; also written to `sbomFile`. It names exactly `packages`, and the same
- * packages give the same text.
+ * The CycloneDX document of a service as text, also written to `sbomFile`. It lists exactly `packages`; the same packages
+ * give the same text.
  *
  * @param {string} service
- * @param {import('./package-graph.mjs').PlacedPackage[]} packages what the image has, the service itself first
- * @throws RunError when pnpm cannot make one
+ * @param {import('./package-graph.mjs').PlacedPackage[]} packages the packages of the image, the service first
+ * @throws RunError if pnpm fails
  */
 export async function writeSbom(service, packages) {
   const file = sbomFile(service);
@@ -43,8 +43,8 @@ async function generate(service, file) {
 }
 
 /**
- * `sbom` with exactly the packages that were placed. pnpm goes by the lock file, the image by what is installed and
- * declared: they differ by optional peers and by what only types need.
+ * `sbom` with exactly the packages of the image. pnpm uses the lock file, the image the installed and declared packages:
+ * they differ in optional peers and in packages that only types need.
  */
 export function exactSbom({ serialNumber: _random, metadata, components, dependencies = [], ...rest }, packages) {
   const [program, ...placed] = packages.map(({ manifest }) => manifest);
@@ -75,7 +75,7 @@ function plainComponent(purl, { name, version }) {
   return { type: 'library', name: ownName, version, purl, 'bom-ref': purl, ...(group === undefined ? {} : { group }) };
 }
 
-/** As the package states it: an SPDX id or an expression of several. */
+/** The licence of a package: an SPDX id or expression. */
 function licensesOf({ license }) {
   if (typeof license !== 'string' || license.startsWith('SEE ')) return {};
   return { licenses: [/[ ()]/.test(license) ? { expression: license } : { license: { id: license } }] };

@@ -20,7 +20,7 @@ describe('the SBOM of an image', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** The packages of which code is in the image, by the source maps of its bundles. */
+  /** The packages with code in the image, according to the source maps of its bundles. */
   const deployed = () => {
     const dist = join(folder, 'app/dist');
     const sources = globSync(join(dist, '*.map')).flatMap((file) => JSON.parse(readFileSync(file, 'utf8')).sources);
@@ -36,13 +36,13 @@ describe('the SBOM of an image', () => {
   const named = () =>
     new Set(sbom.components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`));
 
-  it('names exactly the packages of which code is in the bundle', () => {
+  it('lists exactly the packages with code in the bundle', () => {
     expect(deployed().size).toBeGreaterThan(30);
     expect([...named()].toSorted()).toEqual([...deployed()].toSorted());
     expect(sbom.components).toHaveLength(named().size);
   });
 
-  it('is a CycloneDX document of the service, with a hash of each package from the registry', () => {
+  it('is a CycloneDX document with a hash of each package from the registry', () => {
     const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'services', SERVICE, 'package.json'), 'utf8'));
     expect(sbom).toMatchObject({
       bomFormat: 'CycloneDX',
@@ -55,7 +55,7 @@ describe('the SBOM of an image', () => {
     expect(hashed.length).toBeGreaterThan(sbom.components.length * 0.8);
   });
 
-  it('is of an image that has the licence of each package that has one', () => {
+  it('covers only packages whose licence files are in the image', () => {
     const licences = globSync(join(folder, 'modules/licenses/**/*'), { withFileTypes: true }).filter((each) =>
       each.isFile(),
     );
@@ -63,11 +63,11 @@ describe('the SBOM of an image', () => {
     expect(licences.length).toBeGreaterThan(sbom.components.length * 0.6);
   });
 
-  it('lies beside the images as the same file', () => {
+  it('is also written to a file outside of the image', () => {
     expect(JSON.parse(readFileSync(sbomFile(SERVICE), 'utf8'))).toEqual(sbom);
   });
 
-  it('refers to nothing that it does not name', () => {
+  it('contains every component that it references', () => {
     const refs = new Set([sbom.metadata.component['bom-ref'], ...sbom.components.map((each) => each['bom-ref'])]);
     const used = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
     expect(used.filter((ref) => !refs.has(ref))).toEqual([]);
@@ -99,7 +99,7 @@ describe('an exact SBOM', () => {
     placed('@types/new', '2.0.0', '(MIT OR Apache-2.0)'),
   ];
 
-  it('leaves out what was not placed, adds what the generator does not know, and states licences', () => {
+  it('omits packages outside of the image, adds unknown ones, and includes licences', () => {
     const { components, dependencies } = exactSbom(generated, packages);
     expect(components).toMatchObject([
       { group: '@types', name: 'new', version: '2.0.0', licenses: [{ expression: '(MIT OR Apache-2.0)' }] },
@@ -109,12 +109,12 @@ describe('an exact SBOM', () => {
     expect(dependencies).toEqual([{ ref: 'pkg:npm/program@1.0.0', dependsOn: ['pkg:npm/kept@1.0.0'] }]);
   });
 
-  it('is the same for the same packages, whenever it is made', () => {
+  it('is reproducible', () => {
     const later = { ...generated, serialNumber: 'urn:uuid:2', metadata: { ...generated.metadata, timestamp: 'later' } };
     expect(exactSbom(later, packages)).toEqual(exactSbom(generated, packages));
   });
 
-  it('writes scopes and build numbers as purls do', () => {
+  it('encodes scopes and build numbers in purls', () => {
     expect(purlOf({ name: '@a/b', version: '1.0.0+2' })).toBe('pkg:npm/%40a/b@1.0.0%2B2');
   });
 });

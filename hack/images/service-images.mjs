@@ -19,19 +19,19 @@ import { services } from './services.mjs';
  * @property {string} ref
  * @property {string} id
  * @property {number} bytes
- * @property {boolean} built false when the image of the same content was there
+ * @property {boolean} built false if an image with the same content exists
  */
 
 /**
- * Builds the images of the services from what `tsc -b` has left in their `dist`.
+ * Builds the images of the services from their `dist` folders.
  *
  * @param {object} options
- * @param {string} options.registry for instance `ghcr.io`
+ * @param {string} options.registry such as `ghcr.io`
  * @param {string} options.tag `content` for a tag with a hash of the contents
- * @param {string} [options.base] a reference, or `local`; the Dockerfile's own when absent
- * @param {boolean} [options.mayFallBack] to a local base when the Dockerfile's cannot be pulled
+ * @param {string} [options.base] a reference, or `local`; by default the base in the Dockerfile
+ * @param {boolean} [options.mayFallBack] use a local base if that of the Dockerfile cannot be pulled
  * @param {string[]} [options.only] names of services
- * @param {string} [options.platform] for instance `linux/arm64`
+ * @param {string} [options.platform] such as `linux/arm64`
  * @returns {Promise<BuiltImage[]>}
  * @throws RunError
  */
@@ -66,8 +66,8 @@ export function chosenServices(only = services.map(({ name }) => name)) {
 const folderOf = (name) => join(repositoryRoot, 'services', name);
 
 /**
- * What the image of a service holds, but for the SBOM: its programs as bundles, the files that they read, and the
- * licences of the packages whose code is in them.
+ * The content of the image of a service without the SBOM: its programs as bundles, the files that they read, and the
+ * licences of the bundled packages.
  *
  * @returns {Promise<{ entries: import('./content.mjs').Entry[],
  *   packages: import('./package-graph.mjs').PlacedPackage[] }>}
@@ -84,7 +84,7 @@ export async function serviceFiles({ name, programs, files = [] }) {
   return { entries, packages };
 }
 
-/** What the image of a service holds, with the SBOM of what is in the bundles. @throws RunError */
+/** The content of the image of a service with its SBOM. @throws RunError */
 export async function serviceContent(service) {
   const { entries, packages } = await serviceFiles(service);
   const text = await writeSbom(service.name, packages);
@@ -95,7 +95,9 @@ async function addCompileCache(folder, service, { on, say = console.log }) {
   await withNodeOf(on, async (node) => {
     if (node !== undefined) await writeCompileCache({ ...service, folder, node });
     else
-      say(`  the Node of ${on.name} does not run here: ${service.name} gets no compile cache, and starts more slowly`);
+      say(
+        `  the Node.js of ${on.name} does not run on this machine: ${service.name} has no compile cache and starts more slowly`,
+      );
   });
 }
 
@@ -115,7 +117,7 @@ async function planImage(service, { on, revision, platform }) {
   return { entries, args, content: contentHash(entries, [recipe(), on.id, platform ?? null, args]) };
 }
 
-/** What makes the image of its content and its base: two images of one recipe differ in these alone. */
+/** The build recipe: images with the same recipe differ only in content and base. */
 function recipe() {
   const files = [dockerfile, join(repositoryRoot, 'hack/images/compile-cache.mjs')];
   return files.reduce((hash, file) => hash.update(readFileSync(file)), createHash('sha256')).digest('hex');

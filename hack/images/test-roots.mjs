@@ -1,11 +1,11 @@
-/** A shell and the small programs that an entry point calls. */
+/** A shell and the programs that an entry point calls. */
 const SHELL = [
   'mkdir -p usr/bin bin',
   'for name in sh cat chmod cp date echo env false grep hostname id kill ls mkdir mktemp ps rm sed sleep tail test touch true wget; do ' +
     '[ -e bin/$name ] || [ -e usr/bin/$name ] || ln -s /bin/busybox bin/$name; done',
 ];
 
-/** Most of these packages' weight is in what they only need when they are installed. */
+/** Files that these packages need only during installation. */
 const INSTALLERS = [
   'usr/share/{perl,i18n,dpkg,postgresql-common,initramfs-tools,polkit-1,ucf,usrmerge}',
   'usr/lib/*/libperl*',
@@ -13,7 +13,7 @@ const INSTALLERS = [
   'sbin/ldconfig',
 ];
 
-/** @type {import('./debian.mjs').DebianRoot} Without the compiler for queries, which is three quarters of it. */
+/** @type {import('./debian.mjs').DebianRoot} Without the query compiler, which is three quarters of its size. */
 export const postgres = {
   name: 'postgres',
   packages: ['postgresql-15', 'libnss-wrapper', 'busybox-static', 'tzdata', 'netbase'],
@@ -25,14 +25,14 @@ export const postgres = {
   ],
   commands: [
     ...SHELL,
-    // The package's own link to a place in /etc that only its installer fills.
+    // A link of the package to a path in /etc that only its installer creates.
     'cp usr/share/postgresql/15/*.sample usr/share/postgresql/15/ 2>/dev/null || true',
     'mkdir -p var/lib/postgresql/data var/run/postgresql',
     'chown 65532:65532 var/lib/postgresql/data var/run/postgresql',
   ],
 };
 
-/** @type {import('./debian.mjs').DebianRoot} redis-cli speaks the same protocol; the wheel has no client. */
+/** @type {import('./debian.mjs').DebianRoot} redis-cli is compatible; the wheel has no client. */
 export const valkey = {
   name: 'valkey',
   packages: ['libc6', 'redis-tools', 'busybox-static'],
@@ -50,12 +50,12 @@ export const searxng = {
   ],
   commands: [
     'mkdir -p etc/ssl/certs; cat usr/share/ca-certificates/mozilla/*.crt > etc/ssl/certs/ca-certificates.crt',
-    // An empty theme: SearXNG does not start without these folders, and JSON needs no more.
+    // An empty theme: SearXNG needs these folders to start; JSON needs no templates.
     'mkdir -p opt/searxng/packages/src/searxng_core/searx/{static/themes,templates}/simple',
   ],
 };
 
-/** @type {import('./debian.mjs').DebianRoot} Request bodies go to /tmp, wherever it is told to put them. */
+/** @type {import('./debian.mjs').DebianRoot} Request bodies are always written to /tmp. */
 export const edge = {
   name: 'edge',
   packages: ['nginx', 'tzdata'],

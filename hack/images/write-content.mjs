@@ -3,7 +3,7 @@ import { writeCompileCache } from './compile-cache.mjs';
 import { writeContext } from './content.mjs';
 import { chosenServices, serviceFiles } from './service-images.mjs';
 
-// Writes what the image of a service has as /app into `<folder>/app`, for tests and measurements that need no
+// Writes the content of /app in the image of a service to `<folder>/app`, for tests and benchmarks without a
 // container: `node hack/images/write-content.mjs SERVICE FOLDER [compile-cache]`. The cache is for the current user.
 const [name, folder, extra] = process.argv.slice(2);
 const [service] = chosenServices([name]);

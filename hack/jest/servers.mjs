@@ -1,5 +1,5 @@
-// Before the integration tests: one Postgres and one Valkey for the whole run, unless the caller
-// brings their own by TEST_POSTGRES_URL and TEST_REDIS_URL.
+// Starts one Postgres and one Valkey for all integration tests, unless TEST_POSTGRES_URL and TEST_REDIS_URL select existing
+// ones.
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ import { MissingPartError, startPostgres, startValkey } from '../../packages/tes
 
 export default async function startServers() {
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-test-'));
-  // Open, so that Postgres' own user (when we are root) can pass and its data stays in here.
+  // World-accessible, because Postgres runs as another user if we are root.
   await chmod(folder, 0o755);
-  // What stop-servers.mjs does, last one first.
+  // stop-servers.mjs calls these in reverse order.
   const closers = [() => rm(folder, { recursive: true, force: true })];
   globalThis.uswarmTestServers = closers;
   if (!process.env.TEST_POSTGRES_URL) {
@@ -20,7 +20,7 @@ export default async function startServers() {
   if (!process.env.TEST_REDIS_URL) await startValkeyIfPossible(join(folder, 'valkey'), closers);
 }
 
-/** A machine without Valkey skips the tests that need it: see `describeWith` of the testkit. */
+/** Without Valkey, tests that need it are skipped: see `describeWith` of testkit. */
 async function startValkeyIfPossible(directory, closers) {
   try {
     const valkey = await startValkey({ directory });

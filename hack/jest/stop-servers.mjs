@@ -1,4 +1,4 @@
-// After the integration tests: stops what servers.mjs started, last one first.
+// Stops the servers that servers.mjs started, in reverse order.
 export default async function stopServers() {
   for (const close of (globalThis.uswarmTestServers ?? []).toReversed()) await close();
 }

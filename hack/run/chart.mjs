@@ -4,16 +4,16 @@ import { repositoryRoot } from './environment.mjs';
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `npm run chart -- [options]
-  --out FOLDER         where the packed chart goes (default: dist/charts)
-  --version VERSION    of the chart, where it is not that of Chart.yaml
-  --sign NAME          signs it with the OpenPGP key of that name: beside it lies a provenance file
-  --keyring FILE       where that key is, not armored (gpg --export-secret-keys > FILE)
-  --passphrase-file F  the passphrase of the key
-  --push oci://REPO    pushes both to an OCI registry that helm is logged in to
-  --plain-http         to a registry of this machine`;
+const USAGE = `Usage: npm run chart -- [options]
+  --out FOLDER         folder of the packaged chart (default: dist/charts)
+  --version VERSION    version of the chart (default: that of Chart.yaml)
+  --sign NAME          sign the chart with the OpenPGP key of this name, and write a provenance file
+  --keyring FILE       file with the key, not armored (gpg --export-secret-keys > FILE)
+  --passphrase-file F  file with the passphrase of the key
+  --push oci://REPO    push both files to an OCI registry to which helm is logged in
+  --plain-http         use http, for a registry on this machine`;
 
-/** `npm run chart`: packs the chart, signs it and pushes it, if told. @returns exit code */
+/** `npm run chart`: packages the chart, and optionally signs and pushes it. @returns the exit code */
 export async function chart(args) {
   const options = parseOptions(args);
   if (options.help) {
@@ -34,10 +34,10 @@ export function parseOptions(args) {
     const empty = names.find((name) => values[name]?.trim() === '');
     if (empty !== undefined) throw new Error(`--${empty} has no value.`);
     if ((values.sign === undefined) !== (values.keyring === undefined)) {
-      throw new Error('--sign and --keyring belong together.');
+      throw new Error('--sign and --keyring must be used together.');
     }
     if (values.push !== undefined && !/^oci:\/\/[^/]/.test(values.push)) {
-      throw new Error(`--push takes an address that begins with oci://, and not ${values.push}.`);
+      throw new Error(`--push must start with oci://, not ${values.push}.`);
     }
     return { ...values, out: values.out ?? join(repositoryRoot, 'dist/charts') };
   } catch (error) {

@@ -10,7 +10,7 @@ import { crane, describeWith, freePort, kubeTools } from '../../packages/testkit
 import { packChart, parseOptions } from './chart.mjs';
 
 describe('npm run chart', () => {
-  it('packs into dist/charts unless told otherwise', () => {
+  it('writes the package to dist/charts by default', () => {
     expect(parseOptions([]).out).toMatch(/\/dist\/charts$/);
     const args = ['--out=o', '--version=1.2.3', '--sign=me', '--keyring=k', '--push=oci://r.example/charts'];
     expect(parseOptions(args)).toEqual({
@@ -51,7 +51,7 @@ describeWith('go', 'the chart in a registry', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** A key pair, in the files where helm expects it. */
+  /** A key pair in the files that helm expects. */
   async function keyOf(name) {
     const userIDs = [{ name, email: `${name}@example.com` }];
     const { privateKey, publicKey } = await generateKey({ type: 'rsa', rsaBits: 2048, userIDs, format: 'object' });
@@ -93,7 +93,7 @@ describeWith('go', 'the chart in a registry', () => {
     expect(readFileSync(join(folder, 'uswarm-1.2.3.tgz')).equals(packed)).toBe(true);
   });
 
-  it('holds what is needed to install it, and not what only its tests need', async () => {
+  it('contains the files for an installation and no test files', async () => {
     await packChart({ out: folder });
     const [file] = readdirSync(folder);
     const { stdout } = await promisify(execFile)('tar', ['tzf', join(folder, file)]);

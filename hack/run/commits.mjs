@@ -8,7 +8,7 @@ const LONGEST_SUBJECT = 100;
 /** The commit that adds this file; older subjects are not checked. */
 const SINCE = 'hack/run/commits.mjs';
 
-/** @returns what is wrong with the subject of a commit, or `undefined` */
+/** @returns the problem of a commit subject, or `undefined` */
 export function subjectProblem(subject) {
   if (subject.startsWith('Merge ')) return undefined;
   const description = SUBJECT.exec(subject)?.[1];

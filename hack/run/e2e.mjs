@@ -58,7 +58,7 @@ function steps(state) {
     { name: CLUSTER, needs: [BUILD], run: () => startCluster(state) },
     { name: IMAGES, needs: [CLUSTER], run: () => makeImages(state) },
     ...projects,
-    // The other tests prove nothing about rows whose tests did not run.
+    // Rows whose tests did not run are not judged.
     ...(complete ? [ledger] : []),
   ];
 }
@@ -82,7 +82,7 @@ async function buildAll() {
 }
 
 async function startCluster(state) {
-  // A step before builds it, so it cannot be imported at the top.
+  // An earlier step builds it, so it cannot be imported at the top.
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   if (!process.env.E2E_IMAGES_FILE) await prepareImages();
   state.tools = await kubeTools();

@@ -5,24 +5,24 @@ import { RunError } from './run-error.mjs';
 
 export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** The pinned Node; it comes with the packages. */
+/** The pinned Node.js from the installed packages. */
 export const nodeBinary = join(repositoryRoot, 'node_modules/node/bin/node');
 
-/** Files without which nothing here can work; a copy of a part of the repository lacks them. */
+/** Required files, which are missing in a partial copy of the repository. */
 const ESSENTIAL = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json'];
 
 /** @throws RunError */
 export function checkCheckout(root = repositoryRoot, platform = process.platform) {
-  if (platform === 'win32') throw new RunError('uswarm does not run on Windows itself: use WSL.');
+  if (platform === 'win32') throw new RunError('uswarm does not run on Windows: use WSL.');
   const missing = ESSENTIAL.find((name) => !existsSync(join(root, name)));
   if (missing !== undefined) {
-    throw new RunError(`${root} is not a whole checkout (${missing} is missing): clone the repository again.`);
+    throw new RunError(`${root} is an incomplete checkout (${missing} is missing): clone the repository again.`);
   }
 }
 
 /**
- * What services get of our environment: all but npm's own variables, so that a program behaves the
- * same under `npm start` and by itself. `node` is the pinned one.
+ * The environment of services: all variables except those of npm, so that a program behaves equally with and without
+ * `npm start`. `node` is the pinned Node.js.
  */
 export function serviceEnvironment(environment = process.env) {
   const kept = Object.entries(environment).filter(
@@ -33,7 +33,7 @@ export function serviceEnvironment(environment = process.env) {
   return { ...ours, PATH: [dirname(nodeBinary), ...path].join(delimiter) };
 }
 
-/** npm puts the `.bin` of every folder up to the root in front of PATH. */
+/** npm prepends the `.bin` of every parent folder to PATH. */
 function isNpmFolder(folder) {
   return folder.endsWith('/node_modules/.bin') || folder.endsWith('/node-gyp-bin');
 }

@@ -19,7 +19,7 @@ it("passes the user's variables to services, without npm's", () => {
 
 it('rejects an incomplete checkout and Windows', () => {
   const empty = mkdtempSync(join(tmpdir(), 'checkout-'));
-  expect(() => checkCheckout(empty, 'linux')).toThrow(`${empty} is not a whole checkout (package.json is missing)`);
+  expect(() => checkCheckout(empty, 'linux')).toThrow(`${empty} is an incomplete checkout (package.json is missing)`);
   expect(() => checkCheckout(empty, 'win32')).toThrow('use WSL');
   expect(() => checkCheckout(undefined, 'darwin')).not.toThrow();
   rmSync(empty, { recursive: true });

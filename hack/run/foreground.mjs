@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** Ctrl-C reaches us twice, from the terminal and from npm; a person does not press it that fast. */
+/** Ctrl-C arrives twice, from the terminal and from npm, faster than a user can press it. */
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * Runs a program in the terminal and waits for its end, whatever signals come: it gets each of them
- * exactly once, so that a second Ctrl-C, and only that, means "now".
+ * Runs a program in the terminal and waits for its exit. It forwards each signal exactly once, so that only a second Ctrl-C
+ * forces an immediate exit.
  *
- * @returns its exit code; 128 + n when a signal ended it.
+ * @returns its exit code; 128 + n if signal n killed it
  */
 export function runForeground(command, args, { interactive, ...options }) {
   return new Promise((resolve, reject) => {
-    // In a new process group it gets only our signals; a program that reads the terminal needs
-    // the terminal's group, and then the terminal sends it Ctrl-C.
+    // In a new process group, it gets only our signals. A program that reads the terminal needs the group of the
+    // terminal, which then sends Ctrl-C to it.
     const child = spawn(command, args, { stdio: 'inherit', detached: !interactive, ...options });
     const fromTerminal = interactive && process.stdin.isTTY === true;
     const forward = createForwarder((signal) => {
@@ -39,7 +39,7 @@ export function exitCode(code, signal) {
   return code ?? 128 + (constants.signals[signal] ?? 0);
 }
 
-/** Passes a signal on unless the same one came a moment ago. */
+/** Forwards a signal unless the same one has just arrived. */
 export function createForwarder(send, now = () => performance.now()) {
   const last = new Map();
   return (signal) => {

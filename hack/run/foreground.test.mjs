@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { createForwarder, exitCode } from './foreground.mjs';
 
-describe('signals reach the program once', () => {
-  it('though the terminal and npm both send Ctrl-C', () => {
+describe('the foreground program', () => {
+  it('gets one signal if the terminal and npm both send Ctrl-C', () => {
     const sent = [];
     let now = 0;
     const forward = createForwarder(

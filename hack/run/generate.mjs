@@ -3,8 +3,7 @@ import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mj
 import { runForeground } from './foreground.mjs';
 
 /**
- * Each writes checked-in files that tests compare with their sources. The first one also writes
- * the CRD of the chart and the tables of reasons in docs/userswarm.md.
+ * Generators of checked-in files, which tests compare with their sources.
  */
 const generators = [
   {
@@ -32,7 +31,7 @@ const generators = [
     command: nodeBinary,
     args: ['dist/bin/requirements-page.js'],
   },
-  // The last one: it needs Go.
+  // Last, because it needs Go.
   {
     what: 'README.md of the chart',
     folder: 'packages/testkit',
@@ -41,7 +40,7 @@ const generators = [
   },
 ];
 
-/** @returns the first exit code that is not 0. */
+/** @returns the first exit code that is not 0 */
 export async function generate() {
   for (const { what, folder, command, args } of generators) {
     console.log(`Generating ${what} (${folder})`);
@@ -51,7 +50,7 @@ export async function generate() {
   return 0;
 }
 
-/** oxfmt over the paths given, else over everything. */
+/** Runs oxfmt on the given paths, or on all files. */
 export function formatSources(args) {
   return runIn('.', 'oxfmt', args);
 }
@@ -61,6 +60,6 @@ function runIn(folder, command, args) {
   const env = serviceEnvironment();
   const bins = [join(cwd, 'node_modules/.bin'), join(repositoryRoot, 'node_modules/.bin')];
   const PATH = [...bins, env.PATH].join(delimiter);
-  // `env` looks the command up on the PATH that it is given; spawn would take ours.
+  // `env` searches the given PATH; spawn would search ours.
   return runForeground('env', [command, ...args], { cwd, env: { ...env, PATH }, interactive: false });
 }

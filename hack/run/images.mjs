@@ -9,18 +9,18 @@ import { repositoryRoot, seconds } from './environment.mjs';
 import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
 
-const USAGE = `npm run images -- [options]
+const USAGE = `Usage: npm run images -- [options]
   --tag TAG            tag of the images; "content" for a hash of their contents (default: the version)
   --registry REGISTRY  the images are REGISTRY/uswarm/<service>:TAG (default: localhost)
-  --push REGISTRY      the same, and pushes them there
-  --base IMAGE         image with Node to build on; "local" makes one from Debian packages
-  --only A,B           only these services: ${services.map(({ name }) => name).join(', ')}
-  --platform OS/ARCH   for another machine than this one, for instance linux/amd64
-  --test-images        also the images of e2e/images, which only tests use
-  --list FILE          writes {"<name>": "<image>"}
-  --save FILE          writes all of them into one archive, as \`kind load image-archive\` takes it`;
+  --push REGISTRY      as --registry, and push the images
+  --base IMAGE         base image with Node.js; "local" builds one from Debian packages
+  --only A,B           build only these services: ${services.map(({ name }) => name).join(', ')}
+  --platform OS/ARCH   target platform, such as linux/amd64
+  --test-images        also build the test images of e2e/images
+  --list FILE          write {"<name>": "<image>"}
+  --save FILE          write all images to one archive for \`kind load image-archive\``;
 
-/** `npm run images`: builds the images of the services, and pushes them if told. @returns exit code */
+/** `npm run images`: builds the images of the services, and optionally pushes them. @returns the exit code */
 export async function images(args) {
   const options = parseOptions(args);
   if (options.help) {
@@ -33,7 +33,7 @@ export async function images(args) {
 
 async function buildAndDeliver({ push, list, save, testImages, ...options }) {
   const started = performance.now();
-  // What goes to others is never built on a base that they did not choose.
+  // Pushed images never use the fallback base.
   const built = await buildServiceImages({ ...options, mayFallBack: push === undefined });
   for (const { ref } of push === undefined ? [] : built) {
     console.log(`Pushing ${ref}…`);
@@ -47,7 +47,7 @@ async function buildAndDeliver({ push, list, save, testImages, ...options }) {
   console.log(`${built.length} images (${seconds(performance.now() - started)}).`);
 }
 
-/** Loaded only now: it uses what the build has made of testkit. */
+/** Imported after the build, because it uses the compiled testkit. */
 async function buildForTests() {
   const { buildTestImages } = await import('../images/test-images.mjs');
   return buildTestImages();
@@ -65,7 +65,7 @@ export function parseOptions(args, version = packageVersion()) {
   try {
     const { values } = parseArgs({ args, options: { ...known, ...flags }, allowPositionals: false });
     if (values.push !== undefined && values.registry !== undefined) {
-      throw new Error('--push names the registry already: leave --registry out.');
+      throw new Error('--push already sets the registry: remove --registry.');
     }
     const empty = names.find((name) => values[name]?.trim() === '');
     if (empty !== undefined) throw new Error(`--${empty} has no value.`);
@@ -82,7 +82,7 @@ export function parseOptions(args, version = packageVersion()) {
   }
 }
 
-/** A line for each image, in columns. */
+/** One line per image, in columns. */
 export function report(built) {
   const width = Math.max(...built.map(({ ref }) => ref.length));
   return built.map(

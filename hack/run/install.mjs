@@ -5,7 +5,7 @@ import { nodeBinary, repositoryRoot, seconds } from './environment.mjs';
 import { runQuietly, tail } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-/** What npx fetches. */
+/** The package that npx runs. */
 export const PNPM = 'pnpm@12.21.0';
 const PROGRESS_MS = 10_000;
 const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
@@ -14,7 +14,7 @@ const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
 export async function install() {
   const wanted = fingerprint(repositoryRoot);
   if (existsSync(nodeBinary) && readOrEmpty(stampFile) === wanted) return;
-  console.log('Installing the packages (the first time takes a minute or two)…');
+  console.log('Installing packages (the first time takes a minute or two)…');
   const started = performance.now();
   const { code, output } = await runInstall(started);
   if (code !== 0) throw installFailure(output);
@@ -23,7 +23,7 @@ export async function install() {
   console.log(`Packages installed (${seconds(performance.now() - started)}).`);
 }
 
-/** By default npm and pnpm wait a minute or more before they say that there is no network. */
+/** Shorter timeouts: by default npm and pnpm report a missing network after a minute or more. */
 const quickRetries = Object.fromEntries(
   ['npm', 'pnpm'].flatMap((tool) => [
     [`${tool}_config_fetch_retry_mintimeout`, '1000'],
@@ -39,7 +39,7 @@ async function runInstall(started) {
   try {
     return await runQuietly('npx', ['--yes', PNPM, 'install', '--frozen-lockfile', '--reporter=append-only'], {
       cwd: repositoryRoot,
-      // npm's own variables stay in here: they carry the person's registry and proxy.
+      // Keeps the variables of npm, which contain the registry and proxy of the user.
       // CI: pnpm must not prompt.
       env: { ...quickRetries, ...process.env, CI: 'true' },
       onOutput: (text) => {
@@ -51,7 +51,7 @@ async function runInstall(started) {
   }
 }
 
-/** `resolved 10, reused 2, downloaded 7, added 5` of pnpm's last line of that kind. */
+/** The last progress line of pnpm, such as `resolved 10, reused 2, downloaded 7, added 5`. */
 export function latestProgress(text) {
   return [...text.matchAll(/^Progress: (.*?)(?:, done)?$/gm)].at(-1)?.[1];
 }
@@ -77,10 +77,10 @@ export function installFailure(output) {
       `A package.json and pnpm-lock.yaml differ: run \`npx ${PNPM} install\` and commit the lock file.`,
     );
   }
-  return new RunError(`${tail(output)}\n\nThe packages could not be installed: the reason is above.`);
+  return new RunError(`${tail(output)}\n\nThe packages could not be installed: see above.`);
 }
 
-/** Changes whenever an installation may no longer be the right one. */
+/** A hash that changes if the installation may be outdated. */
 export function fingerprint(root, platform = `${process.platform}-${process.arch}`) {
   const hash = createHash('sha256').update(`${PNPM} ${platform}\n`);
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests(root)]) {
@@ -92,7 +92,7 @@ export function fingerprint(root, platform = `${process.platform}-${process.arch
   return hash.digest('hex');
 }
 
-/** Every package.json of the workspace, the root's first. */
+/** Every package.json of the workspace, that of the root first. */
 export function manifests(root) {
   const patterns = workspacePatterns(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'));
   const folders = patterns.flatMap((pattern) => {
@@ -105,7 +105,7 @@ export function manifests(root) {
   return ['package.json', ...inFolders.toSorted()];
 }
 
-/** The list under `packages:`, which is all of the YAML that is needed before anything is installed. */
+/** Reads the list under `packages:` without a YAML parser, because no package is installed yet. */
 export function workspacePatterns(yaml) {
   const list = /^packages:\n((?:[ \t]+-.*\n|[ \t]*#.*\n|\n)+)/m.exec(`${yaml}\n`)?.[1] ?? '';
   return [...list.matchAll(/^[ \t]+-[ \t]*["']?([^"'\s#]+)/gm)].map(([, pattern]) => pattern);

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-describe('the packages are installed again', () => {
+describe('the installation', () => {
   const files = [
     'pnpm-lock.yaml',
     'pnpm-workspace.yaml',
@@ -39,11 +39,11 @@ describe('the packages are installed again', () => {
     expect(fingerprint(root)).not.toBe(before);
   });
 
-  it('on another platform', () => {
+  it('is repeated on another platform', () => {
     expect(fingerprint(root, 'linux-x64')).not.toBe(fingerprint(root, 'linux-arm64'));
   });
 
-  it('but not for a file that belongs to no package', () => {
+  it('is not repeated for a file outside of the packages', () => {
     const before = fingerprint(root);
     write('packages/notes/package.txt', 'x');
     expect(fingerprint(root)).toBe(before);
@@ -51,7 +51,7 @@ describe('the packages are installed again', () => {
 });
 
 describe('the workspace', () => {
-  it('is read from its file without a YAML parser', () => {
+  it('is read from pnpm-workspace.yaml without a YAML parser', () => {
     expect(workspacePatterns("packages:\n  - a/*\n  - 'b'\n\n# more\ncatalogs:\n  x:\n    - c\n")).toEqual([
       'a/*',
       'b',
@@ -64,7 +64,7 @@ describe('the workspace', () => {
   });
 });
 
-describe('a failed installation is reported in one sentence', () => {
+describe('a failed installation', () => {
   it.each([
     ['npm error code ENOTFOUND', /registry cannot be reached\. Check the network/],
     [
@@ -80,14 +80,12 @@ describe('a failed installation is reported in one sentence', () => {
     expect(message).not.toContain('\n');
   });
 
-  it('and shows the end of the log when the reason is another one', () => {
-    expect(installFailure('one\ntwo').message).toBe(
-      'one\ntwo\n\nThe packages could not be installed: the reason is above.',
-    );
+  it('prints the end of the log for an unknown reason', () => {
+    expect(installFailure('one\ntwo').message).toBe('one\ntwo\n\nThe packages could not be installed: see above.');
   });
 });
 
-it('the progress shown is the latest', () => {
+it('prints the latest progress', () => {
   const text = 'Progress: resolved 1, reused 0\nother\nProgress: resolved 9, reused 9, added 9, done\n';
   expect(latestProgress(text)).toBe('resolved 9, reused 9, added 9');
   expect(latestProgress('nothing')).toBeUndefined();

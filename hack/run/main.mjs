@@ -12,7 +12,7 @@ import { RunError } from './run-error.mjs';
 import { runScale } from './scale.mjs';
 import { runTests } from './test.mjs';
 
-// An `interactive` program reads the terminal, so it stays in the terminal's process group.
+// An `interactive` program reads the terminal, so it stays in the process group of the terminal.
 const programs = {
   start: { script: 'services/local/dist/main.js', interactive: false },
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
@@ -42,7 +42,7 @@ function usage() {
 Commands: ${[...Object.keys(programs), ...Object.keys(tasks)].join(', ')}.`;
 }
 
-/** @returns the exit code of the command. */
+/** @returns the exit code of the command */
 export async function main([command, ...args]) {
   try {
     if (!(command in programs) && !(command in tasks)) {

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { repositoryRoot } from './environment.mjs';
 
-// The scripts run on whatever Node called them; most packages want the one that they install.
+// The scripts run on the oldest supported Node.js; most packages need the pinned one.
 
 const IMPORT = /(?:from|import\()\s*'([^']+)'/g;
 const LOADABLE = /^node:|^fflate$|^esbuild$/;
 
-/** The packages that a file needs, and those of the files that it imports. */
+/** The packages that a file imports directly or transitively. */
 function packagesOf(file, seen = new Set()) {
   if (seen.has(file)) return [];
   seen.add(file);

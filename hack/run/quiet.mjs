@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a command without showing what it prints. `onOutput` sees each piece.
- * @returns its exit code (1 when it could not be run) and everything that it printed.
+ * Runs a command without printing its output. `onOutput` receives each chunk.
+ * @returns its exit code (1 if it could not be started) and its output
  */
 export function runQuietly(command, args, { onOutput, ...options }) {
   return collectOutput(spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options }), { onOutput });
 }
 
-/** Waits for a program that was started. @returns its exit code and everything that it printed */
+/** Waits for a started program. @returns its exit code and its output */
 export function collectOutput(child, { onOutput = () => {}, exitCode = (code) => code ?? 1 } = {}) {
   return new Promise((resolve) => {
     let output = '';
@@ -24,9 +24,9 @@ export function collectOutput(child, { onOutput = () => {}, exitCode = (code) =>
 }
 
 /**
- * Waits for a program and sends it SIGTERM when it logs that it listens. It may log this more than once; it gets one
- * signal, because a service stops in order at the first and dies at the second.
- * @returns its exit code and everything that it printed
+ * Waits for a program and sends SIGTERM when it logs that it listens. It gets one signal even if it logs this twice, because
+ * a second signal kills a service that is stopping.
+ * @returns its exit code and its output
  */
 export function stopOnceListening(child) {
   let stopped = false;
@@ -38,7 +38,7 @@ export function stopOnceListening(child) {
   return collectOutput(child, { onOutput });
 }
 
-/** The last lines of a log, without the colours and the empty ones. */
+/** The last lines of a log without colours and empty lines. */
 export function tail(output, lines = 40) {
   return output
     .replace(/\u001B\[[\d;]*[A-Za-z]/g, '')

@@ -1,4 +1,4 @@
-/** Its message is all that the person at the terminal needs: no stack is shown. */
+/** An error whose message is sufficient for the user; no stack trace is printed. */
 export class RunError extends Error {
   name = 'RunError';
 }

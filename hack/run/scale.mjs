@@ -29,7 +29,7 @@ export async function runScale(args) {
 async function runOnCluster(settings) {
   const { swarms, limitsLifted } = settings;
   const artifacts = artifactsFolder(artifactsRoot);
-  // Built after this file is loaded, so it cannot be imported at the top.
+  // The build runs after this file is loaded, so it cannot be imported at the top.
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const provided = await provideCluster({ settings, tools: await kubeTools(), folder: artifactsRoot });
   try {

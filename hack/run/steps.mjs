@@ -9,7 +9,7 @@ import { seconds } from './environment.mjs';
  * @typedef {{ name: string, status: 'passed' | 'failed' | 'skipped', ms: number }} StepResult
  */
 
-/** Runs every step, also after a failure, and prints a line for each. @returns {Promise<StepResult[]>} */
+/** Runs every step, even after a failure, and prints a line for each. @returns {Promise<StepResult[]>} */
 export async function runSteps(steps, print = console.log) {
   const results = [];
   for (const { name, needs = [], run } of steps) {
@@ -34,13 +34,13 @@ export function allPassed(results) {
   return results.every(({ status }) => status === 'passed');
 }
 
-/** The last line of a run; parts that the machine does not have count as skipped. */
+/** The last line of a run; features that the machine does not have count as skipped. */
 export function summary(results, missingParts) {
   const count = (wanted) => results.filter(({ status }) => status === wanted).length;
   return `${count('passed')} passed, ${count('failed')} failed, ${count('skipped') + missingParts} skipped`;
 }
 
-/** One line for each part whose tests were skipped, from the JSON lines that the tests wrote. */
+/** One line per missing feature whose tests were skipped, from the JSON lines of the tests. */
 export function skippedParts(jsonLines) {
   const parts = new Map();
   for (const line of jsonLines.split('\n').filter((text) => text !== '')) {

@@ -5,7 +5,7 @@ const passing = (name, needs) => ({ name, needs, run: async () => ({ ok: true, o
 const failing = (name) => ({ name, run: async () => ({ ok: false, output: 'the reason\n' }) });
 
 describe('the steps of a run', () => {
-  it('run after a failure too, print its reason, and skip the steps that need the failed one', async () => {
+  it('continue after a failure, print its reason, and skip the steps that need the failed one', async () => {
     const lines = [];
     const steps = [failing('types'), passing('lint'), passing('tests', ['types']), passing('ledger', ['tests'])];
     const results = await runSteps(steps, (line) => lines.push(line.replace(/\d+\.\d s/, '0.0 s')));
@@ -26,7 +26,7 @@ describe('the steps of a run', () => {
     expect(allPassed(results)).toBe(false);
   });
 
-  it('print one line per part that the machine does not have', () => {
+  it('print one line per feature that the machine does not have', () => {
     const line = (part, suite) => JSON.stringify({ part, suite, reason: `No ${part}.`, install: 'Install it.' });
     const lines = [line('valkey', 'bus'), line('searxng', 'search'), line('valkey', 'gateway'), ''].join('\n');
     expect(skippedParts(lines)).toEqual([

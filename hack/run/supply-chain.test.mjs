@@ -5,14 +5,14 @@ import { repositoryRoot } from './environment.mjs';
 
 const read = (path) => readFileSync(join(repositoryRoot, path), 'utf8');
 const workspace = read('pnpm-workspace.yaml');
-/** The scalar at the top of the file with this key. */
+/** The top-level scalar with this key. */
 const setting = (name) => new RegExp(`^${name}: (.+)$`, 'm').exec(workspace)?.[1];
-/** The list at the top of the file with this key. */
+/** The top-level list with this key. */
 const listed = (name) => {
   const [, items = ''] = new RegExp(`^${name}:\\n((?:  - .+\\n|  #.*\\n)*)`, 'm').exec(workspace) ?? [];
   return [...items.matchAll(/^ {2}- '?([^'\n]+)'?$/gm)].map(([, item]) => item);
 };
-/** Each package of the lock file with the line of its source. */
+/** Each package of the lock file with its resolution. */
 const locked = new Map(
   [
     ...read('pnpm-lock.yaml')
@@ -23,7 +23,7 @@ const locked = new Map(
 );
 
 describe('the policy for packages', () => {
-  it('rejects versions younger than a week, lost provenance, and dependencies of dependencies by git or URL', () => {
+  it('rejects versions younger than a week, lost provenance, and transitive dependencies from git or a URL', () => {
     expect({
       age: Number(setting('minimumReleaseAge')),
       strict: setting('minimumReleaseAgeStrict'),
@@ -32,13 +32,13 @@ describe('the policy for packages', () => {
     }).toEqual({ age: 7 * 24 * 60, strict: 'true', trust: 'no-downgrade', exotic: 'true' });
   });
 
-  it('makes exceptions for single versions only, and only for those that are locked', () => {
+  it('has exceptions only for single locked versions', () => {
     const exceptions = [...listed('minimumReleaseAgeExclude'), ...listed('trustPolicyExclude')];
     expect(exceptions.filter((each) => !/^@?[^@ ]+@\d+\.\d+\.\d+[^ |]*$/.test(each))).toEqual([]);
     expect(exceptions.filter((each) => !locked.has(each))).toEqual([]);
   });
 
-  it('takes every locked package from the registry, with its hash', () => {
+  it('locks every package with its registry hash', () => {
     expect(locked.size).toBeGreaterThan(500);
     expect([...locked].filter(([, resolution]) => !/^\{integrity: sha512-[^,]+\}$/.test(resolution))).toEqual([]);
   });

@@ -15,8 +15,8 @@ const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
 /**
- * `npm test`: every check; with `--all` also the mutation check of routes, which takes minutes. Other arguments are
- * jest's and select tests: only these and the types are checked. @returns the exit code
+ * `npm test`: every check; with `--all` also the mutation check of routes, which takes minutes. Other arguments
+ * are passed to jest and select tests: only these and the types are checked. @returns the exit code
  */
 export async function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
@@ -110,7 +110,7 @@ function tests(args, variables) {
   };
 }
 
-/** Whether the tests notice a route that is not implemented. */
+/** Verifies that tests fail for an unimplemented route. */
 function mutationCheck(ledger) {
   return ledgerProgram({ name: 'mutation check', needs: [LEDGER], script: 'mutation.js', ledger });
 }

@@ -5,7 +5,7 @@ const files = { skips: 'skips.jsonl', ledger: 'ledger.jsonl', results: 'jest.jso
 const names = (args) => selectSteps(args, files).map(({ name }) => name);
 
 describe('npm test', () => {
-  it('runs every step but the mutation check', () => {
+  it('runs every step except the mutation check', () => {
     expect(names([])).toEqual([
       'format',
       'lint',
@@ -23,7 +23,7 @@ describe('npm test', () => {
     expect(names(['--all'])).toEqual([...names([]), 'mutation check']);
   });
 
-  it('runs only the types and the selected tests when it has arguments for jest', () => {
+  it('runs only the types and the selected tests if it has jest arguments', () => {
     expect(names(['services/orchestrator', '--selectProjects', 'unit'])).toEqual(['types', 'tests']);
   });
 });

@@ -4,7 +4,7 @@ import { repositoryRoot, seconds } from './environment.mjs';
 
 const SLOWEST_SHOWN = 10;
 
-/** @returns the duration in milliseconds of each test file, from jest's results; none when jest wrote no results */
+/** @returns the duration in milliseconds of each test file from the results of jest; none if there are no results */
 export function fileTimes(resultFiles, root = repositoryRoot) {
   return resultFiles.filter(existsSync).flatMap((file) =>
     JSON.parse(readFileSync(file, 'utf8')).testResults.map(({ name, startTime, endTime }) => ({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { fileTimes, timeReport } from './timings.mjs';
 
-describe('the report of where the time went', () => {
+describe('the time report', () => {
   it('lists steps and test files, the slowest first', () => {
     const steps = [
       { name: 'lint', ms: 900 },
@@ -19,13 +19,13 @@ describe('the report of where the time went', () => {
     ]);
   });
 
-  it('shows ten of many and nothing of none', () => {
+  it('lists at most ten entries, and nothing without entries', () => {
     const steps = Array.from({ length: 30 }, (_, index) => ({ name: `step ${index}`, ms: index }));
     expect(timeReport(steps, [])).toHaveLength(11);
     expect(timeReport([], [])).toEqual([]);
   });
 
-  it('takes the times of files from the results of jest and ignores missing results', () => {
+  it('reads the durations of files from the results of jest, and ignores missing results', () => {
     const folder = mkdtempSync(join(tmpdir(), 'uswarm-timings-'));
     const file = join(folder, 'jest.json');
     const testResults = [{ name: join(folder, 'src/a.test.ts'), startTime: 1_000, endTime: 3_500 }];

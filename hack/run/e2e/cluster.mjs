@@ -9,12 +9,12 @@ import { kindProgram, publicNodeImage } from './public-kind.mjs';
 import { clusterName } from './settings.mjs';
 
 /**
- * The cluster of a run, and how to put images into it and to be done with it.
+ * The cluster of a run, with functions to load images and to release it.
  *
  * @typedef {object} Provided
  * @property {import('./kind.mjs').Cluster} cluster
  * @property {boolean} localImages whether images are built without a registry
- * @property {((images: string[]) => Promise<void>) | undefined} load nothing where that is not ours to do
+ * @property {((images: string[]) => Promise<void>) | undefined} load undefined if the run does not manage the cluster
  * @property {() => Promise<void>} release
  */
 
@@ -70,7 +70,7 @@ function loadBy(kind, name) {
 
 /** @returns {Promise<{ kind: string, image: string, built: boolean }>} */
 async function chooseNode(choice, { docker, tools, folder, say }) {
-  // A Docker that this run started has no registry configured.
+  // A Docker that this run started has no registry.
   const tryPublic = choice === 'kind' || (choice === 'auto' && !docker.own);
   const image = tryPublic ? await publicNodeImage({ say }) : undefined;
   if (image) return { kind: await kindProgram(), image, built: false };
@@ -84,9 +84,9 @@ async function chooseNode(choice, { docker, tools, folder, say }) {
   return { ...(await builtNodeImage({ say, verify })), built: true };
 }
 
-/** A cluster of a node image that was just built does what tests rely on. @throws RunError */
+/** Verifies a new node image in a cluster. @throws RunError */
 async function verifyNode({ kind, image, out }, { tools, folder, say }) {
-  // Always the same: one that a run left behind is replaced, and of two builds one waits.
+  // A fixed name: a remaining cluster is replaced, and a concurrent build waits.
   const name = 'uswarm-verify';
   const trial = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'verify'), say });
   const { kubeconfig, edgePort } = await trial.create();

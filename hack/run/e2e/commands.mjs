@@ -23,7 +23,7 @@ function startLimited(command, args, { limitS, signal, ...options }) {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, how);
     } catch {
-      // It has ended by itself.
+      // The process has already exited.
     }
   };
   let late = false;
@@ -47,16 +47,16 @@ function startLimited(command, args, { limitS, signal, ...options }) {
 }
 
 /**
- * Runs a program with everything that it starts, for at most `limitS` seconds.
+ * Runs a program and its child processes for at most `limitS` seconds.
  *
- * @returns its exit code (124 when it took too long) and everything that it printed
+ * @returns its exit code (124 after a timeout) and its output
  */
 export function run(command, args, { limitS = MINUTE_S, signal = interruption.signal, onOutput, ...options } = {}) {
   const { child, exitCode } = startLimited(command, args, { limitS, signal, ...options });
   return collectOutput(child, { onOutput, exitCode });
 }
 
-/** @returns what it printed. @throws RunError with its last lines */
+/** @returns the output. @throws RunError with its last lines */
 export async function mustRun(command, args, { failure, ...options } = {}) {
   const { code, output } = await run(command, args, options);
   if (code === 0) return output.trim();
@@ -64,7 +64,7 @@ export async function mustRun(command, args, { failure, ...options } = {}) {
   throw new RunError(`${tail(output, 30)}\n\n${failure ?? `${command} ${args[0]} failed`}${late}.`);
 }
 
-/** Writes what a program prints on its standard output, however much that is, into a file. */
+/** Writes the standard output of a program of any size to a file. */
 export function runIntoFile(command, args, file, { limitS = MINUTE_S, signal, ...options } = {}) {
   return new Promise((resolve) => {
     const { child, exitCode } = startLimited(command, args, { limitS, signal, ...options });

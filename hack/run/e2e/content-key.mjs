@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-// These say nothing about what a node image holds.
+// These files do not affect a node image.
 const NOT_IN_THE_NODE = new Set(['README.md', 'dockerd.sh', 'packages.sh', 'runc-nosysres']);
 
-/** Changes whenever a node image built from the scripts in `folder` may be another one. */
+/** A hash that changes if a node image built from the scripts in `folder` may change. */
 export function contentKey(folder, { config = '', arch = process.arch } = {}) {
   const hash = createHash('sha256').update(`${arch}\0${config}\0`);
   for (const path of filesOf(folder)) {

@@ -42,7 +42,7 @@ describe('the cache of node images', () => {
     expect(oldKeys(folder, keys[2])).toEqual([keys[1], keys[3]]);
   });
 
-  it('shows output a line at a time, however it arrives', () => {
+  it('prints output line by line for any chunks', () => {
     const lines = [];
     const take = sayLines((line) => lines.push(line));
     for (const piece of ['ku', 'be 3 s\n\net', 'cd 4 s\nrest']) take(piece);

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run, runIntoFile } from './commands.mjs';
 
-/** Everything except Secrets: their values do not belong in files that are shared. */
+/** All kinds except Secrets, whose values must not be in shared files. */
 const OBJECTS = [
   'nodes',
   'namespaces',
@@ -16,8 +16,8 @@ const OBJECTS = [
 ];
 
 /**
- * Writes what a cluster knows into `folder`: objects, Events, logs, releases, the node's own logs. Parts
- * that cannot be had leave their message in the file.
+ * Writes objects, Events, logs, releases and node logs of a cluster to `folder`. If a part is not available, its file
+ * contains the error.
  *
  * @param {{ cluster: import('./kind.mjs').Cluster, tools: { kubectl: string, helm: string }, folder: string }} options
  */
@@ -47,7 +47,7 @@ export async function collectDiagnostics({ cluster, tools, folder }) {
   await collectNode(cluster, folder);
 }
 
-/** Of every container, also of the one that ran before it. */
+/** The logs of every container and its previous instance. */
 async function collectLogs({ target, kubectl, folder }) {
   const { code, output } = await run(kubectl, [...target, 'get', 'pods', '-A', '-o', 'json'], { signal: undefined });
   if (code !== 0) return writeFileSync(join(folder, 'logs.txt'), output);
@@ -60,7 +60,7 @@ async function collectLogs({ target, kubectl, folder }) {
   }
 }
 
-/** @returns {{ namespace: string, pod: string, container: string, restarted: boolean }[]} those that have run */
+/** @returns {{ namespace: string, pod: string, container: string, restarted: boolean }[]} the containers that have run */
 export function containersOf({ items }) {
   return items.flatMap(({ metadata, status = {} }) =>
     [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]

@@ -9,20 +9,20 @@ import { cacheFolder } from './settings.mjs';
 const scripts = join(repositoryRoot, 'hack/cluster');
 
 /**
- * The Docker that answers, else one of our own, whose socket then is this process's DOCKER_HOST.
+ * Finds a running Docker, or starts one and sets DOCKER_HOST to its socket.
  *
- * @returns {Promise<{ own: boolean, release: () => Promise<void> }>} `release`: it is not used any more
- * @throws RunError with what to do
+ * @returns {Promise<{ own: boolean, release: () => Promise<void> }>} `release`: call it after use
+ * @throws RunError with instructions
  */
 export async function findDocker({ say = console.log, env = process.env } = {}) {
   if (await answers()) return { own: false, release: async () => {} };
-  if (env.DOCKER_HOST) throw new RunError(`Docker does not answer at DOCKER_HOST (${env.DOCKER_HOST}).`);
+  if (env.DOCKER_HOST) throw new RunError(`Docker is unreachable at DOCKER_HOST (${env.DOCKER_HOST}).`);
   refuseWithoutRoot();
   const folder = join(cacheFolder(env), 'docker');
   const users = join(folder, 'users');
   const locked = (work) => withLock(work, { file: join(folder, 'lock'), say });
   await locked(async () => {
-    say('No Docker answers: starting one of our own…');
+    say('No Docker is running: starting one…');
     await mustRun(join(scripts, 'packages.sh'), ['docker'], { limitS: 300, failure: 'Docker could not be installed' });
     await mustRun(join(scripts, 'dockerd.sh'), ['start', folder], { failure: 'Docker could not be started' });
     mkdirSync(users, { recursive: true });
@@ -38,10 +38,12 @@ async function answers() {
 
 function refuseWithoutRoot() {
   if (process.platform === 'linux' && process.getuid() === 0) return;
-  throw new RunError('npm run e2e needs Docker: start it, or run this as root on Linux, where it starts one itself.');
+  throw new RunError(
+    'npm run e2e requires Docker: start it, or run the command as root on Linux, where it starts Docker itself.',
+  );
 }
 
-/** A kept cluster goes on running in it, and another checkout may be using it. */
+/** A kept cluster still runs in it, and another checkout may use it. */
 async function stopIfUnused(folder, users) {
   rmSync(join(users, String(process.pid)), { force: true });
   for (const pid of readdirSync(users)) {
@@ -51,7 +53,7 @@ async function stopIfUnused(folder, users) {
   const signal = undefined;
   const { code, output } = await run('docker', ['ps', '--quiet'], { signal });
   if (code === 0 && output.trim() !== '') return;
-  // Images of former runs that have lost their name.
+  // Untagged images of previous runs.
   await run('docker', ['image', 'prune', '--force'], { limitS: 120, signal });
   await mustRun(join(scripts, 'dockerd.sh'), ['stop', folder], { limitS: 120, signal });
 }

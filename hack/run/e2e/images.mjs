@@ -9,16 +9,16 @@ import { mustRun, run } from './commands.mjs';
 
 const OTHER_RUNTIME = 'agent-runtime-other';
 
-/** Of what is known by its content; `npm run images` alone names versions. */
+/** Tags that are content hashes; `npm run images` uses versions. */
 const CONTENT_TAG = /^localhost\/uswarm(-test)?\/[a-z-]+:[0-9a-f]{16}(-other)?$/;
 
-/** What the images for tests are put together with is there. @throws RunError */
+/** Installs the tools that build the test images. @throws RunError */
 export async function prepareImages() {
   const script = join(repositoryRoot, 'hack/cluster/packages.sh');
   await mustRun(script, ['images'], { limitS: 300, failure: 'Images for tests cannot be built here' });
 }
 
-/** Removes the images of former contents. */
+/** Removes the images of previous contents. */
 export async function removeOtherImages(images) {
   const { output } = await run('docker', ['images', '--format', '{{.Repository}}:{{.Tag}}']);
   const kept = new Set(Object.values(images));
@@ -27,11 +27,10 @@ export async function removeOtherImages(images) {
 }
 
 /**
- * Builds the images of services and tests. Their tags are hashes of their contents, so that a node that has
- * one need not get it again.
+ * Builds the images of services and tests. Their tags are content hashes, so that a node does not load an image twice.
  *
- * @param {{ local: boolean, say?: (line: string) => void }} options `local`: on a base of Debian packages,
- *   else on the public one if it can be had
+ * @param {{ local: boolean, say?: (line: string) => void }} options `local`: with the base from Debian
+ *   packages, otherwise with the public base if it can be pulled
  * @returns {Promise<Record<string, string>>} name → reference
  */
 export async function buildImages({ local, say = console.log }) {
@@ -45,14 +44,14 @@ export async function buildImages({ local, say = console.log }) {
   return { ...images, [OTHER_RUNTIME]: await tagAgain(images['agent-runtime']) };
 }
 
-/** Another reference to the same image: a new revision for a Deployment. */
+/** Another reference to the same image, to create a new revision of a Deployment. */
 async function tagAgain(ref) {
   const other = `${ref}-other`;
   await mustRun('docker', ['tag', ref, other], { failure: 'An image could not be tagged' });
   return other;
 }
 
-/** @returns the file that tells tests the references */
+/** @returns the file with the references for tests */
 export function writeImagesFile(images, artifacts) {
   const file = join(artifacts, 'images.json');
   writeFileSync(file, JSON.stringify(images, null, 2));

@@ -1,19 +1,19 @@
-/** Where the API server finds its audit policy and leaves its log, in the node. */
+/** The paths of audit policy and audit log in the node. */
 const AUDIT_POLICY = '/etc/uswarm';
 const AUDIT_LOG = '/var/log/uswarm-audit';
 
-/** The node port that leads from this machine's loopback to the edge. */
+/** The node port of the edge, mapped to a loopback port of this machine. */
 export const EDGE_NODE_PORT = 30_080;
 
-/** By default 20 and 30 for each of the controllers, 50 and 100 for the scheduler. */
+/** The defaults are 20 and 30 per controller, 50 and 100 for the scheduler. */
 const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
 
 /**
- * The cluster for tests: one node; the admission plugin that guards owner references, since RBAC of
- * the controller must stand up to it; an audit log.
+ * The test cluster: one node, the admission plugin OwnerReferencesPermissionEnforcement, because the RBAC rules of the
+ * controller must satisfy it, and an audit log.
  *
  * @param {{ policyFolder: string, logFolder: string, limitsLifted?: boolean }} options folders on this machine;
- *   `limitsLifted`: the cluster's own controllers and its scheduler may ask the API server as often as they like
+ *   `limitsLifted`: removes the request limits of the controllers and the scheduler of the cluster
  * @returns {string} kind's configuration; JSON is YAML
  */
 export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
@@ -22,7 +22,7 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
       'enable-admission-plugins': 'NodeRestriction,OwnerReferencesPermissionEnforcement',
       'audit-policy-file': `${AUDIT_POLICY}/policy.json`,
       'audit-log-path': `${AUDIT_LOG}/audit.log`,
-      // In megabytes: rotated, a test could not read it from its start.
+      // In megabytes. A test could not read a rotated log from its start.
       'audit-log-maxsize': '2000',
       'audit-log-maxbackup': '1',
     },
@@ -52,7 +52,7 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
   });
 }
 
-/** Who did what, never with what: the log holds no content of Secrets. */
+/** Logs metadata only, so that the log contains no content of Secrets. */
 export const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -60,7 +60,7 @@ export const auditPolicy = {
   omitManagedFields: true,
   rules: [
     { level: 'None', nonResourceURLs: ['/healthz*', '/livez*', '/readyz*', '/version', '/openapi/*'] },
-    // The cluster's own housekeeping, which is most of the traffic at rest.
+    // Leases and health checks, which are most of the idle traffic.
     {
       level: 'None',
       userGroups: ['system:nodes', 'system:serviceaccounts:kube-system'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { auditPolicy, kindConfig } from './kind-config.mjs';
 
-describe('the cluster for tests', () => {
+describe('the test cluster', () => {
   const config = JSON.parse(kindConfig({ policyFolder: '/state/policy', logFolder: '/state/log' }));
   const { apiServer } = JSON.parse(config.kubeadmConfigPatches[0]);
 
@@ -12,7 +12,7 @@ describe('the cluster for tests', () => {
     ]);
   });
 
-  it('brings every audit path of the API server from this machine through the node', () => {
+  it('mounts every audit path of the API server from this machine through the node', () => {
     const [{ extraMounts }] = config.nodes;
     const mounted = new Map(extraMounts.map(({ containerPath, hostPath }) => [containerPath, hostPath]));
     const path = (argument) => apiServer.extraArgs[argument].split('/').slice(0, -1).join('/');

@@ -5,18 +5,18 @@ import { mustRun, run } from './commands.mjs';
 import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
 
 /**
- * A cluster that tests can use.
+ * A test cluster.
  *
  * @typedef {object} Cluster
  * @property {string} kubeconfig
  * @property {string} context
- * @property {string | undefined} node name of its container, where it is one of Docker's
- * @property {string | undefined} edgePort on this machine's loopback
+ * @property {string | undefined} node name of its container if it runs in Docker
+ * @property {string | undefined} edgePort port of the edge on the loopback interface
  * @property {string | undefined} auditLog file
  */
 
 /**
- * kind's clusters with what they need in `folder`.
+ * Manages a kind cluster; its files are in `folder`.
  *
  * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, limitsLifted?: boolean,
  *   say?: (line: string) => void }} deps
@@ -37,7 +37,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     return { kubeconfig, context: `kind-${name}`, node, auditLog, edgePort: await nodePort(node) };
   }
 
-  /** @returns {Promise<Cluster | undefined>} the cluster of a former run, if it is what would be made now */
+  /** @returns {Promise<Cluster | undefined>} the cluster of a previous run if it has the same configuration */
   async function existing() {
     if (!existsSync(made) || readFileSync(made, 'utf8') !== identity) return undefined;
     const ready = await run(kubectl, ['get', '--raw', '/readyz', '--request-timeout=5s'], { env });
@@ -64,7 +64,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     return describe();
   }
 
-  /** Names resolve and policies hold from here on, and a namespace gets its service account. */
+  /** Waits until DNS, network policies and service accounts work. */
   async function settled() {
     const wait = ['-n', 'kube-system', 'wait', 'pods', '--all', '--for=condition=Ready', '--timeout=120s'];
     await mustRun(kubectl, wait, { env, limitS: 150, failure: "The cluster's own pods do not become Ready" });
@@ -80,7 +80,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
       signal: undefined,
       failure: 'The cluster could not be deleted',
     });
-    // Written by root in the node; where we are not, the next cluster writes into it again.
+    // Root in the node writes it. If we are not root, the next cluster appends to it.
     rmSync(kubeconfig, { force: true });
   }
 
@@ -96,17 +96,17 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
   return { existing, create, remove, load };
 }
 
-/** @returns the port of this machine that leads to the edge, or undefined. */
+/** @returns the local port of the edge, or undefined */
 async function nodePort(node) {
   const { code, output } = await run('docker', ['port', node, `${EDGE_NODE_PORT}/tcp`]);
   return code === 0 ? /:(\d+)\s*$/m.exec(output)?.[1] : undefined;
 }
 
-/** A cluster that we were told of. @returns {Promise<Cluster>} @throws RunError */
+/** An existing cluster. @returns {Promise<Cluster>} @throws RunError */
 export async function givenCluster({ kubeconfig, context }, kubectl, env = process.env) {
   const target = [`--kubeconfig=${kubeconfig}`, `--context=${context}`];
   const { code, output } = await run(kubectl, [...target, 'get', '--raw', '/readyz', '--request-timeout=10s']);
-  if (code !== 0) throw new RunError(`${output.trim()}\n\nThe cluster "${context}" of ${kubeconfig} does not answer.`);
+  if (code !== 0) throw new RunError(`${output.trim()}\n\nThe cluster "${context}" of ${kubeconfig} is unreachable.`);
   const node = await kindNode(context);
   const edgePort = env.E2E_EDGE_PORT || (node && (await nodePort(node)));
   return { kubeconfig, context, node, edgePort, auditLog: env.E2E_AUDIT_LOG };

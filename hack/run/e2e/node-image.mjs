@@ -10,20 +10,20 @@ import { cacheFolder } from './settings.mjs';
 
 const scripts = join(repositoryRoot, 'hack/cluster');
 const REPOSITORY = 'uswarm-node';
-/** Besides the newest: what another checkout, or the branch of a moment ago, uses. */
+/** Number of additional cached images, for another checkout or branch. */
 const OTHERS_KEPT = 1;
 
 /**
- * kind and a node image built from sources, once for each content of the scripts; then from the cache.
+ * Provides kind and a node image. They are built from sources once per content of the scripts, and then cached.
  *
  * @param {{ say?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) => Promise<void> }} options
- *   `verify` tells by throwing that the image is not to be kept
+ *   an image for which `verify` throws is not kept
  * @returns {Promise<{ kind: string, image: string }>} @throws RunError
  */
 export async function builtNodeImage({ say = console.log, verify }) {
   await mustRun(join(scripts, 'packages.sh'), [], { limitS: 600, failure: 'Debian packages could not be installed' });
   const root = join(cacheFolder(), 'cluster');
-  // How a cluster is configured is part of what was verified.
+  // The cluster configuration is part of the key, because the image was verified with it.
   const config = JSON.stringify([auditPolicy, kindConfig({ policyFolder: '', logFolder: '' })]);
   const key = contentKey(scripts, { config });
   const folder = join(root, key);
@@ -51,10 +51,10 @@ async function loadUnlessThere(image, folder, say) {
   say(`  node image from the cache (${seconds(performance.now() - started)})`);
 }
 
-/** The folder appears under its name when all is in it. */
+/** The folder gets its name when it is complete. */
 async function buildInto(folder, { root, image, say, verify }) {
   mkdirSync(root, { recursive: true });
-  say('Building a node image from sources; this takes about ten minutes, once…');
+  say('Building a node image from sources. This takes about ten minutes and is cached…');
   for (const name of readdirSync(root)) {
     if (name.startsWith('building-')) rmSync(join(root, name), { recursive: true, force: true });
   }
@@ -68,7 +68,7 @@ async function buildInto(folder, { root, image, say, verify }) {
         env,
         limitS,
         failure: `hack/cluster/${script}.sh failed`,
-        // Its lines about time; what compilers have to say comes with the failure.
+        // Only lines with durations. The compiler output is printed after a failure.
         onOutput: sayLines((line) => script === 'programs' && /^ *\S+ \d+ s$/.test(line) && say(line)),
       });
       say(`  ${script} (${seconds(performance.now() - started)})`);
@@ -77,7 +77,7 @@ async function buildInto(folder, { root, image, say, verify }) {
     await mustRun('docker', ['tag', draft, image]);
     await keep(out, image, folder);
   } finally {
-    // Without the signal: it is an interrupted build that leaves the most behind.
+    // Runs without the abort signal, because an interrupted build also needs a cleanup.
     await run('docker', ['rmi', draft], { signal: undefined });
     rmSync(out, { recursive: true, force: true });
   }
@@ -110,7 +110,7 @@ export function oldKeys(root, key, kept = OTHERS_KEPT) {
     .map(({ name }) => name);
 }
 
-/** Shows what comes in pieces a line at a time. */
+/** Prints chunks of output line by line. */
 export function sayLines(say) {
   let rest = '';
   return (text) => {

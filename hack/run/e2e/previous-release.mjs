@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { nodeBinary, repositoryRoot } from '../environment.mjs';
 import { mustRun } from './commands.mjs';
 
-// An upgrade is tested from what people have: the release before, with its chart, its definitions and the programs
-// that its own commands build from its own sources.
+// The previous release for upgrade tests: its chart, its CRD, and images that its own commands build from its sources.
 const archive = join(repositoryRoot, 'e2e/fixtures/previous-release.tar.gz');
 const cache = join(repositoryRoot, '.cache/previous-release');
 
-/** Where its sources are, unpacked once. */
+/** The folder of its unpacked sources. */
 export async function unpackPreviousRelease() {
   const folder = join(cache, createHash('sha256').update(readFileSync(archive)).digest('hex').slice(0, 12));
   if (existsSync(folder)) return folder;
@@ -22,7 +21,7 @@ export async function unpackPreviousRelease() {
 }
 
 /**
- * Builds its service images, with separate tags.
+ * Builds its service images with separate tags.
  *
  * @returns {Promise<Record<string, string>>} `previous-<name>` → reference
  */

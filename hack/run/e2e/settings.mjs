@@ -72,7 +72,7 @@ function readArguments(args) {
 }
 
 function givenCluster({ KUBECONFIG, E2E_CONTEXT }) {
-  // A KUBECONFIG alone does not permit tests on the cluster that it happens to point to.
+  // KUBECONFIG alone does not permit tests on its current cluster.
   if (!E2E_CONTEXT) return undefined;
   const kubeconfig = resolve(KUBECONFIG || join(homedir(), '.kube/config'));
   if (!existsSync(kubeconfig)) throw new RunError(`E2E_CONTEXT is set, but ${kubeconfig} does not exist.`);
