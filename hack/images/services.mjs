@@ -11,7 +11,13 @@ export const services = [
   },
   { name: 'realtime-gateway', programs: ['main'] },
   { name: 'uswarm-webhook', programs: ['main'] },
-  { name: 'uswarm-controller', programs: ['main', 'drain-main'] },
+  {
+    name: 'uswarm-controller',
+    programs: ['main', 'drain-main'],
+    // A larger young generation for the short-lived objects of reconciliations: with V8's default for a small container,
+    // garbage collection took a quarter of the processor time.
+    nodeOptions: '--max-semi-space-size=32',
+  },
   { name: 'searxng-client', programs: ['main', 'cli'] },
   {
     name: 'agent-runtime',

@@ -1,10 +1,16 @@
-/** Canonical JSON: equal values give equal text regardless of key order. Null and undefined fields are left out. */
+/**
+ * Canonical JSON: equal values give equal text regardless of key order. Null and undefined fields are left out. Called
+ * several times per reconciliation, so it builds the text without intermediate lists.
+ */
 export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined && field !== null)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`);
-  return `{${fields.join(',')}}`;
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const fields = value as Record<string, unknown>;
+  let text = '';
+  for (const name of Object.keys(fields).toSorted()) {
+    const field = fields[name];
+    if (field === undefined || field === null) continue;
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
 }
