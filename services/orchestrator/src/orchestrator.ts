@@ -1,4 +1,4 @@
-import { LIMITS } from '@uswarm/contract';
+import type { EventBus } from '@uswarm/event-bus';
 import {
   createClientAddress,
   createSecurityLog,
@@ -8,68 +8,48 @@ import {
   type Registry,
   systemClock,
 } from '@uswarm/service-kit';
-import type { EventBus } from '@uswarm/event-bus';
 import type { Express } from 'express';
-import { sql } from 'kysely';
-import { createBackground } from './background.js';
 import { connectionsOf, type OrchestratorConfig } from './config.js';
-import { createConversing } from './conversing.js';
 import { createBoundedRead } from './database/bounded-read.js';
+import { createConnections } from './database/connections.js';
 import { openDatabases } from './database/databases.js';
-import { createWithTransaction } from './database/transaction.js';
-import { AUDIT_PRUNING_JOB } from './features/admin/audit.store.js';
-import { createAgentAccess } from './features/agents/agent-access.js';
-import { createAgentSettingsService } from './features/agents/agent-settings.service.js';
-import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './features/agents/agents.routes.js';
-import { createAgentService } from './features/agents/agents.service.js';
-import { defaultModel } from './features/agents/default-model.js';
-import { createMemoryCursors } from './features/agents/memory-cursor.js';
-import { createMemoryService } from './features/agents/memories.service.js';
-import { loadAssets } from './features/core/assets.js';
-import { loadAgentTemplates, loadModels, loadPlans, loadTools } from './features/core/catalog.js';
-import { sharedHealth } from './features/core/health.js';
+import { createAccountModule } from './features/account/account.module.js';
+import { createAdminModule } from './features/admin/admin.module.js';
+import { createAgentsModule } from './features/agents/agents.module.js';
+import { createAuthModule } from './features/auth/auth.module.js';
 import type { AuthenticatorDeps } from './features/auth/authenticator.js';
 import { createIdentityHash } from './features/auth/identity-hash.js';
-import { coreHandlers } from './features/core/core.routes.js';
-import { asyncApiSource, openApiSource } from './features/core/openapi.js';
-import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_JOB } from './features/account/usage-pruning.js';
-import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './features/events/event-pruning.js';
-import { createConversationCursors } from './features/conversations/conversation-cursor.js';
-import { createIdempotency, IDEMPOTENCY_PRUNING_JOB } from './features/idempotency/idempotency.service.js';
-import { createExports } from './features/exports/exports.js';
-import { createIntegrations } from './features/integrations/integrations.js';
-import { publishLegalFiles } from './features/legal/legal-files.js';
+import { createSessionRevocationPublisher } from './features/auth/session-revocation-publisher.js';
+import { createConversationsModule } from './features/conversations/conversations.module.js';
+import { loadAssets } from './features/core/assets.js';
+import { loadPlans } from './features/core/catalog.js';
+import { createCoreModule } from './features/core/core.module.js';
+import { createDevicesModule } from './features/devices/devices.module.js';
+import { createEventsModule } from './features/events/events.module.js';
+import { createExportsModule } from './features/exports/exports.module.js';
+import { createIdempotencyModule } from './features/idempotency/idempotency.module.js';
+import { createIntegrationsModule } from './features/integrations/integrations.module.js';
+import { createLegalModule } from './features/legal/legal.module.js';
 import { createCursorCodec } from './features/messages/cursor.js';
 import type { Show } from './features/messages/message-view.js';
+import { createMessagesModule } from './features/messages/messages.module.js';
 import { createPlans } from './features/plans/plans.js';
 import { createRateLimits } from './features/rate-limits/rate-limits.js';
-import { createRuntimeMetrics } from './features/runtimes/runtime-metrics.js';
-import { createRuntimeRequests } from './features/runtimes/runtime-requests.js';
-import { UPLOAD_JOB } from './features/uploads/upload-retention.js';
-import { createUploads } from './features/uploads/uploads.js';
-import { createUsageLimits } from './features/usage/usage-limits.js';
-import { createProvision } from './features/workspaces/provision.js';
-import { createWorkspaceAccess } from './features/workspaces/workspace-access.js';
+import { createRuntimesModule } from './features/runtimes/runtimes.module.js';
+import { createTurnsModule } from './features/turns/turns.module.js';
+import { createUploadsModule } from './features/uploads/uploads.module.js';
+import { createUsageModule } from './features/usage/usage.module.js';
+import { createUsersModule } from './features/users/users.module.js';
+import { createWorkspacesModule } from './features/workspaces/workspaces.module.js';
 import { createApp } from './http/app.js';
 import type { Handlers } from './http/handlers.js';
 import { createInternalApp } from './http/internal-app.js';
 import { createRequestContext } from './http/request-context.js';
-import { createTurnMetrics } from './features/turns/turn-metrics.js';
-import { createBacklogStore } from './jobs/backlog.store.js';
-import { registerBacklog } from './jobs/backlog-metrics.js';
-import { createJobMetrics } from './jobs/job-metrics.js';
-import { JOB_TYPES } from './jobs/job-types.js';
-import { registerBusMetrics } from './outbox/bus-metrics.js';
-import { createPeople } from './people.js';
-import { createStores } from './stores.js';
-import { createMaintenanceWorkers } from './jobs/maintenance-workers.js';
-import { createLeaseKeeper } from './jobs/lease-keeper.js';
-import { createWakeUps } from './jobs/wake-ups.js';
 import { createJobStore } from './jobs/job-store.js';
-import { createPruning, pruningRow } from './jobs/pruning.js';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { createLeaseKeeper } from './jobs/lease-keeper.js';
+import { startWorkers } from './jobs/start-workers.js';
+import { createWakeUps } from './jobs/wake-ups.js';
+import { startRelay } from './outbox/start-relay.js';
 
 export interface OrchestratorOptions {
   config: OrchestratorConfig;
@@ -86,8 +66,6 @@ export interface OrchestratorOptions {
    * end. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
    */
   ownsRuntimes?: boolean;
-  /** Lets a test replace handlers. */
-  changeHandlers?: (handlers: Handlers) => Handlers;
 }
 
 export interface Orchestrator {
@@ -97,226 +75,298 @@ export interface Orchestrator {
   close: () => Promise<void>;
 }
 
-/** Wires the orchestrator together; nothing listens yet. The schema must be up to date. */
+type Platform = ReturnType<typeof createPlatform>;
+type Modules = Awaited<ReturnType<typeof createModules>>;
+
+/** Creates and wires the orchestrator, and starts its workers; nothing listens yet. The schema must be up to date. */
 export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
-  const { config, bus, logger, metrics } = options;
-  const clock = systemClock;
+  const modules = await createModules(options);
+  return startOrchestrator(options, modules, handlersOf(modules));
+}
+
+/** Creates the modules of all features. No worker runs yet, so a failure leaves no work behind. */
+export async function createModules(options: OrchestratorOptions) {
+  const platform = createPlatform(options);
+  const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
+  const workspaces = await createWorkspaceModules(options, platform);
+  const users = await createUserModules(options, platform, workspaces);
+  return { platform, legal, workspaces, users };
+}
+
+/** What several features use. */
+function createPlatform({ config, metrics, logger }: OrchestratorOptions) {
   const databases = openDatabases(config, metrics);
-  const database = databases.requests;
-  const withTransaction = createWithTransaction(database, logger);
   const wakeUps = createWakeUps();
-  const stores = createStores(database, wakeUps);
-  registerBusMetrics(metrics, bus);
-  registerBacklog(metrics, { store: createBacklogStore(database), kinds: JOB_TYPES });
-  const jobMetrics = createJobMetrics(metrics, JOB_TYPES);
-  const turnMetrics = createTurnMetrics(metrics, { tools: loadTools().map(({ name }) => name), clock });
-  const runtimeMetrics = createRuntimeMetrics(metrics);
-  // Before anything works in the background: what fails here leaves nothing behind that goes on.
-  await publishLegalFiles(config, stores.legal);
-  const plans = createPlans(loadPlans(config.PLANS_FILE));
-  const limits = createUsageLimits({ store: stores.usage, plans, clock });
-  const rates = createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger });
-  const idempotency = createIdempotency(stores.idempotency);
-  const uploads = createUploads({ config, stores, withTransaction, idempotency, metrics, clock, logger });
-  const exports = createExports({ config, stores, withTransaction, objects: uploads.objects, plans, clock });
-  const assets = loadAssets(config.PUBLIC_URL);
-  const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: uploads.attachments.render });
-  const leases = createLeaseKeeper({ store: createJobStore(databases.leases), logger });
-  const backgroundStores = createStores(databases.background, wakeUps);
-  const background = await createBackground({
-    ...options,
-    stores: backgroundStores,
-    leases,
-    withTransaction: createWithTransaction(databases.background, logger),
-    limits: createUsageLimits({ store: backgroundStores.usage, plans, clock }),
-    jobMetrics,
-    turnMetrics,
-    runtimeMetrics,
+  return {
+    databases,
     wakeUps,
-    show,
-    clock,
-  });
-  const integrations = await createIntegrations({
+    requests: createConnections(databases.requests, wakeUps, logger),
+    background: createConnections(databases.background, wakeUps, logger),
+    leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
+    clock: systemClock,
+    plans: createPlans(loadPlans(config.PLANS_FILE)),
+    rates: createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger }),
+    assets: loadAssets(config.PUBLIC_URL),
+    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
+    // Gateways have this secret too, so both services log the same name for an address.
+    sourceName: createSourceName(config.INTERNAL_API_KEY, config.LOG_SOURCE_ADDRESS),
+    security: createSecurityLog({ logger }),
+  };
+}
+
+/** Workspaces and everything in them. */
+async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
+  const { config, bus, environment, metrics, logger } = options;
+  const { requests, background, clock, plans, rates, assets } = platform;
+  const { database, withTransaction, jobs, events } = requests;
+  const usage = createUsageModule({ database, plans, clock });
+  const idempotency = createIdempotencyModule({ database, clock, logger });
+  const uploads = createUploadsModule({
     config,
-    stores,
-    assets,
-    stateSecret: config.CURSOR_KEY,
-    withTransaction,
+    connections: requests,
+    idempotency: idempotency.service,
     metrics,
     clock,
     logger,
   });
-
-  const runtimes = createRuntimeRequests({
-    store: stores.runtimes,
-    jobs: stores.jobs,
-    makeDueNow: backgroundStores.jobs.makeDueNow,
-    metrics: runtimeMetrics,
+  const { attachments } = uploads;
+  const show: Show = () => ({ now: clock.now(), avatar: assets.avatarOf, attachment: attachments.render });
+  const replay = createEventsModule({ config, database, withTransaction, events, show, clock, logger });
+  const runtimes = await createRuntimesModule({
+    config,
+    environment,
+    ownsRuntimes: options.ownsRuntimes ?? false,
+    database,
+    jobs,
+    background,
+    bus,
+    metrics,
+    clock,
+    logger,
   });
-  const access = createWorkspaceAccess(stores.workspaces);
-  const agentAccess = createAgentAccess(stores.agents);
+  const workspaces = createWorkspacesModule({
+    config,
+    connections: requests,
+    replay: replay.service,
+    runtimes: runtimes.requests,
+    idempotency: idempotency.service,
+    clock,
+  });
+  const { access } = workspaces;
+  const turns = createTurnsModule({
+    config,
+    requests,
+    background,
+    bus,
+    limits: usage.limits,
+    plans,
+    access,
+    client: runtimes.client,
+    metrics,
+    clock,
+    logger,
+  });
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
-  const agents = createAgentService({
-    store: stores.agents,
-    history: stores.agentHistory,
-    workspaces: access,
-    access: agentAccess,
-    cursors,
-    memoryLimit: config.MEMORIES_PER_AGENT,
+  const agents = createAgentsModule({ config, environment, database, withTransaction, access, cursors, assets, show });
+  const conversations = createConversationsModule({
+    config,
+    connections: requests,
+    access,
+    idempotency: idempotency.service,
+    stopInRuntime: turns.stopInRuntime,
+    live: turns.live,
     show,
   });
-  const agentSettings = createAgentSettingsService({
-    store: stores.agentSettings,
-    tools: loadTools(assets.url),
-    defaultModel: defaultModel(config, options.environment),
-  });
-  const memories = createMemoryService({
-    withTransaction,
-    store: stores.memories,
-    access: agentAccess,
-    cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
-    limits: { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES },
-  });
-  const provision = createProvision({ ...stores, runtimes, agentTemplates: loadAgentTemplates() });
-  const conversing = createConversing({
+  const messages = createMessagesModule({
     config,
-    bus,
-    stores,
-    withTransaction,
+    connections: requests,
     boundedRead: createBoundedRead(database),
     requestConnections: connectionsOf(config).requests,
-    background,
-    runtimes,
-    provision,
-    limits,
+    runtimes: runtimes.requests,
+    queue: turns.queue,
+    stops: turns.stops,
+    stopInRuntime: turns.stopInRuntime,
+    live: turns.live,
+    turnMetrics: turns.metrics,
     rates,
-    metrics: turnMetrics,
-    attachments: uploads.attachments,
+    attachments,
     access,
     cursors,
-    conversationCursors: createConversationCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
-    idempotency,
     show,
+  });
+  return { usage, idempotency, uploads, show, replay, runtimes, workspaces, turns, agents, conversations, messages };
+}
+
+type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
+
+/** Users, their accounts and authentication, and the operators. */
+async function createUserModules(
+  options: OrchestratorOptions,
+  platform: Platform,
+  { runtimes, uploads, workspaces }: WorkspaceModules,
+) {
+  const { config, metrics, logger } = options;
+  const { requests, clock, plans, assets, identityHash, security, sourceName } = platform;
+  const { database, withTransaction } = requests;
+  const core = createCoreModule({ config, version: options.version, database, assets, clock });
+  const users = createUsersModule({ database, plans, clock });
+  const devices = createDevicesModule({ database, clock, logger });
+  const integrations = await createIntegrationsModule({
+    config,
+    assets,
+    stateSecret: config.CURSOR_KEY,
+    connections: requests,
+    metrics,
+    clock,
+    logger,
+  });
+  const exports = createExportsModule({
+    config,
+    connections: requests,
+    objects: uploads.objects,
+    profile: users.service.profile,
     clock,
   });
-
-  const naming = {
-    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
-    // A secret that gateways have too, so that both can name an address alike.
-    sourceName: createSourceName(config.INTERNAL_API_KEY, config.LOG_SOURCE_ADDRESS),
-  };
-  const security = createSecurityLog({ logger });
-  const people = createPeople({
-    ...options,
-    ...naming,
+  const sessionEnds = createSessionRevocationPublisher(options.bus);
+  const account = createAccountModule({
+    config,
+    connections: requests,
+    runtimes: runtimes.requests,
+    integrations: integrations.service,
+    sessionEnds,
+    provision: workspaces.provision,
+    identityHash,
+    clock,
+  });
+  const auth = createAuthModule({
+    config,
+    database,
+    users: { wasDeleted: account.service.wasDeleted, ensure: account.service.signUp },
+    devices: devices.service,
+    identityHash,
     security,
-    stores,
+    bypass: options.bypass,
+    metrics,
+    clock,
+  });
+  const admin = createAdminModule({
+    config,
+    database,
     withTransaction,
-    runtimes,
-    provision,
-    integrations,
+    wakeUps: platform.wakeUps,
+    runtimes: runtimes.requests,
+    sessionEnds,
     plans,
+    security,
+    sourceName,
     clock,
+    logger,
   });
+  return { core, users, devices, integrations, exports, account, auth, admin };
+}
 
-  const online = (): Promise<boolean> =>
-    sql`SELECT 1`.execute(database).then(
-      () => true,
-      () => false,
-    );
-  const pruning = createEventPruning({
-    store: stores.events,
-    keepMs: config.EVENTS_KEPT_DAYS * DAY_MS,
-    clock,
-    logger,
-  });
-  const keyPruning = createPruning({
-    prune: stores.idempotency.prune,
-    keepMs: LIMITS.idempotencyKeptHours * HOUR_MS,
-    removed: 'old idempotency keys were removed',
-    clock,
-    logger,
-  });
-  const auditPruning = createPruning({
-    prune: stores.audit.pruneSessions,
-    keepMs: LIMITS.sessionAuditKeptDays * DAY_MS,
-    removed: 'old sign-ins and logouts were removed from the audit log',
-    clock,
-    logger,
-  });
-  const idempotencyPruning = pruningRow(IDEMPOTENCY_PRUNING_JOB);
-  for (const row of [EVENT_PRUNING, USAGE_PRUNING, idempotencyPruning, pruningRow(AUDIT_PRUNING_JOB)]) {
-    await withTransaction((tx) => stores.jobs.enqueue(row, tx));
-  }
-  const upkeep = createMaintenanceWorkers({
-    store: stores.jobs,
+/** The handlers of all routes; a missing one does not compile. */
+export const handlersOf = ({ legal, workspaces, users }: Modules): Handlers => ({
+  ...users.core.routes,
+  ...users.account.routes,
+  ...users.users.routes,
+  ...legal.routes,
+  ...users.devices.routes,
+  ...workspaces.usage.routes,
+  ...workspaces.agents.routes,
+  ...workspaces.workspaces.routes,
+  ...workspaces.conversations.routes,
+  ...workspaces.messages.routes,
+  ...workspaces.uploads.routes,
+  ...users.exports.routes,
+  ...users.integrations.routes,
+});
+
+/** Starts the workers of all features, the relay and the comparison of runtimes. */
+async function startBackground(
+  { config, bus, metrics, logger }: OrchestratorOptions,
+  { platform, workspaces, users }: Modules,
+) {
+  const { requests, background, leases, wakeUps } = platform;
+  const workers = await startWorkers({
+    urgent: [...workspaces.turns.urgentJobs, ...workspaces.runtimes.urgentJobs],
+    maintenance: [
+      ...workspaces.idempotency.jobs,
+      ...workspaces.uploads.jobs,
+      ...workspaces.replay.jobs,
+      ...users.exports.jobs,
+      ...users.integrations.jobs,
+      ...users.account.jobs,
+      ...users.admin.jobs,
+    ],
+    requests,
+    background,
     leases,
+    leaseMs: config.WORK_LEASE_MS,
+    maintenanceWorkers: config.UPKEEP_WORKERS,
+    wakeUps,
+    metrics,
     logger,
-    workers: config.UPKEEP_WORKERS,
-    metrics: jobMetrics,
-    handlers: {
-      [UPLOAD_JOB]: uploads.keep,
-      [EVENT_PRUNING_JOB]: pruning,
-      [USAGE_PRUNING_JOB]: createUsagePruning({ store: stores.deletedAccounts, clock }),
-      [IDEMPOTENCY_PRUNING_JOB]: keyPruning,
-      [AUDIT_PRUNING_JOB]: auditPruning,
-      ...exports.upkeep,
-      ...integrations.upkeep,
-    },
   });
-  const requestContext = createRequestContext(logger, metrics);
-  const handlers: Handlers = {
-    ...coreHandlers({
-      version: options.version,
-      models: loadModels(config.MODEL_PROVIDER),
-      online: sharedHealth(online, clock),
-      openApi: openApiSource(config.PUBLIC_URL),
-      asyncApi: asyncApiSource(config.PUBLIC_URL),
-      assets,
-    }),
-    ...people.handlers,
-    ...agentHandlers(agents),
-    ...agentSettingsHandlers(agentSettings),
-    ...memoryHandlers(memories),
-    ...conversing.handlers,
-    ...uploads.handlers,
-    ...exports.handlers,
-    ...integrations.handlers,
+  const relay = startRelay({ background, show: workspaces.show, bus, wakeUps, metrics, logger });
+  const watch = workspaces.runtimes.startWatch();
+  return {
+    async close() {
+      const maintenanceClosed = workers.maintenance.close();
+      await watch?.close();
+      await workers.urgent.close();
+      await workspaces.runtimes.close();
+      await relay.close();
+      await maintenanceClosed;
+    },
   };
+}
 
+/** Starts the background work, and creates the two HTTP applications. */
+export async function startOrchestrator(
+  options: OrchestratorOptions,
+  modules: Modules,
+  handlers: Handlers,
+): Promise<Orchestrator> {
+  const { config, metrics, logger } = options;
+  const { platform, workspaces, users } = modules;
+  const { databases, identityHash, sourceName, rates } = platform;
+  const background = await startBackground(options, modules);
+  const requestContext = createRequestContext(logger, metrics);
   return {
     app: createApp({
-      ...naming,
-      authenticator: people.authenticator,
-      handlers: options.changeHandlers?.(handlers) ?? handlers,
+      authenticator: users.auth.authenticator,
+      handlers,
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),
+      sourceName,
+      identityHash,
       requestContext: requestContext('client'),
       corsOrigins: config.CORS_ORIGINS,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       logger,
     }),
     internalApp: createInternalApp({
-      ...naming,
       keys: parseSigningKeys(config.INTERNAL_API_KEY, config.INTERNAL_API_KEY_PREVIOUS),
-      authenticator: people.authenticator,
-      adminRouter: people.adminRouter,
-      users: stores.users,
-      sessions: stores.sessions,
-      workspaces: conversing.workspaces,
-      messages: conversing.messages,
+      authenticator: users.auth.authenticator,
+      adminRouter: users.admin.router,
+      users: users.users.store,
+      sessions: users.auth.sessions,
+      workspaces: workspaces.workspaces.service,
+      messages: workspaces.messages.service,
+      sourceName,
       rates,
       requestContext: requestContext('service'),
       logger,
     }),
-    // Without Redis everything is still stored and acknowledged: that is `uswarm_event_bus_up`, not readiness.
-    ready: online,
+    // Redis does not affect readiness: without it everything is still stored, and `uswarm_event_bus_up` is 0.
+    ready: users.core.online,
     async close() {
-      await Promise.all([background.close(), upkeep.close()]);
-      uploads.close();
+      await background.close();
+      workspaces.uploads.close();
       rates.close();
-      security.close();
-      await integrations.close();
+      platform.security.close();
+      await users.integrations.close();
       await databases.close();
     },
   };

@@ -5,7 +5,7 @@ import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/testkit';
 import { sql } from 'kysely';
 import { createFileObjects } from '../src/features/uploads/file-objects.js';
-import { createStores } from '../src/stores.js';
+import { createStores } from './stores.js';
 import type { Values } from './api-document.js';
 import { authorized, CALLBACK } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';

@@ -25,7 +25,7 @@ import { type Database, openDatabase } from '../src/database/database.js';
 import { migrate } from '../src/database/migrate.js';
 import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
 import type { Handlers } from '../src/http/handlers.js';
-import { createOrchestrator } from '../src/orchestrator.js';
+import { createModules, handlersOf, startOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
 import { type LogWatch, watchLogs } from './log-watch.js';
 
@@ -92,7 +92,7 @@ const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)(_PREVIOUS)?$/;
 
 const secret = (): string => randomBytes(32).toString('hex');
 
-/** An empty 501 in place of one route: what the mutation check has to notice. */
+/** Replaces the handler of one route by an empty 501 for the mutation check. */
 function mutate(handlers: Handlers): Handlers {
   const operation = process.env['USWARM_MUTATE_ROUTE'] as OperationId | undefined;
   return operation === undefined ? handlers : { ...handlers, [operation]: async () => ({ status: 501 }) };
@@ -161,17 +161,18 @@ export async function startTestOrchestrator(options: TestOrchestratorOptions = {
   const logs = watchLogs(options.logTo);
   for (const [name, value] of Object.entries(environment)) if (IS_SECRET.test(name)) logs.plant(value);
   const metrics = createMetrics('orchestrator');
-  const orchestrator = await createOrchestrator({
+  const orchestratorOptions = {
     config,
     bus,
     logger: createLogger({ service: 'test', level: 'debug', destination: logs.destination }),
     metrics,
     version: '0.0.0-test',
     environment,
-    changeHandlers: mutate,
     ownsRuntimes: true,
     ...(options.bypass === true ? { bypass: createEndToEndBypass(E2E_TOKEN) } : {}),
-  });
+  };
+  const modules = await createModules(orchestratorOptions);
+  const orchestrator = await startOrchestrator(orchestratorOptions, modules, mutate(handlersOf(modules)));
   const http = await listen(orchestrator.app, { host: '127.0.0.1', port: 0 });
   const internal = await listen(orchestrator.internalApp, { host: '127.0.0.1', port: 0 });
   const database = openDatabase({ url: testDatabase.url, maxConnections: 4 });

@@ -3,7 +3,7 @@ import type { Database } from '../src/database/database.js';
 import { TURN_JOB } from '../src/features/turns/turn-queue.js';
 import { createTurnWriter, type TurnWriter } from '../src/features/turns/turn-writer.js';
 import type { TurnRow } from '../src/features/turns/turns.store.js';
-import { createStores, type Stores } from '../src/stores.js';
+import { createStores, type Stores } from './stores.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 import { createWithTransaction } from '../src/database/transaction.js';

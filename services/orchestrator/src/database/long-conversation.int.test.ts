@@ -4,7 +4,7 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../test/databa
 import { fillConversation, fillMessages, fillWorkspaces } from '../../test/fill.js';
 import { rowsRead, sequentialScans } from '../../test/query-plans.js';
 import { first } from '../../test/test-orchestrator.js';
-import { createStores, type Stores } from '../stores.js';
+import { createStores, type Stores } from '../../test/stores.js';
 
 const MESSAGES = 50_000;
 /** Of a conversation of 50,000, whatever is asked, and of a thousand others. */

@@ -3,9 +3,10 @@ import { Registry } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { fillMessages, fillTurns, fillWorkspaces } from '../../test/fill.js';
-import { JOB_TYPES } from './job-types.js';
 import { registerBacklog } from './backlog-metrics.js';
 import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
+
+const KINDS = ['turn', 'runtime', 'upload'];
 
 describe('what waits in the database', () => {
   let db: MigratedDatabase;
@@ -16,7 +17,7 @@ describe('what waits in the database', () => {
   afterAll(() => db.close());
 
   const run = (statement: string) => sql.raw(statement).execute(db.database);
-  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(JOB_TYPES);
+  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(KINDS);
   const stateOf = ({ turns }: Backlog, state: string) => turns.find((each) => each.state === state);
   /** Replies to `conversations` users, as old as that, each with its work. */
   const fill = async (conversations: number, seconds: number): Promise<void> => {
@@ -85,7 +86,7 @@ describe('what waits in the database', () => {
   describe('as Prometheus gets it', () => {
     const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
       const registry = new Registry();
-      registerBacklog(registry, { store, kinds: JOB_TYPES, deadlineMs });
+      registerBacklog(registry, { store, kinds: KINDS, deadlineMs });
       return registry.metrics();
     };
 

@@ -1,6 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
+import type { JobDefinition } from './job-definition.js';
 import type { JobMetrics } from './job-metrics.js';
-import { createJobWorker, type JobWorkerDeps } from './job-worker.js';
+import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { JobStore } from './job-store.js';
 
@@ -10,8 +11,7 @@ export interface MaintenanceWorkersDeps {
   logger: Logger;
   /** Jobs of each type that this process handles concurrently. */
   workers: number;
-  /** By job type. */
-  handlers: Record<string, JobWorkerDeps['handle']>;
+  jobs: readonly JobDefinition[];
   metrics?: JobMetrics | undefined;
   /** Milliseconds between two polls. */
   pollMs?: number;
@@ -28,14 +28,24 @@ export function createMaintenanceWorkers({
   leases,
   logger,
   workers,
-  handlers,
+  jobs,
   metrics,
   pollMs = POLL_MS,
 }: MaintenanceWorkersDeps): {
   close: () => Promise<void>;
 } {
-  const queues = Object.entries(handlers).map(([kind, handle]) =>
-    createJobWorker({ kind, store, leases, logger, concurrency: workers, handle, metrics, pollMs, leaseMs: LEASE_MS }),
+  const queues = jobs.map(({ type, handle }) =>
+    createJobWorker({
+      kind: type,
+      store,
+      leases,
+      logger,
+      concurrency: workers,
+      handle,
+      metrics,
+      pollMs,
+      leaseMs: LEASE_MS,
+    }),
   );
   return {
     async close() {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { BusEnvelope } from '@uswarm/contract';
 import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { silentLogger } from '@uswarm/service-kit';
-import { createStores } from '../stores.js';
+import { createStores } from '../../test/stores.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { eventually } from '../../test/eventually.js';
 import { fillMessages, fillWorkspaces } from '../../test/fill.js';

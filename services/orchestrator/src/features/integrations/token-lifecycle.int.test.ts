@@ -4,6 +4,7 @@ import type { IntegrationProvider } from '@uswarm/contract';
 import { loadConfig, Registry, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { OAuthServer } from '@uswarm/testkit';
 import { sql } from 'kysely';
+import { z } from 'zod';
 import { OrchestratorConfig } from '../../config.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { eventually } from '../../../test/eventually.js';
@@ -16,13 +17,15 @@ import {
   tokensIn,
 } from '../../../test/integrations.js';
 import { storedRows } from '../../../test/stored.js';
-import { createStores, type Stores } from '../../stores.js';
+import { createStores, type Stores } from '../../../test/stores.js';
 import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
-import { createIntegrations, type Integrations } from './integrations.js';
+import { createIntegrationsModule, type IntegrationsModule } from './integrations.module.js';
 import { REFRESH_JOB } from './token-refresh.js';
 
 const HOUR_MS = 3_600_000;
+const { INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE } = OrchestratorConfig.shape;
+const SETTINGS = z.object({ INTEGRATION_PROVIDERS, INTEGRATION_TOKEN_KEYS, INTEGRATION_CATALOG_FILE });
 
 describe('tokens that are kept', () => {
   let server: OAuthServer;
@@ -50,19 +53,14 @@ describe('tokens that are kept', () => {
   });
 
   /** Everything about integrations, as one replica has it. */
-  async function open(change: Record<string, string> = {}): Promise<Integrations> {
+  async function open(change: Record<string, string> = {}): Promise<IntegrationsModule> {
     metrics = new Registry();
-    const Settings = OrchestratorConfig.pick({
-      INTEGRATION_PROVIDERS: true,
-      INTEGRATION_TOKEN_KEYS: true,
-      INTEGRATION_CATALOG_FILE: true,
-    });
-    const integrations = await createIntegrations({
+    const { database, withTransaction } = db;
+    const integrations = await createIntegrationsModule({
       assets: { url: (url) => url },
       stateSecret: 'k'.repeat(32),
-      config: loadConfig(Settings, { ...environment, ...change }),
-      stores,
-      withTransaction: db.withTransaction,
+      config: loadConfig(SETTINGS, { ...environment, ...change }),
+      connections: { database, withTransaction, jobs: stores.jobs },
       metrics,
       clock: systemClock,
       logger: silentLogger,
@@ -73,24 +71,25 @@ describe('tokens that are kept', () => {
   const actorOf = (userId: string) => ({ userId, session: { source: null } });
   const counted = () => metrics.getSingleMetricAsString('uswarm_integration_refreshes_total');
   /** Lets it do its upkeep until the test ends. */
-  const keep = ({ upkeep: handlers }: Integrations): void => {
+  const keep = ({ jobs }: IntegrationsModule): void => {
     const upkeep = createMaintenanceWorkers({
       store: stores.jobs,
       leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       workers: 8,
       pollMs: 25,
-      handlers,
+      jobs,
     });
     closers.unshift(upkeep.close);
   };
+  const tokenOf = ({ service }: IntegrationsModule, userId: string) => service.accessToken(userId, 'asana');
   async function newUser(): Promise<string> {
     const id = crypto.randomUUID();
     await db.database.insertInto('users').values({ id, issuer: 'test', subject: id }).execute();
     return id;
   }
   async function connect(
-    integrations: Integrations,
+    integrations: IntegrationsModule,
     userId: string,
     provider: IntegrationProvider = 'asana',
   ): Promise<void> {
@@ -101,10 +100,10 @@ describe('tokens that are kept', () => {
     const scopes = ['openid', 'offline_access'];
     const code = await server.authorize({ clientId, redirectUrl: redirectUrlOf(provider), scopes, parameters });
     const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: redirectUrlOf(provider) };
-    await integrations.handlers.completeIntegration?.({ actor: actorOf(userId), body } as never);
+    await integrations.routes.completeIntegration?.({ actor: actorOf(userId), body } as never);
   }
-  const disconnect = (integrations: Integrations, userId: string, provider: string) =>
-    integrations.handlers.disconnectIntegration?.({ actor: actorOf(userId), params: { provider } } as never);
+  const disconnect = (integrations: IntegrationsModule, userId: string, provider: string) =>
+    integrations.routes.disconnectIntegration?.({ actor: actorOf(userId), params: { provider } } as never);
   /** As if their time had come. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
@@ -116,11 +115,11 @@ describe('tokens that are kept', () => {
   it('are renewed before they end, and the next time is set', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const before = await integrations.accessToken(userId, 'asana');
+    const before = await tokenOf(integrations, userId);
     await makeDue();
     keep(integrations);
     const after = await eventually(
-      () => integrations.accessToken(userId, 'asana'),
+      () => tokenOf(integrations, userId),
       (token) => token !== before,
     );
     expect(after).not.toBe(before);
@@ -145,10 +144,10 @@ describe('tokens that are kept', () => {
     const users = await Promise.all(Array.from({ length: 15 }, newUser));
     for (const userId of users) await connect(replicas[0], userId);
     const { refreshes } = server.counts;
-    const before = await Promise.all(users.map((userId) => replicas[0].accessToken(userId, 'asana')));
+    const before = await Promise.all(users.map((userId) => tokenOf(replicas[0], userId)));
     await makeDue();
     for (const replica of replicas) keep(replica);
-    const tokens = () => Promise.all(users.map((userId) => replicas[0].accessToken(userId, 'asana')));
+    const tokens = () => Promise.all(users.map((userId) => tokenOf(replicas[0], userId)));
     const after = await eventually(tokens, (now) => now.every((token, index) => token !== before[index]));
     // A second use of a refresh token would have made the server take everything back.
     expect(await Promise.all(after.map((token) => server.accepts(token)))).toEqual(users.map(() => true));
@@ -160,7 +159,7 @@ describe('tokens that are kept', () => {
     await connect(integrations, userId);
     await makeDue();
     const { refreshes } = server.counts;
-    const handle = integrations.upkeep[REFRESH_JOB];
+    const handle = integrations.jobs.find(({ type }) => type === REFRESH_JOB)?.handle;
     const run = async () => {
       const [work] = await stores.jobs.claim(REFRESH_JOB, 1, HOUR_MS);
       if (work === undefined || handle === undefined) throw new Error('there is no work');
@@ -176,7 +175,7 @@ describe('tokens that are kept', () => {
   it('are tried again while the provider is away', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const before = await integrations.accessToken(userId, 'asana');
+    const before = await tokenOf(integrations, userId);
     server.away(true);
     await makeDue();
     keep(integrations);
@@ -192,7 +191,7 @@ describe('tokens that are kept', () => {
     expect(await counted()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
     server.away(false);
     const after = await eventually(
-      () => integrations.accessToken(userId, 'asana'),
+      () => tokenOf(integrations, userId),
       (token) => token !== before,
     );
     expect(await server.accepts(after)).toBe(true);
@@ -209,20 +208,20 @@ describe('tokens that are kept', () => {
     const connected = () => stores.integrations.connected(userId);
     expect(await eventually(connected, (providers) => providers.length === 0)).toEqual([]);
     expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
-    await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_not_found' });
+    await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_not_found' });
   });
 
   it('that ended before they could be renewed are not handed out', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     await sql`UPDATE integrations SET expires_at = now()`.execute(db.database);
-    await expect(integrations.accessToken(userId, 'asana')).rejects.toMatchObject({ code: 'integration_unavailable' });
+    await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_unavailable' });
   });
 
   it('of a user who disconnects are revoked at the provider, and then forgotten', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const token = await integrations.accessToken(userId, 'asana');
+    const token = await tokenOf(integrations, userId);
     await disconnect(integrations, userId, 'asana');
     expect([await rowsOf('integrations'), (await rowsOf('integration_revocations')).length]).toEqual([[], 1]);
     keep(integrations);
@@ -245,10 +244,10 @@ describe('tokens that are kept', () => {
     const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
     for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
     await connect(integrations, staying);
-    const tokens = [await integrations.accessToken(userId, 'asana'), await integrations.accessToken(userId, 'zoom')];
+    const tokens = [await tokenOf(integrations, userId), await integrations.service.accessToken(userId, 'zoom')];
     server.away(true);
     await db.withTransaction(async (tx) => {
-      await integrations.revokeAll(userId, tx);
+      await integrations.service.revokeAll(userId, tx);
       await stores.users.delete(userId, tx);
     });
     keep(integrations);
@@ -270,14 +269,14 @@ describe('tokens that are kept', () => {
       );
     expect(await eventually(left, (rows) => rows.length === 0)).toEqual([]);
     expect(await Promise.all(tokens.map((token) => server.accepts(token)))).toEqual([false, false]);
-    expect(await server.accepts(await integrations.accessToken(staying, 'asana'))).toBe(true);
+    expect(await server.accepts(await tokenOf(integrations, staying))).toBe(true);
   });
 
   it('of an account whose deletion is rolled back stay', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const rolledBack = db.withTransaction(async (tx) => {
-      await integrations.revokeAll(userId, tx);
+      await integrations.service.revokeAll(userId, tx);
       throw new Error('rolled back');
     });
     await expect(rolledBack).rejects.toThrow('rolled back');
@@ -325,11 +324,11 @@ describe('tokens that are kept', () => {
       const users = await Promise.all(Array.from({ length: 5 }, newUser));
       for (const userId of users) await connect(before, userId);
       const [leaving = '', staying = ''] = users;
-      const token = await before.accessToken(staying, 'asana');
+      const token = await tokenOf(before, staying);
       await disconnect(before, leaving, 'asana');
       keep({
         ...(await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` })),
-        upkeep: await rekeyingOnly(`${newer},${older}`),
+        jobs: await rekeyingOnly(`${newer},${older}`),
       });
       const keys = async () =>
         [...(await rowsOf('integrations')), ...(await rowsOf('integration_revocations'))].map(
@@ -337,7 +336,7 @@ describe('tokens that are kept', () => {
         );
       expect(await eventually(keys, (ids) => ids.every((id) => id === 'newer'))).toEqual(users.map(() => 'newer'));
       const after = await open({ INTEGRATION_TOKEN_KEYS: newer });
-      expect(await after.accessToken(staying, 'asana')).toBe(token);
+      expect(await tokenOf(after, staying)).toBe(token);
     });
 
     it('can be read by replicas that know both keys, while some still encrypt with the older one', async () => {
@@ -347,7 +346,7 @@ describe('tokens that are kept', () => {
       ];
       const userId = await newUser();
       await connect(old, userId);
-      expect(await server.accepts(await both.accessToken(userId, 'asana'))).toBe(true);
+      expect(await server.accepts(await tokenOf(both, userId))).toBe(true);
     });
 
     it('are left as they are where their key is missing', async () => {
@@ -365,9 +364,9 @@ describe('tokens that are kept', () => {
       expect(await rowsOf('integrations')).toEqual(stored);
     });
 
-    const rekeyingOnly = async (keys: string): Promise<Integrations['upkeep']> => {
-      const { upkeep } = await open({ INTEGRATION_TOKEN_KEYS: keys });
-      return Object.fromEntries(Object.entries(upkeep).filter(([kind]) => kind === 'integration-rekey'));
+    const rekeyingOnly = async (keys: string): Promise<IntegrationsModule['jobs']> => {
+      const { jobs } = await open({ INTEGRATION_TOKEN_KEYS: keys });
+      return jobs.filter(({ type }) => type === 'integration-rekey');
     };
   });
 });

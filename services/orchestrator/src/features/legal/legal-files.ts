@@ -2,7 +2,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import { loadLegalDocuments } from '../core/catalog.js';
 import type { LegalStore } from './legal.store.js';
 
-type LegalConfig = Pick<
+export type LegalConfig = Pick<
   OrchestratorConfig,
   'LEGAL_VERSION' | 'LEGAL_TERMS_VERSION' | 'LEGAL_PRIVACY_VERSION' | 'LEGAL_DIRECTORY'
 >;

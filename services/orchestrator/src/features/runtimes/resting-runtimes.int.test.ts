@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { eventually } from '../../../test/eventually.js';
 import { fillWorkspaces } from '../../../test/fill.js';
-import { createStores, type Stores } from '../../stores.js';
+import { createStores, type Stores } from '../../../test/stores.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createJobWorker, type JobWorker } from '../../jobs/job-worker.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';

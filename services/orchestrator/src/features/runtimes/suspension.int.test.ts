@@ -10,7 +10,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../database/database.js';
-import { createStores, type Stores } from '../../stores.js';
+import { createStores, type Stores } from '../../../test/stores.js';
 import { TURN_JOB } from '../turns/turn-queue.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import type { RuntimeObservation } from './drivers/driver.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageContent, MessageData, MessagePage } from '@uswarm/contract';
-import type { Stores } from '../../stores.js';
+import type { Stores } from '../../../test/stores.js';
 import { storedRows } from '../../../test/stored.js';
 import {
   type Home,

@@ -18,7 +18,7 @@ import {
 import { download, linkRefusal, upload } from '../../../test/uploads.js';
 import type { WithTransaction } from '../../database/database.js';
 import { createWithTransaction } from '../../database/transaction.js';
-import { createStores, type Stores } from '../../stores.js';
+import { createStores, type Stores } from '../../../test/stores.js';
 import { createMaintenanceWorkers } from '../../jobs/maintenance-workers.js';
 import { createLeaseKeeper } from '../../jobs/lease-keeper.js';
 import { createAttachments } from './attachments.js';
@@ -80,7 +80,7 @@ describe('what becomes of uploads', () => {
       logger: silentLogger,
       workers: 4,
       pollMs: 50,
-      handlers: { [UPLOAD_JOB]: keeping(store) },
+      jobs: [{ type: UPLOAD_JOB, handle: keeping(store) }],
     });
     closers.push(upkeep.close);
   };

@@ -7,7 +7,7 @@ import { fillAgents, fillMessages, fillWorkspaces } from '../../../test/fill.js'
 import { statementsOf } from '../../../test/query-plans.js';
 import { showNow } from '../../../test/show.js';
 import type { Database, WithTransaction } from '../../database/database.js';
-import { createStores } from '../../stores.js';
+import { createStores } from '../../../test/stores.js';
 import { createConversationCursors } from '../conversations/conversation-cursor.js';
 import { createConversationService } from '../conversations/conversations.service.js';
 import { createEventRenderer } from '../events/event-payloads.js';

@@ -1,49 +1,33 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import { objectSettings, type OrchestratorConfig } from '../../config.js';
-import type { WithTransaction } from '../../database/database.js';
-import type { JobWorkerDeps } from '../../jobs/job-worker.js';
-import type { JobStore } from '../../jobs/job-store.js';
+import type { Connections } from '../../database/connections.js';
+import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
-import { type Attachments, createAttachments } from './attachments.js';
+import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from './object-store.js';
 import { createS3Objects } from './s3-objects.js';
-import { createUploadKeeping } from './upload-retention.js';
+import { createUploadKeeping, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
 import { createUploadService } from './uploads.service.js';
-import type { UploadStore } from './uploads.store.js';
+import { createUploadStore } from './uploads.store.js';
 
-export interface UploadsDeps {
+export interface UploadsModuleDeps {
   config: OrchestratorConfig;
-  stores: { uploads: UploadStore; jobs: JobStore };
-  withTransaction: WithTransaction;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   idempotency: Idempotency;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
 }
 
-/** Everything about uploads, wired together. */
-export interface Uploads {
-  handlers: ReturnType<typeof uploadHandlers>;
-  attachments: Attachments;
-  objects: ObjectStore;
-  /** Handles work of kind `upload`. */
-  keep: JobWorkerDeps['handle'];
-  close(): void;
-}
-
-export function createUploads({
-  config,
-  stores,
-  withTransaction,
-  idempotency,
-  metrics,
-  clock,
-  logger,
-}: UploadsDeps): Uploads {
+/** Uploads, their links and their retention. Close the module when no request or job uses it. */
+export function createUploadsModule(deps: UploadsModuleDeps) {
+  const { config, idempotency, metrics, clock, logger } = deps;
+  const { database, withTransaction, jobs } = deps.connections;
+  const store = createUploadStore(database);
   const objects = openObjects(config);
   const links = createUploadLinks({
     secret: config.CURSOR_KEY,
@@ -51,9 +35,11 @@ export function createUploads({
     baseUrl: config.PUBLIC_URL ?? '',
     clock,
   });
-  const shared = { withTransaction, store: stores.uploads, jobs: stores.jobs, objects };
   const service = createUploadService({
-    ...shared,
+    withTransaction,
+    store,
+    jobs,
+    objects,
     idempotency,
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
@@ -62,14 +48,18 @@ export function createUploads({
     atOncePerUser: config.UPLOADS_AT_ONCE_PER_USER,
     logger,
   });
+  const retention: JobDefinition = {
+    type: UPLOAD_JOB,
+    handle: createUploadKeeping({ withTransaction, store, jobs, objects }),
+  };
   return {
-    handlers: uploadHandlers(measureUploads(service, metrics), {
+    routes: uploadHandlers(measureUploads(service, metrics), {
       maxBytes: config.UPLOAD_BYTES,
       stallMs: config.UPLOAD_STALL_MS,
     }),
-    attachments: createAttachments({ store: stores.uploads, links }),
+    attachments: createAttachments({ store, links }),
     objects,
-    keep: createUploadKeeping(shared),
+    jobs: [retention],
     close: objects.close,
   };
 }

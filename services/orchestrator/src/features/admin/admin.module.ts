@@ -1,0 +1,79 @@
+import { LIMITS } from '@uswarm/contract';
+import type { Clock, Logger, SecurityLog } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Database, WithTransaction } from '../../database/database.js';
+import type { JobDefinition } from '../../jobs/job-definition.js';
+import { createPruning, pruningRow } from '../../jobs/pruning.js';
+import type { WakeUps } from '../../jobs/wake-ups.js';
+import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
+import { createDeviceStore } from '../devices/devices.store.js';
+import { createLegalStore } from '../legal/legal.store.js';
+import type { Plans } from '../plans/plans.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
+import { TURN_JOB } from '../turns/turn-queue.js';
+import { createUsageStore } from '../usage/usage.store.js';
+import { createAdminRouter } from './admin.routes.js';
+import { createAdminService } from './admin.service.js';
+import { createAdminStore } from './admin.store.js';
+import { AUDIT_PRUNING_JOB, createAuditStore } from './audit.store.js';
+import { createOperators } from './operators.js';
+import { createRequeue } from './requeue.service.js';
+import { createRequeueStore } from './requeue.store.js';
+
+export interface AdminModuleDeps {
+  config: OrchestratorConfig;
+  database: Database;
+  withTransaction: WithTransaction;
+  wakeUps: WakeUps;
+  runtimes: RuntimeRequests;
+  sessionEnds: SessionRevocationPublisher;
+  plans: Plans;
+  security: SecurityLog;
+  /** How logs name an address. */
+  sourceName: (address: string) => string;
+  clock: Clock;
+  logger: Logger;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The internal routes of operators, and the audit log. */
+export function createAdminModule(deps: AdminModuleDeps) {
+  const { config, database, withTransaction, plans, sessionEnds, security, sourceName, clock, logger } = deps;
+  const audit = createAuditStore(database);
+  const requeue = createRequeue({
+    withTransaction,
+    store: createRequeueStore(deps.wakeUps.notifier(TURN_JOB)),
+    audit,
+    runtimes: deps.runtimes,
+  });
+  const service = createAdminService({
+    withTransaction,
+    store: createAdminStore(database),
+    audit,
+    devices: createDeviceStore(database),
+    legal: createLegalStore(database),
+    usage: createUsageStore(database),
+    plans,
+    sessionEnds,
+    requeue,
+    clock,
+  });
+  const operators = createOperators(config);
+  const pruning: JobDefinition = {
+    type: AUDIT_PRUNING_JOB,
+    handle: createPruning({
+      prune: audit.pruneSessions,
+      keepMs: LIMITS.sessionAuditKeptDays * DAY_MS,
+      removed: 'old sign-ins and logouts were removed from the audit log',
+      clock,
+      logger,
+    }),
+    atStart: pruningRow(AUDIT_PRUNING_JOB),
+  };
+  return {
+    /** Undefined without an operator key. */
+    router: operators === undefined ? undefined : createAdminRouter({ operators, service, security, sourceName }),
+    jobs: [pruning],
+  };
+}

@@ -1,0 +1,59 @@
+import type { OrchestratorConfig } from '../../config.js';
+import type { Database, WithTransaction } from '../../database/database.js';
+import type { Assets } from '../core/assets.js';
+import { loadTools } from '../core/catalog.js';
+import type { CursorCodec } from '../messages/cursor.js';
+import type { Show } from '../messages/message-view.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createAgentAccess } from './agent-access.js';
+import { createAgentHistoryStore } from './agent-history.store.js';
+import { createAgentSettingsService } from './agent-settings.service.js';
+import { createAgentSettingsStore } from './agent-settings.store.js';
+import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './agents.routes.js';
+import { createAgentService } from './agents.service.js';
+import { createAgentStore } from './agents.store.js';
+import { defaultModel } from './default-model.js';
+import { createMemoryService } from './memories.service.js';
+import { createMemoryStore } from './memories.store.js';
+import { createMemoryCursors } from './memory-cursor.js';
+
+export interface AgentsModuleDeps {
+  config: OrchestratorConfig;
+  /** Settings of model providers. */
+  environment: Record<string, string | undefined>;
+  database: Database;
+  withTransaction: WithTransaction;
+  access: WorkspaceAccess;
+  cursors: CursorCodec;
+  assets: Pick<Assets, 'url'>;
+  show: Show;
+}
+
+/** Agents with their settings, tools and memories. */
+export function createAgentsModule(deps: AgentsModuleDeps) {
+  const { config, environment, database, withTransaction, access, cursors, assets, show } = deps;
+  const store = createAgentStore(database);
+  const agentAccess = createAgentAccess(store);
+  const agents = createAgentService({
+    store,
+    history: createAgentHistoryStore(database),
+    workspaces: access,
+    access: agentAccess,
+    cursors,
+    memoryLimit: config.MEMORIES_PER_AGENT,
+    show,
+  });
+  const settings = createAgentSettingsService({
+    store: createAgentSettingsStore(database),
+    tools: loadTools(assets.url),
+    defaultModel: defaultModel(config, environment),
+  });
+  const memories = createMemoryService({
+    withTransaction,
+    store: createMemoryStore(database),
+    access: agentAccess,
+    cursors: createMemoryCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+    limits: { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES },
+  });
+  return { routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) } };
+}

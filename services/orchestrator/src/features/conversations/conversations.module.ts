@@ -1,0 +1,60 @@
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import type { Idempotency } from '../idempotency/idempotency.service.js';
+import type { Show } from '../messages/message-view.js';
+import { createMessageStore } from '../messages/messages.store.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createConversationCursors } from './conversation-cursor.js';
+import { createConversationDeletion } from './conversation-deletion.js';
+import { conversationHandlers } from './conversations.routes.js';
+import { createConversationService } from './conversations.service.js';
+import { createConversationStore } from './conversations.store.js';
+import { createMarkRead } from './read-position.js';
+import { createReadPositionStore } from './read-position.store.js';
+
+export interface ConversationsModuleDeps {
+  config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  connections: Connections;
+  access: WorkspaceAccess;
+  idempotency: Idempotency;
+  stopInRuntime: CancelRuntimeTurn;
+  live: (context: LiveEventsContext) => LiveEvents;
+  show: Show;
+}
+
+/** Conversations, their deletion and read positions. */
+export function createConversationsModule(deps: ConversationsModuleDeps) {
+  const { config, access, idempotency, stopInRuntime, live, show } = deps;
+  const { database, withTransaction, jobs, events } = deps.connections;
+  const store = createConversationStore(database);
+  const agents = createAgentStore(database);
+  const service = createConversationService({
+    withTransaction,
+    store,
+    agents,
+    events,
+    access,
+    idempotency,
+    conversationCursors: createConversationCursors(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+    perWorkspace: config.CONVERSATIONS_PER_WORKSPACE,
+    show,
+  });
+  const deletion = createConversationDeletion({
+    withTransaction,
+    store,
+    messages: createMessageStore(database),
+    turns: createTurnStore(database),
+    jobs,
+    agents,
+    events,
+    access,
+    stopInRuntime,
+    live,
+  });
+  const markRead = createMarkRead({ withTransaction, store: createReadPositionStore(database), events, access });
+  return { routes: conversationHandlers(service, deletion, markRead) };
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Database } from '../../database/database.js';
+import type { Assets } from './assets.js';
+import { loadModels } from './catalog.js';
+import { coreHandlers } from './core.routes.js';
+import { sharedHealth } from './health.js';
+import { asyncApiSource, openApiSource } from './openapi.js';
+
+export interface CoreModuleDeps {
+  config: Pick<OrchestratorConfig, 'MODEL_PROVIDER' | 'PUBLIC_URL'>;
+  version: string;
+  database: Database;
+  assets: Assets;
+  clock: Clock;
+}
+
+/** Health, the API documents, the model catalogue and the static assets. */
+export function createCoreModule({ config, version, database, assets, clock }: CoreModuleDeps) {
+  const online = (): Promise<boolean> =>
+    sql`SELECT 1`.execute(database).then(
+      () => true,
+      () => false,
+    );
+  return {
+    /** Whether Postgres answers. */
+    online,
+    routes: coreHandlers({
+      version,
+      models: loadModels(config.MODEL_PROVIDER),
+      online: sharedHealth(online, clock),
+      openApi: openApiSource(config.PUBLIC_URL),
+      asyncApi: asyncApiSource(config.PUBLIC_URL),
+      assets,
+    }),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { JobDefinition } from '../../jobs/job-definition.js';
+import { createFileOpener } from '../uploads/download.js';
+import type { ObjectStore } from '../uploads/object-store.js';
+import { createFileLinks } from '../uploads/upload-links.js';
+import { createUploadStore } from '../uploads/uploads.store.js';
+import type { UserService } from '../users/users.service.js';
+import { createExportBuilding, EXPORT_JOB } from './export-building.js';
+import { createExportContent } from './export-content.js';
+import { exportHandlers } from './exports.routes.js';
+import { createExportService } from './exports.service.js';
+import { createExportDataStore } from './export-data.store.js';
+import { createExportStore } from './exports.store.js';
+
+export interface ExportsModuleDeps {
+  config: Pick<
+    OrchestratorConfig,
+    'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'
+  >;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  objects: ObjectStore;
+  profile: UserService['profile'];
+  clock: Clock;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Archives of the data of a user. */
+export function createExportsModule(deps: ExportsModuleDeps) {
+  const { config, objects, profile, clock } = deps;
+  const { database, withTransaction, jobs } = deps.connections;
+  const store = createExportStore(database);
+  const service = createExportService({
+    withTransaction,
+    store,
+    users: createUploadStore(database),
+    jobs,
+    links: createFileLinks({
+      secret: config.CURSOR_KEY,
+      previousSecrets: config.CURSOR_KEY_PREVIOUS,
+      purpose: 'uswarm export links',
+      urlOf: (id) => `${(config.PUBLIC_URL ?? '').replace(/\/+$/, '')}/v1/users/exports/${id}/archive`,
+      clock,
+    }),
+    openFile: createFileOpener(objects, 'export_not_found'),
+    intervalMs: config.EXPORT_INTERVAL_S * 1_000,
+    clock,
+  });
+  const building: JobDefinition = {
+    type: EXPORT_JOB,
+    handle: createExportBuilding({
+      withTransaction,
+      store,
+      jobs,
+      objects,
+      content: createExportContent({ data: createExportDataStore(database), profile, objects }),
+      keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
+      clock,
+    }),
+  };
+  return { routes: exportHandlers(service), jobs: [building] };
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { JobDefinition } from '../../jobs/job-definition.js';
+import type { Assets } from '../core/assets.js';
+import { createAuditStore } from '../admin/audit.store.js';
+import { loadIntegrationCatalog, withImages } from './catalog.js';
+import { createIntegrationMetrics } from './integration-metrics.js';
+import { integrationHandlers } from './integrations.routes.js';
+import { createIntegrationService } from './integrations.service.js';
+import { createIntegrationStore } from './integrations.store.js';
+import { createOAuthClient } from './oauth-client.js';
+import { createOAuthStates } from './oauth-states.js';
+import { createProviderClients } from './provider-clients.js';
+import { createTokenReencryption, TOKEN_REENCRYPTION_ID, TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
+import { createTokenCipher, type TokenCipher } from './token-cipher.js';
+import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
+import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
+
+export interface IntegrationsModuleDeps {
+  config: Pick<OrchestratorConfig, 'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE'>;
+  assets: Pick<Assets, 'url'>;
+  /** The same in all replicas; signs the states of OAuth flows. */
+  stateSecret: string;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsModule>>;
+
+/** OAuth integrations, and the refresh, revocation and re-encryption of their tokens. */
+export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
+  const { config, clock, logger } = deps;
+  const { database, withTransaction, jobs } = deps.connections;
+  const store = createIntegrationStore(database);
+  const cipher = cipherOf(config);
+  const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
+  const oauth = createOAuthClient();
+  const metrics = createIntegrationMetrics(deps.metrics);
+  const service = createIntegrationService({
+    withTransaction,
+    store,
+    jobs,
+    audit: createAuditStore(database),
+    clients,
+    oauth,
+    cipher,
+    states: createOAuthStates({ secret: deps.stateSecret, clock }),
+    catalog: withImages(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), deps.assets.url),
+    clock,
+    logger,
+  });
+  const shared = { withTransaction, store, jobs, clients, oauth, cipher, metrics, clock, logger };
+  const definitions: JobDefinition[] = [
+    { type: REFRESH_JOB, handle: createTokenRefresh(shared) },
+    { type: REVOCATION_JOB, handle: createTokenRevocation(shared) },
+    { type: TOKEN_REENCRYPTION_JOB, handle: createTokenReencryption(shared) },
+  ];
+  if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
+    // The first start with a new key re-encrypts the tokens, and no start knows whether it is the first.
+    const job = { kind: TOKEN_REENCRYPTION_JOB, subjectId: TOKEN_REENCRYPTION_ID, workspaceId: TOKEN_REENCRYPTION_ID };
+    await withTransaction((tx) => jobs.enqueue(job, tx));
+  }
+  return { service, routes: integrationHandlers(service), jobs: definitions, close: oauth.close };
+}
+
+/** Without a key no integration can be connected, so a random key of this process is sufficient. */
+function cipherOf({ INTEGRATION_TOKEN_KEYS: [first, ...others] = [] }: IntegrationsModuleDeps['config']): TokenCipher {
+  return createTokenCipher([first ?? { id: 'none', key: randomBytes(32) }, ...others]);
+}

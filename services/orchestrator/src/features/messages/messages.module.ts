@@ -1,0 +1,107 @@
+import type { OrchestratorConfig } from '../../config.js';
+import type { BoundedRead } from '../../database/bounded-read.js';
+import type { Connections } from '../../database/connections.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { createConversationStore } from '../conversations/conversations.store.js';
+import type { RateLimits } from '../rate-limits/rate-limits.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
+import type { LiveEvents, LiveEventsContext } from '../turns/live-events.js';
+import type { StopService } from '../turns/stop.service.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import type { Attachments } from '../uploads/attachments.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createActionService } from './actions.service.js';
+import type { CursorCodec } from './cursor.js';
+import { createMessageChangeStore } from './message-changes.store.js';
+import { createMessageDeletion } from './message-deletion.js';
+import { createMessageIntake } from './message-intake.js';
+import { createMessageRevision } from './message-revision.js';
+import type { Show } from './message-view.js';
+import { messageHandlers } from './messages.routes.js';
+import { createMessageService } from './messages.service.js';
+import { createMessageStore } from './messages.store.js';
+import { createSearchSlots, searchesAtOnce } from './search-slots.js';
+import { createMessageSearch } from './search.service.js';
+import { createMessageSearchStore } from './search.store.js';
+import { createWithdraw } from './withdrawal.js';
+
+export interface MessagesModuleDeps {
+  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS'>;
+  connections: Connections;
+  boundedRead: BoundedRead;
+  /** Connections that requests may use. */
+  requestConnections: number;
+  runtimes: RuntimeRequests;
+  queue: TurnQueue;
+  stops: StopService;
+  stopInRuntime: CancelRuntimeTurn;
+  live: (context: LiveEventsContext) => LiveEvents;
+  turnMetrics: TurnMetrics;
+  rates: Pick<RateLimits, 'send' | 'search'>;
+  attachments: Attachments;
+  access: WorkspaceAccess;
+  cursors: CursorCodec;
+  show: Show;
+}
+
+/** Messages: sending, paging, search, actions, revision and deletion. */
+export function createMessagesModule(deps: MessagesModuleDeps) {
+  const { queue, rates, attachments, access, cursors, show } = deps;
+  const { database, withTransaction, jobs, events } = deps.connections;
+  const store = createMessageStore(database);
+  const changes = createMessageChangeStore();
+  const conversations = createConversationStore(database);
+  const questions = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments });
+  const service = createMessageService({
+    withTransaction,
+    store,
+    conversations,
+    questions,
+    rates,
+    attachments,
+    access,
+    cursors,
+    show,
+  });
+  const search = createMessageSearch({
+    store: createMessageSearchStore(database),
+    conversations,
+    access,
+    rates,
+    read: deps.boundedRead,
+    slots: createSearchSlots(searchesAtOnce(deps.requestConnections)),
+    timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
+    cursors,
+    show,
+  });
+  const actions = createActionService({ withTransaction, store, events, questions, rates, access, show });
+  const withdraw = createWithdraw({
+    withTransaction,
+    changes,
+    turns: createTurnStore(database),
+    jobs,
+    agents: createAgentStore(database),
+    events,
+    conversations,
+    stopInRuntime: deps.stopInRuntime,
+    live: deps.live,
+    metrics: deps.turnMetrics,
+  });
+  const deletion = createMessageDeletion({ store, changes, withdraw, access });
+  const revision = createMessageRevision({
+    store,
+    changes,
+    withdraw,
+    questions,
+    queue,
+    events,
+    rates,
+    attachments,
+    access,
+    show,
+  });
+  return { service, routes: messageHandlers(service, search, actions, deps.stops, deletion, revision) };
+}

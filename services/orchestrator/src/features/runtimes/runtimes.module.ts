@@ -1,0 +1,86 @@
+import type { EventBus } from '@uswarm/event-bus';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import { callKeys, idleSuspendAfterMs, type OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { Database } from '../../database/database.js';
+import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
+import type { JobStore } from '../../jobs/job-store.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { chooseDriver } from './drivers/choose-driver.js';
+import { createRuntimeReconciler } from './runtime-reconciler.js';
+import { createRuntimeClient } from './runtime-client.js';
+import { createRuntimeMetrics } from './runtime-metrics.js';
+import { createRuntimeProcessStore } from './drivers/process/runtime-processes.store.js';
+import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
+import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
+import { createRuntimeStore } from './runtimes.store.js';
+
+export interface RuntimesModuleDeps {
+  config: OrchestratorConfig;
+  /** Settings of model providers. */
+  environment: Record<string, string | undefined>;
+  /** See `OrchestratorOptions`. */
+  ownsRuntimes: boolean;
+  /** Connections of requests. */
+  database: Database;
+  jobs: JobStore;
+  /** Connections of background work. */
+  background: Connections;
+  bus: Pick<EventBus, 'publish'>;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Runtimes of workspaces: requests of other features, the reconciler, and the platform driver. */
+export async function createRuntimesModule(deps: RuntimesModuleDeps) {
+  const { config, environment, ownsRuntimes, background, clock, logger } = deps;
+  const metrics = createRuntimeMetrics(deps.metrics);
+  const store = createRuntimeStore(background.database);
+  const client = createRuntimeClient(callKeys(config));
+  const { driver, close: closeDriver } = await chooseDriver({
+    config,
+    environment,
+    runtimeProcesses: createRuntimeProcessStore(background.database),
+    ownsRuntimes,
+    logger,
+  });
+  const job: UrgentJobDefinition = {
+    type: RUNTIME_JOB,
+    concurrency: config.RUNTIME_WORKERS,
+    handle: createRuntimeReconciler({
+      withTransaction: background.withTransaction,
+      store,
+      jobs: background.jobs,
+      driver,
+      client,
+      events: background.events,
+      agents: createAgentStore(background.database),
+      publish: deps.bus.publish,
+      idleSuspendAfterMs: idleSuspendAfterMs(config),
+      metrics,
+      clock,
+      logger,
+    }),
+  };
+  return {
+    client,
+    requests: createRuntimeRequests({
+      store: createRuntimeStore(deps.database),
+      jobs: deps.jobs,
+      makeDueNow: background.jobs.makeDueNow,
+      metrics,
+    }),
+    urgentJobs: [job],
+    /** Compares runtimes with the platform. A replica without runtime workers leaves that to the others. */
+    startWatch(): RuntimeWatch | undefined {
+      if (config.RUNTIME_WORKERS === 0) return undefined;
+      return createRuntimeWatch({ store, jobs: background.jobs, driver, client, metrics, clock, logger });
+    },
+    /** Call it after the workers are closed: the reconciler would start ended runtimes again. */
+    async close() {
+      await closeDriver();
+      client.close();
+    },
+  };
+}

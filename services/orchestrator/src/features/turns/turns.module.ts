@@ -1,0 +1,101 @@
+import type { EventBus } from '@uswarm/event-bus';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import type { UrgentJobDefinition } from '../../jobs/job-definition.js';
+import { createAgentContextLoader } from '../agents/agent-context.js';
+import { createAgentSettingsStore } from '../agents/agent-settings.store.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { createMemoryStore } from '../agents/memories.store.js';
+import { loadTools } from '../core/catalog.js';
+import { createMessageStore } from '../messages/messages.store.js';
+import type { Plans } from '../plans/plans.js';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import { createRuntimeStore } from '../runtimes/runtimes.store.js';
+import { createToolTokens } from '../runtimes/tool-tokens.js';
+import { createUsageLimits, type UsageLimits } from '../usage/usage-limits.js';
+import { createUsageStore } from '../usage/usage.store.js';
+import { createUserStore } from '../users/users.store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
+import { createLiveEvents, type LiveEventsContext } from './live-events.js';
+import { createStopService } from './stop.service.js';
+import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
+import { createTurnQueue, TURN_JOB } from './turn-queue.js';
+import { createTurnRunner } from './turn-runner.js';
+import { createTurnStore } from './turns.store.js';
+
+export interface TurnsModuleDeps {
+  config: OrchestratorConfig;
+  requests: Connections;
+  background: Connections;
+  bus: Pick<EventBus, 'publish'>;
+  /** On the connections of requests. */
+  limits: UsageLimits;
+  plans: Plans;
+  access: WorkspaceAccess;
+  client: RuntimeClient;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Turns of agents: the queue, the workers that run them, and their cancellation. */
+export function createTurnsModule(deps: TurnsModuleDeps) {
+  const { requests, background, limits, client, clock, logger } = deps;
+  const { publish } = deps.bus;
+  const turnMetrics = createTurnMetrics(deps.metrics, { tools: loadTools().map(({ name }) => name), clock });
+  const turns = createTurnStore(requests.database);
+  const live = (context: LiveEventsContext) => createLiveEvents(publish, context);
+  const stopInRuntime = createRuntimeTurnCancellation(createRuntimeStore(background.database), client, logger);
+  const stops = createStopService({
+    withTransaction: requests.withTransaction,
+    jobs: requests.jobs,
+    turns,
+    agents: createAgentStore(requests.database),
+    messages: createMessageStore(requests.database),
+    limits,
+    events: requests.events,
+    metrics: turnMetrics,
+    access: deps.access,
+    stopInRuntime,
+    live,
+  });
+  return {
+    queue: createTurnQueue(turns, requests.jobs, limits),
+    stops,
+    stopInRuntime,
+    live,
+    metrics: turnMetrics,
+    urgentJobs: [turnJob(deps, turnMetrics)],
+  };
+}
+
+function turnJob(deps: TurnsModuleDeps, metrics: TurnMetrics): UrgentJobDefinition {
+  const { config, background, plans, client, clock, logger } = deps;
+  const { database, withTransaction, jobs, events } = background;
+  const handle = createTurnRunner({
+    withTransaction,
+    jobs,
+    turns: createTurnStore(database),
+    agents: createAgentStore(database),
+    messages: createMessageStore(database),
+    users: createUserStore(database),
+    runtimes: createRuntimeStore(database),
+    events,
+    limits: createUsageLimits({ store: createUsageStore(database), plans, clock }),
+    loadAgentContext: createAgentContextLoader({
+      settings: createAgentSettingsStore(database),
+      memories: createMemoryStore(database),
+      tools: loadTools(),
+    }),
+    client,
+    toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
+    publish: deps.bus.publish,
+    deadlineMs: config.TURN_DEADLINE_S * 1_000,
+    metrics,
+    clock,
+    logger,
+  });
+  return { type: TURN_JOB, handle, concurrency: config.TURN_WORKERS, perFairKey: config.TURNS_PER_USER };
+}

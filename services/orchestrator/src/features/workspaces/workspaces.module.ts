@@ -1,0 +1,58 @@
+import type { Clock } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../database/connections.js';
+import { createAgentStore } from '../agents/agents.store.js';
+import { createConversationStore } from '../conversations/conversations.store.js';
+import { loadAgentTemplates } from '../core/catalog.js';
+import type { EventService } from '../events/events.service.js';
+import type { Idempotency } from '../idempotency/idempotency.service.js';
+import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
+import { createUserStore } from '../users/users.store.js';
+import { createProvision } from './provision.js';
+import { createWorkspaceAccess } from './workspace-access.js';
+import { createWorkspaceChanges } from './workspace-changes.js';
+import { workspaceHandlers } from './workspaces.routes.js';
+import { createWorkspaceService } from './workspaces.service.js';
+import { createWorkspaceStore } from './workspaces.store.js';
+
+export interface WorkspacesModuleDeps {
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
+  connections: Connections;
+  replay: EventService;
+  runtimes: RuntimeRequests;
+  idempotency: Idempotency;
+  clock: Clock;
+}
+
+/** Workspaces, and the check that a workspace belongs to the caller. */
+export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
+  const { config, replay, runtimes, idempotency, clock } = deps;
+  const { database, withTransaction, jobs, events } = deps.connections;
+  const store = createWorkspaceStore(database);
+  const service = createWorkspaceService({ store, clock });
+  const provision = createProvision({
+    workspaces: store,
+    agents: createAgentStore(database),
+    conversations: createConversationStore(database),
+    runtimes,
+    agentTemplates: loadAgentTemplates(),
+  });
+  const changes = createWorkspaceChanges({
+    withTransaction,
+    store,
+    users: createUserStore(database),
+    jobs,
+    events,
+    runtimes,
+    provision,
+    idempotency,
+    perUser: config.WORKSPACES_PER_USER,
+    clock,
+  });
+  return {
+    service,
+    provision,
+    access: createWorkspaceAccess(store),
+    routes: workspaceHandlers(service, changes, replay),
+  };
+}

@@ -1,0 +1,19 @@
+import type { NewJob } from './job-store.js';
+import type { JobWorkerDeps } from './job-worker.js';
+
+/** A job type with its handler. A module returns the definitions of its feature. */
+export interface JobDefinition {
+  /** Stored in the database, and the `kind` label of metrics: never change it after a release. */
+  type: string;
+  handle: JobWorkerDeps['handle'];
+  /** A job that every process enqueues when it starts. */
+  atStart?: NewJob;
+}
+
+/** A job type with its own workers: users wait for it, so enqueuing a job wakes them. */
+export interface UrgentJobDefinition extends JobDefinition {
+  /** Jobs that this process handles concurrently. */
+  concurrency: number;
+  /** Shares the workers fairly: concurrent jobs per fair key. Default: no sharing. */
+  perFairKey?: number;
+}

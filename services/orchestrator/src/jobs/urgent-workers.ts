@@ -1,0 +1,46 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { UrgentJobDefinition } from './job-definition.js';
+import type { JobMetrics } from './job-metrics.js';
+import type { JobStore } from './job-store.js';
+import { createJobWorker } from './job-worker.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import type { WakeUps } from './wake-ups.js';
+
+export interface UrgentWorkersDeps {
+  jobs: readonly UrgentJobDefinition[];
+  store: JobStore;
+  leases: LeaseKeeper;
+  /** Milliseconds that a lease lasts unless it is extended. */
+  leaseMs: number;
+  wakeUps: WakeUps;
+  metrics: JobMetrics;
+  logger: Logger;
+}
+
+/** Starts one worker for each job type that users wait for. */
+export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Promise<void> } {
+  const { jobs, store, leases, leaseMs, wakeUps, metrics, logger } = deps;
+  const workers = jobs.map(({ type, handle, concurrency, perFairKey }) => {
+    const claim: JobStore['claim'] =
+      perFairKey === undefined
+        ? store.claim
+        : (kind, limit, claimMs) => store.claimFairly(kind, limit, claimMs, perFairKey);
+    const worker = createJobWorker({
+      kind: type,
+      store: { claim, complete: store.complete, release: store.release },
+      leases,
+      leaseMs,
+      metrics,
+      logger,
+      concurrency,
+      handle,
+    });
+    wakeUps.subscribe(type, worker.wake);
+    return worker;
+  });
+  return {
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+}

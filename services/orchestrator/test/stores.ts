@@ -1,0 +1,72 @@
+import type { Database } from '../src/database/database.js';
+import { createDeletedAccountStore } from '../src/features/account/deleted-accounts.store.js';
+import { createAgentHistoryStore } from '../src/features/agents/agent-history.store.js';
+import { createAgentSettingsStore } from '../src/features/agents/agent-settings.store.js';
+import { createMemoryStore } from '../src/features/agents/memories.store.js';
+import { createAgentStore } from '../src/features/agents/agents.store.js';
+import { createAdminStore } from '../src/features/admin/admin.store.js';
+import { createRequeueStore } from '../src/features/admin/requeue.store.js';
+import { createAuditStore } from '../src/features/admin/audit.store.js';
+import { createSessionStore } from '../src/features/auth/sessions.store.js';
+import { createConversationStore } from '../src/features/conversations/conversations.store.js';
+import { createReadPositionStore } from '../src/features/conversations/read-position.store.js';
+import { createDeviceStore } from '../src/features/devices/devices.store.js';
+import { createEventStore } from '../src/features/events/events.store.js';
+import { createIdempotencyStore } from '../src/features/idempotency/idempotency.store.js';
+import { createExportDataStore } from '../src/features/exports/export-data.store.js';
+import { createExportStore } from '../src/features/exports/exports.store.js';
+import { createLegalStore } from '../src/features/legal/legal.store.js';
+import { createIntegrationStore } from '../src/features/integrations/integrations.store.js';
+import { createMessageChangeStore } from '../src/features/messages/message-changes.store.js';
+import { createMessageStore } from '../src/features/messages/messages.store.js';
+import { createMessageSearchStore } from '../src/features/messages/search.store.js';
+import { createRuntimeProcessStore } from '../src/features/runtimes/drivers/process/runtime-processes.store.js';
+import { createRuntimeStore } from '../src/features/runtimes/runtimes.store.js';
+import { createTurnStore } from '../src/features/turns/turns.store.js';
+import { createUploadStore } from '../src/features/uploads/uploads.store.js';
+import { createUsageStore } from '../src/features/usage/usage.store.js';
+import { createUserStore } from '../src/features/users/users.store.js';
+import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
+import { TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { createWakeUps, OUTBOX_TOPIC, type WakeUps } from '../src/jobs/wake-ups.js';
+import { createJobStore } from '../src/jobs/job-store.js';
+
+/**
+ * The stores of all features on one pool, for tests that use several of them.
+ * @param wakeUps those of the workers and the relay of this process
+ */
+export function createStores(database: Database, wakeUps: WakeUps = createWakeUps()) {
+  return {
+    changes: createMessageChangeStore(),
+    admin: createAdminStore(database),
+    agentHistory: createAgentHistoryStore(database),
+    agents: createAgentStore(database),
+    agentSettings: createAgentSettingsStore(database),
+    audit: createAuditStore(database),
+    conversations: createConversationStore(database),
+    deletedAccounts: createDeletedAccountStore(database),
+    devices: createDeviceStore(database),
+    events: createEventStore(database, wakeUps.notifier(OUTBOX_TOPIC)),
+    idempotency: createIdempotencyStore(database),
+    exportData: createExportDataStore(database),
+    exports: createExportStore(database),
+    legal: createLegalStore(database),
+    integrations: createIntegrationStore(database),
+    memories: createMemoryStore(database),
+    messages: createMessageStore(database),
+    messageSearch: createMessageSearchStore(database),
+    readPositions: createReadPositionStore(database),
+    requeue: createRequeueStore(wakeUps.notifier(TURN_JOB)),
+    runtimeProcesses: createRuntimeProcessStore(database),
+    runtimes: createRuntimeStore(database),
+    sessions: createSessionStore(database),
+    turns: createTurnStore(database),
+    uploads: createUploadStore(database),
+    usage: createUsageStore(database),
+    users: createUserStore(database),
+    jobs: createJobStore(database, wakeUps),
+    workspaces: createWorkspaceStore(database),
+  };
+}
+
+export type Stores = ReturnType<typeof createStores>;
