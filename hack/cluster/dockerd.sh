@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# dockerd.sh start|stop FOLDER: a Docker of our own, with its data and its socket in FOLDER.
+# dockerd.sh start|stop FOLDER: a separate Docker daemon with data and socket in FOLDER.
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 action=$1 folder=$2
 socket=$folder/docker.sock
 answers() { curl -sf -m 5 --unix-socket "$socket" http://docker/_ping >/dev/null; }
 
-# kind starts its node privileged. Where processes lack CAP_SYS_RESOURCE, Docker asks for it all the
-# same and fails, so that the container must be started without it.
+# kind starts privileged containers. Docker then requests CAP_SYS_RESOURCE even if the process lacks it, and fails.
+# The container must be started without it.
 lacks_sys_resource() {
   local bounding
   bounding=$(sed -n 's/^CapBnd:[[:space:]]*//p' /proc/self/status)

@@ -20,17 +20,17 @@ export function defaultBase(text = readFileSync(dockerfile, 'utf8')) {
  * Provides the base image in Docker's store.
  *
  * @param {string | undefined} wanted a reference, `local`, or undefined for the base in the Dockerfile
- * @param {{ mayFallBack: boolean, platform?: string, say?: (line: string) => void }} options
+ * @param {{ mayFallBack: boolean, platform?: string, report?: (line: string) => void }} options
  * @returns {Promise<{ ref: string, name: string, id: string, node?: string }>} `name` for the label; `node`: the same
  *   Node.js outside of Docker, if available
  * @throws RunError
  */
-export async function baseImage(wanted, { mayFallBack, platform, say = console.log }) {
-  if (wanted === 'local') return localBase(say);
+export async function baseImage(wanted, { mayFallBack, platform, report = console.log }) {
+  if (wanted === 'local') return localBase(report);
   const ref = wanted ?? defaultBase();
   const present = platform === undefined ? await inspectImage(ref) : undefined;
   if (present !== undefined) return { ref, name: ref, id: present.id };
-  say(`Pulling ${ref}…`);
+  report(`Pulling ${ref}…`);
   const target = platform === undefined ? [] : ['--platform', platform];
   const { code, output } = await tryDocker(['pull', '--quiet', ...target, ref]);
   const pulled = await inspectImage(ref);
@@ -39,13 +39,13 @@ export async function baseImage(wanted, { mayFallBack, platform, say = console.l
   if (wanted !== undefined || !mayFallBack) {
     throw new RunError(`${reason}\n\nThe base image ${ref} cannot be pulled; select another one with --base.`);
   }
-  say(`  cannot be pulled (${reason}): building the base from Debian packages`);
-  return localBase(say);
+  report(`  cannot be pulled (${reason}): building the base from Debian packages`);
+  return localBase(report);
 }
 
 /** Debian's C and C++ libraries, certificates and time zones with the Node.js of this checkout. */
-async function localBase(say) {
-  const ref = await debianImage(nodeRoot(), { say });
+async function localBase(report) {
+  const ref = await debianImage(nodeRoot(), { report });
   const image = await inspectImage(ref);
   return { ref, name: ref, id: image.id, node: nodeBinary };
 }

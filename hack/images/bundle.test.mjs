@@ -61,7 +61,7 @@ describe('the bundles of the images', () => {
     }
   });
 
-  it.each(programs)('start: %s/%s runs up to the first setting that is missing', async (service, program) => {
+  it.each(programs)('start: %s/%s runs until the first missing setting', async (service, program) => {
     const { code, output } = await run(service, program);
     expect(output).toMatch(/ is not set|starts only with USWARM_ENV|Usage: drain-main|query must be/);
     expect(code).toBeGreaterThan(0);

@@ -25,7 +25,7 @@ function write(path, text = path) {
   return join(root, path);
 }
 
-describe('the content of a program', () => {
+describe('the files of a program', () => {
   it('has the compiled sources, the manifest and the additional files', () => {
     write('services/web/package.json', JSON.stringify({ name: '@us/web' }));
     for (const name of ['main', 'removed']) write(`services/web/dist/${name}.js`);
@@ -51,7 +51,7 @@ describe('the content of a program', () => {
     expect([...kept, ...left].filter(neededAtRunTime)).toEqual(kept);
   });
 
-  it('maps compiled files to their sources', () => {
+  it('map compiled files to their sources', () => {
     expect(sourceOf('dist/features/dist/a.js')).toBe('src/features/dist/a.ts');
   });
 });
@@ -69,7 +69,7 @@ it('a link connects a package to its dependency', () => {
   });
 });
 
-describe('the hash of a content', () => {
+describe('the content hash', () => {
   const entriesOf = (...files) => files.map((path) => ({ path, layer: 'app', source: join(root, path) }));
 
   it('changes with each byte, name, mode, link and additional input', () => {

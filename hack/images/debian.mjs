@@ -49,11 +49,11 @@ export function rootHash(root) {
  *
  * @returns its reference. @throws RunError
  */
-export async function debianImage(root, { say = console.log, cache = imageCache() } = {}) {
+export async function debianImage(root, { report = console.log, cache = imageCache() } = {}) {
   const ref = `localhost/uswarm-base/${root.name}:${rootHash(root)}`;
   if ((await inspectImage(ref)) !== undefined) return ref;
   const started = performance.now();
-  say(`Building ${root.name} from Debian packages…`);
+  report(`Building ${root.name} from Debian packages…`);
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, `${root.name}-`));
   try {
@@ -63,7 +63,7 @@ export async function debianImage(root, { say = console.log, cache = imageCache(
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
-  say(`  ${root.name} (${seconds(performance.now() - started)})`);
+  report(`  ${root.name} (${seconds(performance.now() - started)})`);
   return ref;
 }
 

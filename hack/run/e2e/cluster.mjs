@@ -4,7 +4,7 @@ import { RunError } from '../run-error.mjs';
 import { mustRun } from './commands.mjs';
 import { findDocker } from './docker.mjs';
 import { createKindCluster, givenCluster } from './kind.mjs';
-import { sayLines, builtNodeImage } from './node-image.mjs';
+import { reportLines, builtNodeImage } from './node-image.mjs';
 import { kindProgram, publicNodeImage } from './public-kind.mjs';
 import { clusterName } from './settings.mjs';
 
@@ -19,11 +19,11 @@ import { clusterName } from './settings.mjs';
  */
 
 /** @returns {Promise<Provided>} @throws RunError */
-export async function provideCluster({ settings, tools, folder, say = console.log }) {
+export async function provideCluster({ settings, tools, folder, report = console.log }) {
   if (settings.given) return provideGiven(settings.given, tools);
-  const docker = await findDocker({ say });
+  const docker = await findDocker({ report });
   try {
-    const { kind, image, built } = await chooseNode(settings.choice, { docker, tools, folder, say });
+    const { kind, image, built } = await chooseNode(settings.choice, { docker, tools, folder, report });
     const name = clusterName(repositoryRoot);
     const { limitsLifted } = settings;
     const ours = createKindCluster({
@@ -33,10 +33,10 @@ export async function provideCluster({ settings, tools, folder, say = console.lo
       kubectl: tools.kubectl,
       folder: join(folder, 'cluster'),
       limitsLifted,
-      say,
+      report,
     });
     const kept = settings.keep ? await ours.existing() : undefined;
-    if (kept) say(`  using the existing cluster ${name}`);
+    if (kept) report(`  using the existing cluster ${name}`);
     const release = async () => {
       if (!settings.keep) await ours.remove();
       await docker.release();
@@ -69,10 +69,10 @@ function loadBy(kind, name) {
 }
 
 /** @returns {Promise<{ kind: string, image: string, built: boolean }>} */
-async function chooseNode(choice, { docker, tools, folder, say }) {
+async function chooseNode(choice, { docker, tools, folder, report }) {
   // A Docker that this run started has no registry.
   const tryPublic = choice === 'kind' || (choice === 'auto' && !docker.own);
-  const image = tryPublic ? await publicNodeImage({ say }) : undefined;
+  const image = tryPublic ? await publicNodeImage({ report }) : undefined;
   if (image) return { kind: await kindProgram(), image, built: false };
   if (choice === 'kind') throw new RunError('The public node image of kind cannot be pulled.');
   if (process.platform !== 'linux' || process.arch !== 'x64' || process.getuid() !== 0) {
@@ -80,15 +80,22 @@ async function chooseNode(choice, { docker, tools, folder, say }) {
       'The public node image of kind cannot be pulled, and one is built from sources only by root on Linux on x64.',
     );
   }
-  const verify = (built) => verifyNode(built, { tools, folder, say });
-  return { ...(await builtNodeImage({ say, verify })), built: true };
+  const verify = (built) => verifyNode(built, { tools, folder, report });
+  return { ...(await builtNodeImage({ report, verify })), built: true };
 }
 
 /** Verifies a new node image in a cluster. @throws RunError */
-async function verifyNode({ kind, image, out }, { tools, folder, say }) {
+async function verifyNode({ kind, image, out }, { tools, folder, report }) {
   // A fixed name: a remaining cluster is replaced, and a concurrent build waits.
   const name = 'uswarm-verify';
-  const trial = createKindCluster({ kind, image, name, kubectl: tools.kubectl, folder: join(folder, 'verify'), say });
+  const trial = createKindCluster({
+    kind,
+    image,
+    name,
+    kubectl: tools.kubectl,
+    folder: join(folder, 'verify'),
+    report,
+  });
   const { kubeconfig, edgePort } = await trial.create();
   try {
     const programs = `${join(kind, '..')}:${join(tools.kubectl, '..')}:${process.env.PATH}`;
@@ -103,7 +110,7 @@ async function verifyNode({ kind, image, out }, { tools, folder, say }) {
       },
       limitS: 400,
       failure: 'The node image that was built does not do what tests rely on',
-      onOutput: sayLines(say),
+      onOutput: reportLines(report),
     });
   } finally {
     await trial.remove();

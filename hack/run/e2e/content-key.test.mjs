@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { contentKey } from './content-key.mjs';
-import { oldKeys, sayLines } from './node-image.mjs';
+import { oldKeys, reportLines } from './node-image.mjs';
 
 describe('the cache of node images', () => {
   let folder;
@@ -44,7 +44,7 @@ describe('the cache of node images', () => {
 
   it('prints output line by line for any chunks', () => {
     const lines = [];
-    const take = sayLines((line) => lines.push(line));
+    const take = reportLines((line) => lines.push(line));
     for (const piece of ['ku', 'be 3 s\n\net', 'cd 4 s\nrest']) take(piece);
     expect(lines).toEqual(['    kube 3 s', '    etcd 4 s']);
   });

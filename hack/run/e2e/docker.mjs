@@ -14,15 +14,15 @@ const scripts = join(repositoryRoot, 'hack/cluster');
  * @returns {Promise<{ own: boolean, release: () => Promise<void> }>} `release`: call it after use
  * @throws RunError with instructions
  */
-export async function findDocker({ say = console.log, env = process.env } = {}) {
+export async function findDocker({ report = console.log, env = process.env } = {}) {
   if (await answers()) return { own: false, release: async () => {} };
   if (env.DOCKER_HOST) throw new RunError(`Docker is unreachable at DOCKER_HOST (${env.DOCKER_HOST}).`);
   refuseWithoutRoot();
   const folder = join(cacheFolder(env), 'docker');
   const users = join(folder, 'users');
-  const locked = (work) => withLock(work, { file: join(folder, 'lock'), say });
+  const locked = (work) => withLock(work, { file: join(folder, 'lock'), report });
   await locked(async () => {
-    say('No Docker is running: starting one…');
+    report('No Docker is running: starting one…');
     await mustRun(join(scripts, 'packages.sh'), ['docker'], { limitS: 300, failure: 'Docker could not be installed' });
     await mustRun(join(scripts, 'dockerd.sh'), ['start', folder], { failure: 'Docker could not be started' });
     mkdirSync(users, { recursive: true });

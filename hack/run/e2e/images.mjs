@@ -29,17 +29,17 @@ export async function removeOtherImages(images) {
 /**
  * Builds the images of services and tests. Their tags are content hashes, so that a node does not load an image twice.
  *
- * @param {{ local: boolean, say?: (line: string) => void }} options `local`: with the base from Debian
+ * @param {{ local: boolean, report?: (line: string) => void }} options `local`: with the base from Debian
  *   packages, otherwise with the public base if it can be pulled
  * @returns {Promise<Record<string, string>>} name → reference
  */
-export async function buildImages({ local, say = console.log }) {
-  const options = { registry: 'localhost', tag: 'content', mayFallBack: true, say, ...(local && { base: 'local' }) };
+export async function buildImages({ local, report = console.log }) {
+  const options = { registry: 'localhost', tag: 'content', mayFallBack: true, report, ...(local && { base: 'local' }) };
   const built = await withLock(
-    async () => [...(await buildServiceImages(options)), ...(await buildTestImages({ say }))],
-    { file: join(repositoryRoot, '.cache/images.lock'), say },
+    async () => [...(await buildServiceImages(options)), ...(await buildTestImages({ report }))],
+    { file: join(repositoryRoot, '.cache/images.lock'), report },
   );
-  for (const { ref, bytes } of built) say(`  ${ref} ${megabytes(bytes)}`);
+  for (const { ref, bytes } of built) report(`  ${ref} ${megabytes(bytes)}`);
   const images = Object.fromEntries(built.map(({ name, ref }) => [name, ref]));
   return { ...images, [OTHER_RUNTIME]: await tagAgain(images['agent-runtime']) };
 }

@@ -19,9 +19,9 @@ import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
  * Manages a kind cluster; its files are in `folder`.
  *
  * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, limitsLifted?: boolean,
- *   say?: (line: string) => void }} deps
+ *   report?: (line: string) => void }} deps
  */
-export function createKindCluster({ kind, kubectl, name, image, folder, limitsLifted, say = console.log }) {
+export function createKindCluster({ kind, kubectl, name, image, folder, limitsLifted, report = console.log }) {
   const kubeconfig = join(folder, 'kubeconfig');
   const policyFolder = join(folder, 'audit-policy');
   const logFolder = join(folder, 'audit-log');
@@ -85,7 +85,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
   }
 
   async function load(images) {
-    say(`  loading ${images.length} images`);
+    report(`  loading ${images.length} images`);
     await mustRun(kind, ['load', 'docker-image', ...images, '--name', name], {
       env,
       limitS: 300,

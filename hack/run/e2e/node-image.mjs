@@ -16,11 +16,11 @@ const OTHERS_KEPT = 1;
 /**
  * Provides kind and a node image. They are built from sources once per content of the scripts, and then cached.
  *
- * @param {{ say?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) => Promise<void> }} options
+ * @param {{ report?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) => Promise<void> }} options
  *   an image for which `verify` throws is not kept
  * @returns {Promise<{ kind: string, image: string }>} @throws RunError
  */
-export async function builtNodeImage({ say = console.log, verify }) {
+export async function builtNodeImage({ report = console.log, verify }) {
   await mustRun(join(scripts, 'packages.sh'), [], { limitS: 600, failure: 'Debian packages could not be installed' });
   const root = join(cacheFolder(), 'cluster');
   // The cluster configuration is part of the key, because the image was verified with it.
@@ -30,17 +30,17 @@ export async function builtNodeImage({ say = console.log, verify }) {
   const image = `${REPOSITORY}:${key}`;
   await withLock(
     async () => {
-      if (!existsSync(folder)) await buildInto(folder, { root, image, say, verify });
+      if (!existsSync(folder)) await buildInto(folder, { root, image, report, verify });
       utimesSync(folder, new Date(), new Date());
       await prune(root, key);
-      await loadUnlessThere(image, folder, say);
+      await loadUnlessThere(image, folder, report);
     },
-    { file: join(root, 'lock'), say },
+    { file: join(root, 'lock'), report },
   );
   return { kind: join(folder, 'kind'), image };
 }
 
-async function loadUnlessThere(image, folder, say) {
+async function loadUnlessThere(image, folder, report) {
   if ((await run('docker', ['image', 'inspect', image])).code === 0) return;
   const started = performance.now();
   const pipe = 'set -o pipefail; zstd -dc --long=27 "$1" | docker load --quiet';
@@ -48,13 +48,13 @@ async function loadUnlessThere(image, folder, say) {
     limitS: 180,
     failure: 'The node image could not be loaded',
   });
-  say(`  node image from the cache (${seconds(performance.now() - started)})`);
+  report(`  node image from the cache (${seconds(performance.now() - started)})`);
 }
 
 /** The folder gets its name when it is complete. */
-async function buildInto(folder, { root, image, say, verify }) {
+async function buildInto(folder, { root, image, report, verify }) {
   mkdirSync(root, { recursive: true });
-  say('Building a node image from sources. This takes about ten minutes and is cached…');
+  report('Building a node image from sources. This takes about ten minutes and is cached…');
   for (const name of readdirSync(root)) {
     if (name.startsWith('building-')) rmSync(join(root, name), { recursive: true, force: true });
   }
@@ -69,9 +69,9 @@ async function buildInto(folder, { root, image, say, verify }) {
         limitS,
         failure: `hack/cluster/${script}.sh failed`,
         // Only lines with durations. The compiler output is printed after a failure.
-        onOutput: sayLines((line) => script === 'programs' && /^ *\S+ \d+ s$/.test(line) && say(line)),
+        onOutput: reportLines((line) => script === 'programs' && /^ *\S+ \d+ s$/.test(line) && report(line)),
       });
-      say(`  ${script} (${seconds(performance.now() - started)})`);
+      report(`  ${script} (${seconds(performance.now() - started)})`);
     }
     await verify({ kind: join(out, 'kind'), image: draft, out });
     await mustRun('docker', ['tag', draft, image]);
@@ -111,11 +111,11 @@ export function oldKeys(root, key, kept = OTHERS_KEPT) {
 }
 
 /** Prints chunks of output line by line. */
-export function sayLines(say) {
+export function reportLines(report) {
   let rest = '';
   return (text) => {
     const lines = `${rest}${text}`.split('\n');
     rest = lines.pop();
-    for (const line of lines) if (line.trim() !== '') say(`    ${line}`);
+    for (const line of lines) if (line.trim() !== '') report(`    ${line}`);
   };
 }

@@ -9,9 +9,9 @@ const VERSION = 'v0.33.0';
 const IMAGE = 'kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5';
 
 /** @returns {Promise<string | undefined>} the public node image in Docker's store, pulled if necessary */
-export async function publicNodeImage({ say = console.log, image = IMAGE } = {}) {
+export async function publicNodeImage({ report = console.log, image = IMAGE } = {}) {
   if ((await run('docker', ['image', 'inspect', image])).code === 0) return image;
-  say(`  pulling ${image.split('@')[0]}`);
+  report(`  pulling ${image.split('@')[0]}`);
   const { code } = await run('docker', ['pull', '--quiet', image], { limitS: 300 });
   return code === 0 ? image : undefined;
 }

@@ -85,7 +85,7 @@ export const UserSwarmSpec = z
     config: Config.prefault({}).meta({ description: 'What the program is told.' }),
     suspend: z.boolean().default(false).meta({ description: 'Stops the pod and keeps everything else.' }),
   })
-  .meta({ description: 'What is asked for.', 'x-kubernetes-validations': IMMUTABLE_RULES });
+  .meta({ description: 'Desired state of the runtime.', 'x-kubernetes-validations': IMMUTABLE_RULES });
 /** As the API server stores it: defaults filled in. */
 export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
 
@@ -120,7 +120,6 @@ export const Condition = z.strictObject({
 });
 export type Condition = z.output<typeof Condition>;
 
-/** What is there, as far as the controller has seen. */
 export const UserSwarmStatus = z
   .strictObject({
     observedGeneration: ObservedGeneration.optional(),
@@ -131,9 +130,9 @@ export const UserSwarmStatus = z
       .string()
       .max(64)
       .optional()
-      .meta({ description: 'The revision of the platform that the pod was made with; absent where there is none.' }),
+      .meta({ description: 'The platform revision of the pod; absent if there is no pod.' }),
     pendingRevision: z.string().max(64).optional().meta({
-      description: 'The revision of the platform that the pod waits for; absent where it has the present one.',
+      description: 'The platform revision that the pod waits for; absent if the pod is up to date.',
     }),
     conditions: z
       .array(Condition)
@@ -145,7 +144,7 @@ export const UserSwarmStatus = z
         'x-kubernetes-list-map-keys': ['type'],
       }),
   })
-  .meta({ description: 'What is there, as far as the controller has seen.' });
+  .meta({ description: 'Observed state of the runtime.' });
 export type UserSwarmStatus = z.output<typeof UserSwarmStatus>;
 
 /** The parts of Kubernetes' metadata that we read. */
