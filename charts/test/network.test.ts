@@ -67,10 +67,10 @@ describe('network policies', () => {
 
   it('allow exactly these connections between pods', () => {
     const policies = policiesOf(manifests);
-    const everybody = [...podsOf(manifests), runtime(), runtime('team-a')];
-    const open = everybody.flatMap((to) =>
+    const allPods = [...podsOf(manifests), runtime(), runtime('team-a')];
+    const open = allPods.flatMap((to) =>
       Object.values(to.ports).flatMap((port) =>
-        everybody
+        allPods
           .filter((from) => from !== to && connects(policies, from, to, port))
           .map((from) => `${from.name.replace('uswarm-', '')} → ${to.name.replace('uswarm-', '')}:${port}`),
       ),

@@ -19,7 +19,7 @@ const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 const PODS = `${IN}/pods`;
 const NAME = 'workspace-a';
 const CHILD = 'agent-runtime-workspace-a';
-/** What the chart gives it, and no more: the rest is as it is by default. */
+/** The variables that the chart sets; all others have their defaults. */
 const DEFAULTS = loadControllerConfig({
   SYNC_URL: 'http://webhook/sync',
   SYNC_TOKEN: TOKEN,
@@ -35,7 +35,7 @@ const userSwarm = (name = NAME, spec: object = {}): KubernetesObject => ({
   spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
 });
 
-/** A ready pod of it, which is not gone as soon as it is deleted. */
+/** A ready pod of the runtime with a finalizer, so that its deletion takes time. */
 const runtimePod = (): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -52,19 +52,19 @@ const runtimePod = (): KubernetesObject => ({
 describe('the controller with the webhook', () => {
   let api: ScriptedApi;
   let webhook: RunningServer;
-  let asked: SyncRequest[];
+  let requests: SyncRequest[];
   let controller: Controller;
   let registry: Registry;
 
   beforeEach(async () => {
     api = await startScriptedApi();
     api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
-    asked = [];
+    requests = [];
     const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.once('end', () => asked.push(JSON.parse(Buffer.concat(chunks).toString()) as SyncRequest));
+      request.once('end', () => requests.push(JSON.parse(Buffer.concat(chunks).toString()) as SyncRequest));
       app(request, response);
     });
     webhook = await listen(server, { host: '127.0.0.1', port: 0 });
@@ -96,107 +96,117 @@ describe('the controller with the webhook', () => {
     [ACCOUNTS, SERVICES, DEPLOYMENTS].map((collection) => api.get(collection, CHILD));
   const reasonOf = (type: string): string | undefined =>
     ((status()['conditions'] ?? []) as { type: string; reason: string }[]).find((entry) => entry.type === type)?.reason;
-  const allMade = (): boolean => children().every((child) => child !== undefined);
-  /** As the Deployment's own controller does once the pod answers. */
+  const allCreated = (): boolean => children().every((child) => child !== undefined);
+  /** Sets the Deployment available, as the Deployment controller does when the pod is ready. */
   const becomeAvailable = (): void => {
     const conditions = [{ type: 'Available', status: 'True' }];
     const counts = { replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, observedGeneration: 1 };
     api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, CHILD)!, status: { ...counts, conditions } });
   };
-  /** Until nothing has been asked or written for a while. */
-  const rest = async (): Promise<void> => {
+  /** Waits until there are no requests and writes for a while. */
+  const waitForIdle = async (): Promise<void> => {
     let before = -1;
-    while (before !== asked.length + api.requests.length) {
-      before = asked.length + api.requests.length;
+    while (before !== requests.length + api.requests.length) {
+      before = requests.length + api.requests.length;
       await new Promise((resolve) => setTimeout(resolve, 150));
     }
+  };
+
+  /** Starts the controller with one Ready UserSwarm. */
+  const startReady = async (): Promise<void> => {
+    await start();
+    api.put(SWARMS, userSwarm());
+    await eventually(allCreated);
+    becomeAvailable();
+    await eventually(() => phase() === 'Ready');
+    await waitForIdle();
   };
 
   it('HOOK-005 calls the webhook when a UserSwarm is created or changed', async () => {
     await start();
     api.put(SWARMS, userSwarm());
-    await eventually(() => asked.length > 0);
-    expect(asked[0]).toMatchObject({
+    await eventually(() => requests.length > 0);
+    expect(requests[0]).toMatchObject({
       controller: { kind: 'CompositeController' },
       parent: { metadata: { name: NAME, finalizers: [FINALIZER] } },
       children: { 'ServiceAccount.v1': {}, 'Service.v1': {}, 'Deployment.apps/v1': {} },
       related: { 'Namespace.v1': { userswarms: {} } },
       finalizing: false,
     });
-    await rest();
-    const before = asked.length;
+    await waitForIdle();
+    const before = requests.length;
     const now = api.get(SWARMS, NAME)!;
     const spec = { ...(now['spec'] as object), suspend: true };
     api.put(SWARMS, { ...now, metadata: { ...now.metadata, generation: 2 }, spec });
-    await eventually(() => asked.length > before && phase() === 'Suspended');
-    expect(asked.at(-1)?.parent.spec.suspend).toBe(true);
+    await eventually(() => requests.length > before && phase() === 'Suspended');
+    expect(requests.at(-1)?.parent.spec.suspend).toBe(true);
   });
 
-  it('HOOK-007 creates, updates and deletes children until they match, then writes nothing', async () => {
+  it('HOOK-007 creates the children with an owner reference to the UserSwarm', async () => {
     await start();
     api.put(SWARMS, userSwarm());
-    await eventually(allMade);
+    await eventually(allCreated);
+    const { uid } = api.get(SWARMS, NAME)!.metadata;
     for (const child of children()) {
       expect(child?.metadata.ownerReferences).toEqual([
-        expect.objectContaining({
-          kind: 'UserSwarm',
-          name: NAME,
-          uid: api.get(SWARMS, NAME)?.metadata.uid,
-          controller: true,
-        }),
+        expect.objectContaining({ kind: 'UserSwarm', name: NAME, uid, controller: true }),
       ]);
     }
-    becomeAvailable();
-    await eventually(() => phase() === 'Ready');
+  });
 
+  it('HOOK-007 repairs a changed child, deletes an undesired one and recreates a deleted one', async () => {
+    await startReady();
     const service = api.get(SERVICES, CHILD)!;
     api.put(SERVICES, { ...service, spec: { ...(service['spec'] as object), selector: { stolen: 'yes' } } });
     await eventually(() =>
       api.writes().some(({ path, method }) => method === 'PATCH' && path === `${SERVICES}/${CHILD}`),
     );
-
-    const stray = { ...service, metadata: { ...service.metadata, name: 'stray', uid: 'stray-1' } };
-    api.put(SERVICES, stray);
+    api.put(SERVICES, { ...service, metadata: { ...service.metadata, name: 'stray', uid: 'stray-1' } });
     await eventually(() => api.get(SERVICES, 'stray') === undefined);
-
     api.remove(ACCOUNTS, CHILD);
-    await eventually(allMade);
-    await rest();
+    await eventually(allCreated);
+  });
 
-    const { ownerReferences, ...unowned } = service.metadata;
+  it('HOOK-007 reports NameConflict for a foreign object, and creates the child when that object is deleted', async () => {
+    await startReady();
+    const service = api.get(SERVICES, CHILD)!;
+    const { ownerReferences, ...foreign } = service.metadata;
     expect(ownerReferences).toHaveLength(1);
-    api.put(SERVICES, { ...api.get(SERVICES, CHILD)!, metadata: { ...unowned } });
+    api.put(SERVICES, { ...service, metadata: foreign });
     await eventually(() => reasonOf('Synced') === 'NameConflict');
     api.remove(SERVICES, CHILD);
-    await eventually(() => allMade() && reasonOf('Synced') === 'Synced');
-    await rest();
-    const [written, before] = [api.writes().length, asked.length];
+    await eventually(() => allCreated() && reasonOf('Synced') === 'Synced');
+  });
+
+  it('HOOK-007 writes nothing when the children match, even if the webhook is called again', async () => {
+    await startReady();
+    const before = { writes: api.writes().length, requests: requests.length };
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
     becomeAvailable();
     const { metadata, ...parent } = api.get(SWARMS, NAME)!;
-    api.put(SWARMS, { ...parent, metadata: { ...metadata, labels: { looked: 'at' } } });
-    await eventually(() => asked.length > before);
-    await rest();
-    expect(api.writes().slice(written)).toEqual([]);
+    api.put(SWARMS, { ...parent, metadata: { ...metadata, labels: { note: 'changed' } } });
+    await eventually(() => requests.length > before.requests);
+    await waitForIdle();
+    expect(api.writes().slice(before.writes)).toEqual([]);
   });
 
   it('HOOK-009 HOOK-010 HOOK-011 finalizes: calls the webhook, deletes all children, then removes the finalizer', async () => {
     await start();
     api.put(SWARMS, userSwarm());
-    await eventually(allMade);
+    await eventually(allCreated);
     const pod = runtimePod();
     api.put(PODS, pod);
-    await eventually(() => asked.some(({ related }) => Object.keys(related['Pod.v1'] ?? {}).length === 1));
-    await rest();
-    const before = asked.length;
+    await eventually(() => requests.some(({ related }) => Object.keys(related['Pod.v1'] ?? {}).length === 1));
+    await waitForIdle();
+    const before = requests.length;
     const now = api.get(SWARMS, NAME)!;
     api.put(SWARMS, { ...now, metadata: { ...now.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
     await eventually(() => phase() === 'Deleting' && api.get(SERVICES, CHILD) === undefined);
-    expect(asked.slice(before).every(({ finalizing }) => finalizing)).toBe(true);
+    expect(requests.slice(before).every(({ finalizing }) => finalizing)).toBe(true);
     expect(api.get(ACCOUNTS, CHILD)).toBeUndefined();
 
     await eventually(() => api.get(PODS, pod.metadata.name)?.metadata.deletionTimestamp !== undefined);
-    await rest();
+    await waitForIdle();
     expect(api.get(DEPLOYMENTS, CHILD)).toBeUndefined();
     expect(api.get(SWARMS, NAME)?.metadata.finalizers).toEqual([FINALIZER]);
     api.remove(PODS, pod.metadata.name);
@@ -222,13 +232,13 @@ describe('the controller with the webhook', () => {
     );
     for (const name of names) api.put(SWARMS, userSwarm(name));
     await start({ hook: { url: hook.url } });
-    const show = (wanted: string): boolean => names.every((name) => status(name)['image'] === wanted);
-    await eventually(() => show('before'));
-    await rest();
+    const allShow = (expected: string): boolean => names.every((name) => status(name)['image'] === expected);
+    await eventually(() => allShow('before'));
+    await waitForIdle();
     calls.clear();
-    // No event tells of it: only asking again can.
+    // There is no watch event, so only a resync observes the change.
     image = 'after';
-    await eventually(() => show('after'), 50_000);
+    await eventually(() => allShow('after'), 50_000);
     await hook.close(10);
     for (const name of names) expect(calls.get(name)).toBeLessThanOrEqual(2);
     expect(DEFAULTS.RESYNC_S).toBe(30);
@@ -239,8 +249,8 @@ describe('the controller with the webhook', () => {
     for (const name of names) api.put(SWARMS, userSwarm(name));
     await start();
     await eventually(() => names.every((name) => api.get(DEPLOYMENTS, `agent-runtime-${name}`) !== undefined));
-    await rest();
-    const [written, before] = [api.writes().length, asked.length];
+    await waitForIdle();
+    const [written, before] = [api.writes().length, requests.length];
     let refused = 0;
     api.script(({ path, query }, response) => {
       if (path !== SERVICES || !query.has('watch') || refused > 0) return undefined;
@@ -249,8 +259,8 @@ describe('the controller with the webhook', () => {
       return true;
     });
     api.endWatches('end');
-    await eventually(() => refused === 1 && asked.length >= before + names.length);
-    await rest();
+    await eventually(() => refused === 1 && requests.length >= before + names.length);
+    await waitForIdle();
     expect(api.writes().slice(written)).toEqual([]);
   });
 
@@ -287,20 +297,20 @@ describe('the controller with the webhook', () => {
     await eventually(() => controller.ready());
     expect(controller.leading()).toBe(false);
     api.put(SWARMS, userSwarm());
-    await eventually(allMade);
+    await eventually(allCreated);
     await eventually(async () => (await second.metrics()).includes('uswarm_userswarms{phase="Progressing"} 1'));
     expect(await second.metrics()).toContain('uswarm_controller_queue_depth 0');
     await first.stop();
     await eventually(() => controller.leading());
     api.remove(SERVICES, CHILD);
-    await eventually(allMade);
+    await eventually(allCreated);
   });
 
   it('exports metrics', async () => {
     await start();
     await eventually(() => controller.ready());
     api.put(SWARMS, userSwarm());
-    await eventually(allMade);
+    await eventually(allCreated);
     becomeAvailable();
     await eventually(() => phase() === 'Ready');
     await eventually(async () => (await registry.metrics()).includes('uswarm_userswarms{phase="Ready"} 1'));

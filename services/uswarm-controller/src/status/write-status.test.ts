@@ -53,7 +53,7 @@ describe('writing the status', () => {
 
   it('includes labels, annotations and finalizers, which would otherwise be removed', async () => {
     const marks = { labels: { a: 'b' }, annotations: { c: 'd' }, finalizers: ['e'] };
-    const managedFields = [{ manager: 'somebody' }];
+    const managedFields = [{ manager: 'kubectl' }];
     const stored = { ...userSwarm(), metadata: { ...userSwarm().metadata, ...marks, managedFields } };
     await writeStatus(deps(), stored, { phase: 'Ready' }, undefined, never);
     expect(sent[0]?.metadata).toEqual({ ...userSwarm().metadata, ...marks });

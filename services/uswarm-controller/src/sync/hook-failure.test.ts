@@ -31,8 +31,8 @@ const childOf = (kind: string): Store => {
   });
   return store;
 };
-const away = (outageMs: number) => () => {
-  throw Object.assign(new HookError('unreachable', 'nobody listens'), { outageMs });
+const unavailable = (outageMs: number) => () => {
+  throw Object.assign(new HookError('unreachable', 'connection refused'), { outageMs });
 };
 
 describe('a reconcile without a response of the webhook', () => {
@@ -50,7 +50,7 @@ describe('a reconcile without a response of the webhook', () => {
   });
 
   const refuse = async (): Promise<never> => {
-    throw new Error('nothing else is to be written');
+    throw new Error('unexpected write');
   };
   const sync = (): Promise<SyncResult> => {
     const scope: NamespaceScope = {
@@ -94,14 +94,14 @@ describe('a reconcile without a response of the webhook', () => {
 
   it('writes nothing during a short outage, and requeues for when it becomes long', async () => {
     parents.put(userSwarm({}));
-    answer = away(4_000);
+    answer = unavailable(4_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable', resyncAfterS: 6 });
     expect(written).toEqual([]);
   });
 
   it('reports the outage once on a UserSwarm that needs the webhook', async () => {
     parents.put(userSwarm({}));
-    answer = away(10_000);
+    answer = unavailable(10_000);
     expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
     elapsed = 60_000;
     await sync();
@@ -113,7 +113,7 @@ describe('a reconcile without a response of the webhook', () => {
     'writes nothing to one that is %s and unchanged, however long it lasts',
     async (phase) => {
       parents.put(userSwarm({ phase, observedGeneration: 1, conditions: [] }));
-      answer = away(600_000);
+      answer = unavailable(600_000);
       expect(await sync()).toMatchObject({ outcome: 'failed', reason: 'WebhookUnavailable' });
       expect(written).toEqual([]);
     },
@@ -121,7 +121,7 @@ describe('a reconcile without a response of the webhook', () => {
 
   it('reports the outage for a UserSwarm whose calls alone fail for long', async () => {
     parents.put(userSwarm({}));
-    answer = away(0);
+    answer = unavailable(0);
     await sync();
     elapsed += 9_999;
     await sync();
