@@ -14,7 +14,7 @@ import { type Controller, createController } from './controller.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
-/** Milliseconds on a machine that does other things besides. */
+/** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
 
 const userSwarm = (name: string): KubernetesObject => ({
@@ -79,7 +79,7 @@ describe('the controller on an API server with faults', () => {
         return true;
       });
       for (const name of names) api.put(SWARMS, userSwarm(name));
-      // Several rounds of attempts: a pause between those that are refused, for all or for each.
+      // Several attempts, with a pause between rejected writes of all UserSwarms or of each.
       await eventually(() => refused >= 20, WITHIN_MS);
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
       expect(api.requests.filter(isEvent)).toEqual([]);
@@ -122,7 +122,7 @@ describe('the controller on an API server with faults', () => {
       reason: 'Contested',
       message: expect.stringContaining(`The field manager kyverno keeps changing Deployment userswarms/${child}`),
     });
-    // The third repair waits for one and two seconds: a slow machine makes it later, never earlier.
+    // The third correction waits one and then two seconds; a slow machine only makes it later.
     expect(repairs() - before).toBe(3);
     expect(performance.now() - started).toBeGreaterThan(2_900);
   });

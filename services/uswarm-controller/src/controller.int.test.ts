@@ -165,6 +165,7 @@ describe('the controller with the webhook', () => {
     await eventually(() => api.get(SERVICES, 'stray') === undefined);
     api.remove(ACCOUNTS, CHILD);
     await eventually(allCreated);
+    expect(phase()).not.toBe('Error');
   });
 
   it('HOOK-007 reports NameConflict for a foreign object, and creates the child when that object is deleted', async () => {
@@ -244,7 +245,7 @@ describe('the controller with the webhook', () => {
     expect(DEFAULTS.RESYNC_S).toBe(30);
   });
 
-  it('writes nothing because a watch was refused once', async () => {
+  it('writes nothing after a watch was rejected once', async () => {
     const names = ['workspace-a', 'workspace-b'];
     for (const name of names) api.put(SWARMS, userSwarm(name));
     await start();
@@ -268,7 +269,7 @@ describe('the controller with the webhook', () => {
     const timing = { watchS: 60, silenceMs: 60_000, backoff: { initialMs: 5, maxMs: 20 }, staleMs: 50 };
     await start({ timing });
     await eventually(() => controller.ready());
-    const heal = api.script(({ path, query }, response) => {
+    const restore = api.script(({ path, query }, response) => {
       if (path !== SWARMS || !query.has('watch')) return undefined;
       response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
       return true;
@@ -277,7 +278,7 @@ describe('the controller with the webhook', () => {
     await eventually(() => !controller.ready());
     expect(await registry.metrics()).toContain('uswarm_controller_caches_synced 0\n');
     expect(controller.leading()).toBe(true);
-    heal();
+    restore();
     await eventually(async () => (await registry.metrics()).includes('uswarm_controller_caches_synced 1\n'));
     expect(controller.ready()).toBe(true);
   });

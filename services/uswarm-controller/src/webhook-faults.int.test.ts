@@ -9,7 +9,7 @@ import type { ControllerOptions } from './options.js';
 
 const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
-/** Milliseconds on a machine that does other things besides. */
+/** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
 
 const userSwarm = (name: string): KubernetesObject => ({
@@ -56,7 +56,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     return conditions.find(({ type }) => type === wanted);
   };
   const isUnavailable = (name: string): boolean => condition(name, 'Ready')?.reason === 'WebhookUnavailable';
-  /** As the Deployment's own controller writes it. */
+  /** A status as the Deployment controller writes it. */
   const setReady = (name: string, readyReplicas: number): void => {
     const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas };
     api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
@@ -77,7 +77,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
       .filter(({ labels }) => ((labels as { outcome?: string }).outcome !== 'ok') === failed)
       .reduce((sum, { value }) => sum + value, 0);
   };
-  /** Until nothing has been written for as long as several syncs take. */
+  /** Waits until there are no writes for the duration of several reconciles. */
   const rest = async (): Promise<void> => {
     for (let before = -1; before !== writes();) {
       before = writes();

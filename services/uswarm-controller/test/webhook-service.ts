@@ -10,16 +10,16 @@ import { generateCallKeys } from '@uswarm/service-kit';
 
 export interface WebhookPod {
   port: number;
-  /** SIGTERM. Resolves once the process has ended. */
+  /** Sends SIGTERM and waits until the process has exited. */
   stop(): Promise<void>;
 }
 
-/** A Kubernetes Service as kube-proxy makes it, with webhook processes for pods: each connection goes to one of them. */
+/** Simulates a Kubernetes Service: it distributes connections to webhook processes, as kube-proxy does to pods. */
 export interface WebhookService {
   url: string;
-  /** Starts the built program, which gets no connections yet. */
+  /** Starts the built program, which gets no connections until it is added to `pods`. */
   startPod(environment?: Record<string, string>): Promise<WebhookPod>;
-  /** The pods that new connections go to; connections that are open stay. */
+  /** The pods for new connections; open connections are kept. */
   setEndpoints(pods: readonly WebhookPod[]): void;
   close(): Promise<void>;
 }

@@ -23,7 +23,7 @@ const rendered = (fields: object = {}): KubernetesObject => ({
 });
 const desired = (fields: object = {}): KubernetesObject => desiredChild(rendered(fields), OWNER);
 
-/** What the API server keeps of it: defaults beside it, amounts rewritten, a status. */
+/** The object as the API server stores it: with defaults, normalized quantities and a status. */
 function stored(object: KubernetesObject, fields: object = {}): KubernetesObject {
   const text = JSON.stringify(object).replace('"1024Mi"', '"1Gi"');
   const kept = JSON.parse(text) as KubernetesObject;
@@ -98,7 +98,7 @@ describe('needsWrite', () => {
 
   it('returns true for changed desired content', () => {
     expect(needsWrite(desired({ spec: { replicas: 0 } }), stored(object), applied)).toBe(true);
-    // Less is something else too: a field that is left out has to go.
+    // A field that is no longer desired must be removed.
     const without = desired({ spec: { replicas: 1, template: { spec: { containers: [{ name: 'c' }] } } } });
     expect(needsWrite(without, stored(object), applied)).toBe(true);
     expect(needsWrite(without, stored(object), undefined)).toBe(true);

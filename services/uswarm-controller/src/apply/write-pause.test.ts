@@ -19,7 +19,7 @@ describe('the pause of all writes', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 7].map(() => {
       pause.refused(undefined);
       const left = pause.leftMs();
-      // Others that were under way at that time say nothing new.
+      // Failures of concurrent writes do not increase the pause.
       pause.refused(undefined);
       time += left;
       return left;

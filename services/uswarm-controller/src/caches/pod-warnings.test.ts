@@ -11,7 +11,7 @@ interface Look {
   deletionTimestamp?: string;
 }
 
-/** As a kubelet writes it before there is a sandbox. */
+/** A pod without a sandbox, as the kubelet writes it. */
 function pod({ uid = 'u1', phase = 'Pending', sandbox = 'False', deletionTimestamp, ...look }: Look = {}) {
   const nodeName = 'nodeName' in look ? look.nodeName : 'node-1';
   return {

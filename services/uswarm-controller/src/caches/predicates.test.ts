@@ -5,7 +5,7 @@ import { childChanged, podChanged } from './predicates.js';
 type Concerns = (change: { before?: KubernetesObject; after?: KubernetesObject }) => boolean;
 type State = KubernetesObject | undefined;
 
-/** For each step from one state to the next, whether it concerns anybody. */
+/** Whether each change from one state to the next passes the predicate. */
 const steps = (concerns: Concerns, ...states: readonly State[]): boolean[] =>
   states.slice(1).map((after, at) => {
     const before = states[at];

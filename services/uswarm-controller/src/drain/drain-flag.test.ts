@@ -30,7 +30,7 @@ const flagOf = (run: string): DrainFlag =>
     clock: { now: () => new Date(START + now) },
     elapsed: () => now,
   });
-/** Milliseconds for which the flag still counts; undefined without one. */
+/** Milliseconds until the flag expires; undefined without a flag. */
 const validFor = (): number | undefined => {
   const stored = server.get(FLAGS, place.name);
   return stored && drainFlagExpiry(stored) - START - now;

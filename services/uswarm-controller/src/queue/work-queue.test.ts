@@ -5,7 +5,7 @@ import { createWorkQueue, type WorkQueue } from './work-queue.js';
 const BACKOFF = { initialMs: 100, maxMs: 1_000 };
 const create = (): WorkQueue => createWorkQueue({ backoff: BACKOFF, now: () => Date.now(), random: () => 1 });
 
-/** What a queue has to be like, in the simplest words. */
+/** A simple reference implementation of the queue. */
 interface Model {
   waiting: string[];
   active: Set<string>;

@@ -11,7 +11,7 @@ const LIMITS = { maxConcurrent: 2, deadlineS: 7_200, maxFailures: 1 };
 
 const GIVEN = '2030-01-01T00:40:00Z';
 
-/** One that waits for `r2`, and is idle. */
+/** An idle UserSwarm that waits for `r2`. */
 const waiting = (
   name: string,
   annotations: Record<string, string> = { [ROLLOUT.wanted]: 'r2' },
@@ -49,7 +49,7 @@ describe('the rollout coordinator', () => {
   let patches: { name: string; patch: unknown }[];
   let events: string[];
   let granted: string[];
-  /** Of those that may never be written, by their names. */
+  /** Errors for UserSwarms that cannot be written, by name. */
   let denied: Map<string, Error>;
   let refusal: KubeError | undefined;
   let stopping: AbortController;
@@ -100,7 +100,7 @@ describe('the rollout coordinator', () => {
     running = coordinator.run(stopping.signal);
   };
   const names = (): string[] => patches.map(({ name }) => name);
-  const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+  const waitForIdle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
 
   it('writes a grant to the observed version of the UserSwarm and records an Event', async () => {
     parents.put(waiting('a'));
@@ -120,7 +120,7 @@ describe('the rollout coordinator', () => {
     parents.put(waiting('a'));
     start(3_600_000);
     await eventually(() => coordinator.state().pending === 1);
-    await rest();
+    await waitForIdle();
     expect({ patches, inFlight: coordinator.state().inFlight }).toEqual({ patches: [], inFlight: 0 });
   });
 
@@ -135,7 +135,7 @@ describe('the rollout coordinator', () => {
     parents.put(waiting('a', { [ROLLOUT.wanted]: 'r2' }, '2030-01-01T01:00:02Z'));
     start();
     await eventually(() => granted.length === 1);
-    await rest();
+    await waitForIdle();
     expect(patches).toHaveLength(1);
     expect(patches[0]).toMatchObject({
       patch: { metadata: { annotations: { [ROLLOUT.time]: '2030-01-01T01:00:02.000Z' } } },
@@ -146,7 +146,7 @@ describe('the rollout coordinator', () => {
     for (const name of ['a', 'b', 'c']) parents.put(waiting(name));
     start();
     await eventually(() => granted.length === 2);
-    await rest();
+    await waitForIdle();
     expect(names()).toEqual(['a', 'b']);
     const done = newer(parents.get('a')!, {});
     parents.put({
@@ -177,11 +177,11 @@ describe('the rollout coordinator', () => {
     for (const name of ['c', 'd', 'e']) parents.put(waiting(name));
     start();
     await eventually(() => granted.length === 1);
-    await rest();
+    await waitForIdle();
     expect({ names: names().slice(0, 4), granted }).toEqual({ names: ['a', 'b', 'c', 'd'], granted: ['e'] });
     const tried = names().length;
     expect(tried).toBeLessThan(12);
-    await rest();
+    await waitForIdle();
     expect(names()).toHaveLength(tried);
     denied.clear();
     coordinator.changed();
@@ -193,7 +193,7 @@ describe('the rollout coordinator', () => {
     for (const name of ['a', 'b']) parents.put(waiting(name));
     denied.set('a', new Error('connection refused'));
     start();
-    await rest();
+    await waitForIdle();
     expect({ names: names(), granted }).toEqual({ names: ['a'], granted: [] });
   });
 
@@ -209,7 +209,7 @@ describe('the rollout coordinator', () => {
     for (const name of ['a', 'b']) parents.put(waiting(name, given));
     parents.put(waiting('c'));
     start();
-    await rest();
+    await waitForIdle();
     expect(patches).toEqual([]);
     expect(coordinator.state()).toMatchObject({ pending: 3, inFlight: 2 });
   });
@@ -221,7 +221,7 @@ describe('the rollout coordinator', () => {
     await eventually(() => events.length > 0);
     for (let times = 0; times < 3; times += 1) {
       coordinator.changed();
-      await rest();
+      await waitForIdle();
     }
     expect({ patches, events }).toEqual({ patches: [], events: ['Warning RolloutHalted a'] });
     expect(coordinator.state()).toEqual({ pending: 1, inFlight: 0, failed: 1, halted: true });
@@ -232,7 +232,7 @@ describe('the rollout coordinator', () => {
     start();
     await eventually(() => patches.length === 1);
     expect(patches[0]).toMatchObject({ patch: { metadata: { annotations: { [ROLLOUT.revision]: null } } } });
-    await rest();
+    await waitForIdle();
     expect({ patchesCount: patches.length, granted }).toEqual({ patchesCount: 1, granted: [] });
   });
 

@@ -149,7 +149,7 @@ describe('the start limiter', () => {
     const bound = 2 * Math.ceil(Math.log2(count)) + 1;
     expect(costs.again).toBe(0);
     expect(Math.max(costs.first, costs.freed)).toBeLessThanOrEqual(bound);
-    // A slot that becomes free is handed over at the same time.
+    // A released slot is assigned immediately.
     expect(costs.left).toBeLessThanOrEqual(2 * bound);
     expect(woken).not.toEqual([]);
     expect(limiter.queued()).toBe(0);

@@ -61,7 +61,7 @@ describe('the start queue', () => {
       }, 0);
     const line = createStartQueue(counting);
     const count = 20_000;
-    // In an order that is neither sorted nor random: 7,919 has no factor in common with the count.
+    // A deterministic permutation: 7,919 is coprime to the count.
     const places = Array.from({ length: count }, (_, at) => String((at * 7_919) % count).padStart(5, '0'));
     const put = places.map((place) => () => line.put(place, place));
     const bound = 2 * Math.ceil(Math.log2(count)) + 1;
