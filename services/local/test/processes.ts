@@ -14,7 +14,7 @@ export function childrenOf(parent: number): ProcessIdentity[] {
 /** Every agent runtime that local mode wrote into its log, also those that it started while it stopped. */
 export function loggedRuntimes(directory: string): number[] {
   const log = readFileSync(path.join(directory, 'uswarm.log'), 'utf8');
-  return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"a runtime process listens"/g)].map(([, pid]) => Number(pid));
+  return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"runtime process listening"/g)].map(([, pid]) => Number(pid));
 }
 
 /** Pairs of process and parent. */

@@ -13,7 +13,7 @@ import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
 import { withoutAfterCommit } from './transaction.js';
 
-const WORK: LeasedJob = {
+const JOB: LeasedJob = {
   kind: 'runtime',
   subjectId: 'w',
   workspaceId: 'w',
@@ -27,46 +27,45 @@ export const ADDRESS = 'http://runtime:1';
 export const IDLE_MS = 60_000;
 const START = new Date('2026-11-21T10:00:00Z').getTime();
 
-/** Postgres, a platform and a runtime in memory. Transactions are atomic, everything else can be interrupted. */
-export function createWorld() {
+/** Postgres, the platform and one runtime in memory. Transactions are atomic; all other steps can be interrupted. */
+export function createRuntimeHarness() {
   let now = START;
   const clock = { now: () => new Date(now) };
-  let gone = false;
+  let deleted = false;
   const row = runtimeRow(clock.now());
-  /** What the platform was told, what it made of it, and since when the runtime does nothing. */
+  /** The desired and the actual state of the runtime on the platform. */
   const platform = {
-    there: false,
+    exists: false,
     suspended: false,
-    runs: true,
+    running: true,
     reachable: true,
-    held: false,
+    suspendedByOperator: false,
     instance: 1,
     idleSince: START,
-    /** It works on something of which nobody here knows. */
+    /** The runtime works on something without a turn in the database. */
     busy: false,
-    /** A new revision waits for the runtime; whether it may be stopped for it, and should be. */
-    pending: false,
-    wanted: false,
-    granted: false,
+    revisionPending: false,
+    rolloutRequested: false,
+    rolloutGranted: false,
   };
-  const seen = {
-    turns: 0,
+  const recorded = {
+    queuedTurns: 0,
     suspensions: 0,
     rollouts: 0,
-    wakes: 0,
+    resumes: 0,
     ready: [] as string[],
     ensureFailures: [] as string[],
     events: 0,
     statuses: [] as string[],
-    turnsHurried: 0,
-    /** Of the row of the runtime. */
+    turnsMadeDue: 0,
+    /** Updates of the runtime row. */
     writes: 0,
   };
-  /** Of this process' lease, and of what it put in for others. */
+  /** The lease of this process, and the number of jobs that it enqueued. */
   const lease = { held: true, enqueued: 0, lost: new AbortController() };
   const forgotten: string[] = [];
   let interruption: (() => Promise<void>) | undefined;
-  /** Where another process may come in between. */
+  /** A point at which another process can interfere. */
   const gap = async (): Promise<void> => {
     const run = interruption;
     interruption = undefined;
@@ -74,40 +73,42 @@ export function createWorld() {
   };
 
   const store = {
-    get: async () => (await gap(), gone ? undefined : { ...row }),
+    get: async () => (await gap(), deleted ? undefined : { ...row }),
     lock: async () => row.desired,
     resume: async () => void Object.assign(row, { desired: 'running', failures: 0, wanted_at: clock.now() }),
     update: async (_id: string, update: object) => {
-      seen.writes += 1;
+      recorded.writes += 1;
       Object.assign(row, update, { updated_at: clock.now() });
     },
-    remove: async () => void (gone = true),
-    want: async () => undefined,
-    unwant: async () => undefined,
+    remove: async () => void (deleted = true),
+    create: async () => undefined,
+    markDeleted: async () => undefined,
   };
   const observe = (): RuntimeObservation => {
-    const { pending, wanted, granted } = platform;
-    return { ...observeRuntime(), ...(pending ? { rollout: { wanted, granted: wanted && granted } } : {}) };
+    const { revisionPending, rolloutRequested: requested, rolloutGranted } = platform;
+    const rollout = { requested, granted: requested && rolloutGranted };
+    return { ...observeRuntime(), ...(revisionPending ? { rollout } : {}) };
   };
   const observeRuntime = (): RuntimeObservation => {
-    const suspend = platform.suspended || platform.held;
-    if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.runs };
-    if (platform.runs) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
+    const suspend = platform.suspended || platform.suspendedByOperator;
+    if (suspend) return { phase: 'Suspended', reason: 'Suspended', address: null, current: !platform.running };
+    if (platform.running) return { phase: 'Ready', reason: '', address: ADDRESS, current: true };
     return { phase: 'Progressing', reason: 'Starting', address: null, current: true };
   };
-  /** What the platform marks once it is asked to bring a runtime to this. */
-  const asked = ({ suspended, rollout }: RuntimeSpec): boolean => {
-    const { pending, wanted } = platform;
-    return rollout === undefined ? wanted && (suspended || pending) : rollout.wanted && pending;
+  /** The rollout request on the platform after it applies the spec. */
+  const requestedAfter = ({ suspended, rollout }: RuntimeSpec): boolean => {
+    const { revisionPending, rolloutRequested } = platform;
+    if (rollout !== undefined) return rollout.requested && revisionPending;
+    return rolloutRequested && (suspended || revisionPending);
   };
   const peek: RuntimeDriver['peek'] = async (specs) => {
-    if (!platform.reachable) throw new PlatformUnreachable('cut');
-    if (!platform.there) return new Map();
-    const done = (spec: RuntimeSpec): boolean =>
-      spec.suspended === platform.suspended && asked(spec) === platform.wanted;
-    return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !done(spec) }]));
+    if (!platform.reachable) throw new PlatformUnreachable('unreachable');
+    if (!platform.exists) return new Map();
+    const isApplied = (spec: RuntimeSpec): boolean =>
+      spec.suspended === platform.suspended && requestedAfter(spec) === platform.rolloutRequested;
+    return new Map(specs.map((spec) => [spec.workspaceId, { ...observe(), outdated: !isApplied(spec) }]));
   };
-  const lifecycle = createRuntimeReconciler({
+  const reconciler = createRuntimeReconciler({
     withTransaction: async (run) => {
       await gap();
       return run(NO_DATABASE);
@@ -115,9 +116,9 @@ export function createWorld() {
     store,
     jobs: {
       holds: async () => lease.held,
-      waits: async () => seen.turns > 0,
+      waits: async () => recorded.queuedTurns > 0,
       enqueue: async () => void (lease.enqueued += 1),
-      makeDueNow: async () => void (seen.turnsHurried += 1),
+      makeDueNow: async () => void (recorded.turnsMadeDue += 1),
     },
     driver: {
       reportsLiveness: true,
@@ -125,12 +126,12 @@ export function createWorld() {
       async ensure(spec, { signal }) {
         await gap();
         signal?.throwIfAborted();
-        if (!platform.reachable) throw new PlatformUnreachable('cut');
-        Object.assign(platform, { suspended: spec.suspended, there: true, wanted: asked(spec) });
+        if (!platform.reachable) throw new PlatformUnreachable('unreachable');
+        Object.assign(platform, { suspended: spec.suspended, exists: true, rolloutRequested: requestedAfter(spec) });
         return observe();
       },
       remove: async () => {
-        platform.there = false;
+        platform.exists = false;
         return true;
       },
       onChange: () => undefined,
@@ -138,17 +139,17 @@ export function createWorld() {
     client: {
       async identify() {
         await gap();
-        if (!platform.runs) throw new Error('nobody is there');
+        if (!platform.running) throw new Error('no runtime is running');
         return { instanceId: String(platform.instance) };
       },
       async status() {
         await gap();
-        if (!platform.runs) throw new Error('nobody is there');
+        if (!platform.running) throw new Error('no runtime is running');
         return { busy: platform.busy, idleMs: platform.busy ? 0 : now - platform.idleSince };
       },
       forget: (workspaceId) => void forgotten.push(workspaceId),
     },
-    events: { append: async () => (seen.events += 1) },
+    events: { append: async () => (recorded.events += 1) },
     agents: {
       list: async () => [
         {
@@ -164,92 +165,91 @@ export function createWorld() {
         },
       ],
     },
-    publish: async ({ payload }) => (seen.statuses.push((payload as { status: string }).status), true),
+    publish: async ({ payload }) => (recorded.statuses.push((payload as { status: string }).status), true),
     idleSuspendAfterMs: IDLE_MS,
     metrics: {
-      suspended: () => (seen.suspensions += 1),
-      suspendedForRollout: () => (seen.rollouts += 1),
-      woken: () => (seen.wakes += 1),
-      ready: (start) => seen.ready.push(start),
-      ensureFailed: (reason) => seen.ensureFailures.push(reason),
+      suspended: () => (recorded.suspensions += 1),
+      suspendedForRollout: () => (recorded.rollouts += 1),
+      resumed: () => (recorded.resumes += 1),
+      ready: (start) => recorded.ready.push(start),
+      ensureFailed: (reason) => recorded.ensureFailures.push(reason),
       differed: () => undefined,
     },
     clock,
     logger: silentLogger,
   });
-  /** When the work queue handles the runtime next. */
+  /** When the job worker handles the runtime next. */
   let dueAt = now;
-  async function look() {
-    const result = await lifecycle(WORK, lease.lost.signal);
+  async function reconcile() {
+    const result = await reconciler(JOB, lease.lost.signal);
     dueAt = now + ('done' in result ? Infinity : result.againInMs);
     return result;
   }
-  /** What the runtime watch finds when it compares the runtime. */
+  /** Whether the runtime watch finds a difference. */
   async function differs(): Promise<boolean> {
     const found = await peek([specOf(row)]).catch(() => undefined);
     if (found === undefined) return false;
-    const turnWaits = row.desired === 'suspended' && seen.turns > 0;
+    const turnWaits = row.desired === 'suspended' && recorded.queuedTurns > 0;
     return turnWaits || !isSettled(row, found.get(row.workspace_id), clock.now());
   }
-  const wishes = createRuntimeRequests({
+  const requests = createRuntimeRequests({
     store,
     jobs: { enqueue: async () => undefined, nudge: async () => void (dueAt = now) },
     makeDueNow: async () => void (dueAt = now),
-    metrics: { woken: () => undefined },
+    metrics: { resumed: () => undefined },
   });
 
   return {
     row,
     platform,
-    seen,
+    recorded,
     lease,
     forgotten,
-    look,
-    /** A look as the work queue and the runtime watch cause it. @returns whether there was one */
-    async lookIfDue(): Promise<boolean> {
+    reconcile,
+    /** Reconciles if the job worker or the runtime watch would. @returns whether it did */
+    async reconcileIfDue(): Promise<boolean> {
       const due = now >= dueAt || (await differs());
-      if (due) await look();
+      if (due) await reconcile();
       return due;
     },
-    /** All of the runtime is removed, as by another process that took the lease over. */
-    removed() {
-      gone = true;
-      Object.assign(platform, { there: false });
+    /** Deletes the runtime and its row, as another process does after it took over the lease. */
+    deleteRuntime() {
+      deleted = true;
+      Object.assign(platform, { exists: false });
     },
-    /** A message comes, as the message service stores it. */
-    async message() {
-      await wishes.ensureResumed('w', NO_DATABASE);
-      seen.turns += 1;
+    /** Stores a message as the message service does. */
+    async storeMessage() {
+      await requests.ensureResumed('w', NO_DATABASE);
+      recorded.queuedTurns += 1;
     },
-    /** A message comes by a replica of an older version, which wakes nobody. */
-    messageOfBefore: () => void (seen.turns += 1),
-    /** The runtime answers what waits, if it can. */
-    answer() {
-      if (row.phase !== 'Ready' || !platform.runs || seen.turns === 0) return;
-      seen.turns = 0;
+    /** Stores a message as release 0.2 does: without resuming the runtime. */
+    queueTurnOfOldReplica: () => void (recorded.queuedTurns += 1),
+    /** Completes the queued turns if the runtime is running. */
+    completeTurns() {
+      if (row.phase !== 'Ready' || !platform.running || recorded.queuedTurns === 0) return;
+      recorded.queuedTurns = 0;
       platform.idleSince = now;
     },
-    /** The platform does what it was told. */
-    catchUp() {
-      const runs = !platform.suspended && !platform.held;
-      if (runs && !platform.runs) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
-      platform.runs = runs;
-      if (!runs) platform.pending = false;
+    /** The platform acts on the desired state. */
+    applyOnPlatform() {
+      const runs = !platform.suspended && !platform.suspendedByOperator;
+      if (runs && !platform.running) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });
+      platform.running = runs;
+      if (!runs) platform.revisionPending = false;
     },
-    /** Another release of the platform. */
-    release: () => void Object.assign(platform, { pending: true, granted: false }),
-    /** The controller gives the go-ahead where it is wanted, and takes it back where it is not. */
-    grant: () => void (platform.granted = platform.wanted),
+    publishRevision: () => void Object.assign(platform, { revisionPending: true, rolloutGranted: false }),
+    /** The controller grants a requested rollout, and withdraws a grant that is not requested. */
+    grantRollout: () => void (platform.rolloutGranted = platform.rolloutRequested),
     now: () => clock.now(),
-    pass: (ms: number) => void (now += ms),
-    /** At the next place where another process may come in between. */
+    advance: (ms: number) => void (now += ms),
+    /** Runs `run` at the gap number `after` of the next reconcile, counted from 0. */
     interrupt: (run: () => Promise<void>, after: number) => {
       const wait = (left: number): (() => Promise<void>) =>
         left === 0 ? run : async () => void (interruption = wait(left - 1));
       interruption = wait(after);
     },
-    uninterrupted: () => void (interruption = undefined),
+    clearInterruption: () => void (interruption = undefined),
   };
 }
 
-export type World = ReturnType<typeof createWorld>;
+export type RuntimeHarness = ReturnType<typeof createRuntimeHarness>;

@@ -112,7 +112,7 @@ export const faults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'runtimes start slowly',
     ['UswarmRuntimeStartsSlow'],
-    histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="wake"`, '30', 4, [10, 5]),
+    histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="resume"`, '30', 4, [10, 5]),
   ],
   [
     'runtime jobs are overdue',

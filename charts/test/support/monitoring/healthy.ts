@@ -77,7 +77,7 @@ const replies: Figures = {
   [`uswarm_jobs_handled_total{${ORCHESTRATOR},kind="upload",outcome="done"}`]: rises(10),
   [`uswarm_jobs_handled_total{${ORCHESTRATOR},kind="upload",outcome="failed"}`]: none,
   [`uswarm_lease_takeovers_total{${ORCHESTRATOR},kind="turn"}`]: none,
-  ...histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="wake"`, '30', 4, [10, 10]),
+  ...histogram('uswarm_runtime_time_to_ready_seconds', `${ORCHESTRATOR},start="resume"`, '30', 4, [10, 10]),
 };
 
 const runtimes: Figures = {

@@ -4,21 +4,21 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import { AgentRuntime, type RunTurnRequest, type TurnEvent } from '@uswarm/runtime-proto';
 import { signCallToken, traceHeaders } from '@uswarm/service-kit';
 
-/** A runtime, and where it answers. */
+/** A runtime and its address. */
 export interface RuntimeTarget {
   workspaceId: string;
   /** `http://host:port` */
   address: string;
 }
 
-/** Calls to runtimes. Errors are ConnectErrors with their gRPC codes. */
+/** The gRPC client of runtimes. Errors are ConnectErrors. */
 export interface RuntimeClient {
-  /** @throws ConnectError `unavailable` also where another workspace answers at that address. */
+  /** @throws ConnectError `unavailable` also if the runtime of another workspace responds at the address */
   identify(target: RuntimeTarget, signal?: AbortSignal): Promise<{ instanceId: string }>;
-  /** Whether it works on something, and for how many milliseconds it has not. */
+  /** Returns whether the runtime is busy, and for how many milliseconds it has been idle. */
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<{ busy: boolean; idleMs: number }>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
-  /** Asks a turn to end; it still says how it ended, to whoever follows it. */
+  /** Cancels a turn. The stream of `runTurn` still reports its final status. */
   stopTurn(target: RuntimeTarget, turn: { turnId: string; generation: number }, signal?: AbortSignal): Promise<void>;
   /** Replaces the tool token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
   renewToolToken(
@@ -26,7 +26,7 @@ export interface RuntimeClient {
     renewal: { turnId: string; generation: number; toolToken: string },
     signal?: AbortSignal,
   ): Promise<void>;
-  /** The runtime is gone for good: drops the connections to it. */
+  /** Closes the connections to a deleted runtime. */
   forget(workspaceId: string): void;
   close(): void;
 }
@@ -37,7 +37,7 @@ const MESSAGE_BYTES = 4 * 1024 * 1024;
 interface Connection {
   client: Client<typeof AgentRuntime>;
   session: Http2SessionManager;
-  /** Which of the keys the runtime was last found to accept. */
+  /** The index of the key that the runtime last accepted. */
   key: number;
   /** Calls and streams in progress. */
   uses: number;
@@ -47,15 +47,15 @@ const isUnavailable = (error: unknown): boolean => error instanceof ConnectError
 const isRefused = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unauthenticated;
 
 /**
- * @param callPrivateKeys PEM; first the one whose public half new runtimes get. While keys are rotated,
- *   a runtime that does not accept it is called with the next.
+ * @param callPrivateKeys PEM; the first key is the current one. During a rotation, the next key is used for a runtime
+ *   that rejects the first one.
  */
 export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient {
   const keys = callPrivateKeys.map((pem) => createPrivateKey(pem));
   const connections = new Map<string, Connection>();
-  /** Connections that get no new calls, with the streams that still run over them. */
+  /** Connections without new calls, kept until their open streams end. */
   const retired = new Map<Connection, string>();
-  /** The connection of each turn that is followed: a pod that shuts down is reached by no other. */
+  /** The connection of each streamed turn: no other connection reaches a pod that shuts down. */
   const following = new Map<string, Connection>();
 
   function connect(target: RuntimeTarget): Connection {
@@ -65,13 +65,13 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     if (known !== undefined) return known;
     const authorize: Interceptor = (next) => async (request) => {
       const key = keys[connection.key];
-      if (key === undefined) throw new Error('there is no key for calls to runtimes');
+      if (key === undefined) throw new Error('no key for calls to runtimes');
       const token = await signCallToken(key, { subject: 'orchestrator', audience: workspaceId });
       request.header.set('authorization', `Bearer ${token}`);
       for (const [header, value] of Object.entries(traceHeaders())) request.header.set(header, value);
       return next(request);
     };
-    // Pings find a peer that is gone without a word; an unused connection closes by itself.
+    // Pings detect a dead peer. Unused connections are closed.
     const session = new Http2SessionManager(address, {
       pingIntervalMs: 5_000,
       pingTimeoutMs: 5_000,
@@ -85,14 +85,14 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       writeMaxBytes: MESSAGE_BYTES,
     });
     const connection: Connection = { client: createClient(AgentRuntime, transport), session, key: 0, uses: 0 };
-    forgetOldest(workspaceId);
+    closeOldest(workspaceId);
     connections.set(name, connection);
     return connection;
   }
 
   /**
-   * Runs `use` with the connection. After UNAVAILABLE the next call opens another connection: a pod that shuts down
-   * keeps the one that it has, and a new one leads to the pod that takes its place.
+   * Runs `use` with the connection. After UNAVAILABLE the next call opens a new connection: the old one stays with the
+   * pod that shuts down, the new one reaches its replacement.
    */
   async function* using<T>(
     target: RuntimeTarget,
@@ -101,14 +101,14 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
   ): AsyncGenerator<T, void> {
     connection.uses += 1;
     try {
-      // Calls once more with each other key that the runtime may have been given.
+      // Retries with each other key.
       for (let tries = 1; ; tries += 1) {
         const used = connection.key;
         try {
           yield* use(connection.client);
           return;
         } catch (error) {
-          // It refuses before it says anything.
+          // A refused call has not returned any message.
           if (!isRefused(error) || tries >= keys.length) throw error;
           connection.key = (used + 1) % keys.length;
         }
@@ -130,8 +130,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     async function* once(client: Connection['client']): AsyncGenerator<T, void> {
       yield await run(client);
     }
-    for await (const answer of using(target, connection, once)) return answer;
-    throw new Error('a call to a runtime had no answer');
+    for await (const response of using(target, connection, once)) return response;
+    throw new Error('a call to a runtime returned no response');
   }
 
   async function* follow(
@@ -157,8 +157,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     retired.set(connection, name);
   }
 
-  /** A runtime that moves is asked at both places for a while; more than that nobody needs. */
-  function forgetOldest(workspaceId: string): void {
+  /** Keeps the latest connection: a runtime that moves is called at both addresses for a short time. */
+  function closeOldest(workspaceId: string): void {
     for (const name of namesOf(workspaceId).slice(0, -1)) drop(name);
   }
 
@@ -170,7 +170,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     connections.delete(name);
   }
 
-  /** Drops the connections to a runtime, also those that are retired. */
+  /** Closes all connections to a runtime, including retired ones. */
   function dropAll(workspaceId: string): void {
     for (const name of namesOf(workspaceId)) drop(name);
     for (const [{ session }, name] of retired) if (name.startsWith(`${workspaceId} `)) session.abort();
@@ -180,11 +180,11 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
 
   return {
     async identify(target, signal) {
-      const answer = await call(target, (client) => client.identify({}, short(signal)));
-      if (answer.workspaceId !== target.workspaceId) {
-        throw new ConnectError('another workspace answers at this address', Code.Unavailable);
+      const identity = await call(target, (client) => client.identify({}, short(signal)));
+      if (identity.workspaceId !== target.workspaceId) {
+        throw new ConnectError('the runtime of another workspace responds at this address', Code.Unavailable);
       }
-      return { instanceId: answer.instanceId };
+      return { instanceId: identity.instanceId };
     },
     async status(target, signal) {
       const { busy, idleMs } = await call(target, (client) => client.status({}, short(signal)));

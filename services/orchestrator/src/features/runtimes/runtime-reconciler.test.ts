@@ -1,332 +1,272 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { ADDRESS, createWorld, IDLE_MS, type World } from '../../../test/runtime-harness.js';
+import { ADDRESS, createRuntimeHarness, IDLE_MS, type RuntimeHarness } from '../../../test/runtime-harness.js';
 
-async function idleWorld(): Promise<World> {
-  const world = createWorld();
-  await world.look();
-  world.pass(IDLE_MS);
-  return world;
+/** A Ready runtime that has just reached the idle limit. */
+async function idleRuntime(): Promise<RuntimeHarness> {
+  const harness = createRuntimeHarness();
+  await harness.reconcile();
+  harness.advance(IDLE_MS);
+  return harness;
 }
 
 describe('an idle runtime', () => {
-  it('is suspended once it was idle for long enough, and everybody sees it', async () => {
-    const world = createWorld();
-    await world.look();
-    expect(world.row).toMatchObject({ phase: 'Ready', verified: true });
-    world.pass(IDLE_MS - 1);
-    await world.look();
-    expect(world.row.desired).toBe('running');
-    world.pass(1);
-    const { events } = world.seen;
-    expect(await world.look()).toEqual({ againInMs: 0 });
-    expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended' });
-    expect([world.seen.events, world.seen.statuses.at(-1), world.seen.suspensions]).toEqual([events + 1, 'offline', 1]);
-    await world.look();
-    expect(world.platform.suspended).toBe(true);
-    expect([world.row.address, world.seen.events]).toEqual([null, events + 1]);
+  it('is suspended at the idle limit, and clients are notified', async () => {
+    const harness = createRuntimeHarness();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Ready', verified: true });
+    harness.advance(IDLE_MS - 1);
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
+    harness.advance(1);
+    const { events } = harness.recorded;
+    expect(await harness.reconcile()).toEqual({ againInMs: 0 });
+    expect(harness.row).toMatchObject({ desired: 'suspended', phase: 'Suspended' });
+    expect(harness.recorded).toMatchObject({ events: events + 1, suspensions: 1 });
+    expect(harness.recorded.statuses.at(-1)).toBe('offline');
+    await harness.reconcile();
+    expect(harness.platform.suspended).toBe(true);
+    expect({ address: harness.row.address, events: harness.recorded.events }).toEqual({
+      address: null,
+      events: events + 1,
+    });
   });
 
-  it('stays while a turn waits', async () => {
-    const world = await idleWorld();
-    await world.message();
-    await world.look();
-    expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
+  it('is not suspended while a turn is queued', async () => {
+    const harness = await idleRuntime();
+    await harness.storeMessage();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ desired: 'running', phase: 'Ready' });
   });
 
-  it('is asked by what it does, not by when it was last looked at', async () => {
-    const world = createWorld();
+  it('reaches the idle limit although it is reconciled in between', async () => {
+    const harness = createRuntimeHarness();
     for (let time = 0; time < IDLE_MS; time += 10_000) {
-      expect(await world.look()).toEqual({ againInMs: Math.min(IDLE_MS, IDLE_MS - time) });
-      world.pass(10_000);
+      expect(await harness.reconcile()).toEqual({ againInMs: Math.min(IDLE_MS, IDLE_MS - time) });
+      harness.advance(10_000);
     }
-    await world.look();
-    expect(world.row.desired).toBe('suspended');
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('suspended');
   });
 
-  it('wakes on a message, is Ready, and its turns are due', async () => {
-    const world = await idleWorld();
-    await world.look();
-    await world.look();
-    world.catchUp();
-    world.pass(3_600_000);
-    await world.message();
-    expect(world.row.desired).toBe('running');
-    await world.look();
-    expect(world.row).toMatchObject({ phase: 'Progressing' });
-    world.catchUp();
-    const { turnsHurried } = world.seen;
-    await world.look();
-    expect(world.row).toMatchObject({ phase: 'Ready', instance_id: '2' });
-    expect([world.seen.turnsHurried, world.seen.ready]).toEqual([turnsHurried + 1, ['first', 'wake']]);
+  it('is resumed by a message, becomes Ready, and its turns become due', async () => {
+    const harness = await idleRuntime();
+    await harness.reconcile();
+    await harness.reconcile();
+    harness.applyOnPlatform();
+    harness.advance(3_600_000);
+    await harness.storeMessage();
+    expect(harness.row.desired).toBe('running');
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Progressing' });
+    harness.applyOnPlatform();
+    const { turnsMadeDue } = harness.recorded;
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Ready', instance_id: '2' });
+    expect(harness.recorded).toMatchObject({ turnsMadeDue: turnsMadeDue + 1, ready: ['first', 'resume'] });
   });
 
-  it('wakes for a turn that was stored by who does not know of suspensions', async () => {
-    const world = await idleWorld();
-    await world.look();
-    world.messageOfBefore();
-    await world.look();
-    expect([world.row.desired, world.platform.suspended, world.seen.wakes]).toEqual(['running', false, 1]);
+  it('is resumed for a turn that a replica of release 0.2 stored', async () => {
+    const harness = await idleRuntime();
+    await harness.reconcile();
+    harness.queueTurnOfOldReplica();
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
+    expect(harness.platform.suspended).toBe(false);
+    expect(harness.recorded.resumes).toBe(1);
   });
 
-  it('is deleted like any other', async () => {
-    const world = await idleWorld();
-    await world.look();
-    world.row.desired = 'deleted';
-    expect(await world.look()).toEqual({ done: true });
-    expect([world.platform.there, world.forgotten]).toEqual([false, ['w']]);
+  it('is deleted on request', async () => {
+    const harness = await idleRuntime();
+    await harness.reconcile();
+    harness.row.desired = 'deleted';
+    expect(await harness.reconcile()).toEqual({ done: true });
+    expect({ exists: harness.platform.exists, forgotten: harness.forgotten }).toEqual({
+      exists: false,
+      forgotten: ['w'],
+    });
   });
 });
 
-describe('a lease that is lost', () => {
-  const takenOver = (world: World, after: number): void =>
-    world.interrupt(async () => {
-      world.removed();
-      world.lease.held = false;
-      world.lease.lost.abort();
+describe('a reconcile that loses its lease', () => {
+  const takenOver = (harness: RuntimeHarness, after: number): void =>
+    harness.interrupt(async () => {
+      harness.deleteRuntime();
+      harness.lease.held = false;
+      harness.lease.lost.abort();
     }, after);
 
-  it('ends the look before anything is made', async () => {
-    const world = createWorld();
-    takenOver(world, 1);
-    await expect(world.look()).rejects.toThrow('aborted');
-    expect([world.platform.there, world.lease.enqueued]).toEqual([false, 0]);
+  it('aborts before it creates a runtime', async () => {
+    const harness = createRuntimeHarness();
+    takenOver(harness, 1);
+    await expect(harness.reconcile()).rejects.toThrow('aborted');
+    expect({ exists: harness.platform.exists, enqueued: harness.lease.enqueued }).toEqual({
+      exists: false,
+      enqueued: 0,
+    });
   });
 
-  it.each([2, 3])('has removed what was made although all was removed before (%s)', async (after) => {
-    const world = createWorld();
-    takenOver(world, after);
-    await world.look();
-    // What the platform was asked for comes late.
-    world.platform.there = true;
-    expect(world.lease.enqueued).toBe(1);
-    expect(await world.look()).toEqual({ done: true });
-    expect(world.platform.there).toBe(false);
-  });
+  it.each([2, 3])(
+    'deletes the runtime that it created after another process deleted it (interrupted at gap %s)',
+    async (after) => {
+      const harness = createRuntimeHarness();
+      takenOver(harness, after);
+      await harness.reconcile();
+      // The platform completes the creation late.
+      harness.platform.exists = true;
+      expect(harness.lease.enqueued).toBe(1);
+      expect(await harness.reconcile()).toEqual({ done: true });
+      expect(harness.platform.exists).toBe(false);
+    },
+  );
 
-  it('is of no matter where the workspace lives', async () => {
-    const world = createWorld();
-    world.lease.held = false;
-    await world.look();
-    expect([world.platform.there, world.lease.enqueued]).toEqual([true, 0]);
-  });
-});
-
-describe('a runtime that an operator holds', () => {
-  it('is Suspended and not suspended by us, and runs when it is let go', async () => {
-    const world = createWorld();
-    await world.look();
-    world.platform.held = true;
-    world.catchUp();
-    world.pass(10 * IDLE_MS);
-    await world.look();
-    await world.message();
-    await world.look();
-    expect(world.row).toMatchObject({ desired: 'running', phase: 'Suspended', reason: 'Held' });
-    world.platform.held = false;
-    world.catchUp();
-    await world.look();
-    expect(world.row).toMatchObject({ phase: 'Ready', reason: '' });
+  it('enqueues no deletion if the workspace still exists', async () => {
+    const harness = createRuntimeHarness();
+    harness.lease.held = false;
+    await harness.reconcile();
+    expect({ exists: harness.platform.exists, enqueued: harness.lease.enqueued }).toEqual({
+      exists: true,
+      enqueued: 0,
+    });
   });
 });
 
-describe('a new revision of the platform', () => {
-  async function released(): Promise<World> {
-    const world = createWorld();
-    await world.look();
-    world.release();
-    return world;
+describe('a runtime that an operator suspended', () => {
+  it('shows as Suspended, and becomes Ready when the operator resumes it', async () => {
+    const harness = createRuntimeHarness();
+    await harness.reconcile();
+    harness.platform.suspendedByOperator = true;
+    harness.applyOnPlatform();
+    harness.advance(10 * IDLE_MS);
+    await harness.reconcile();
+    await harness.storeMessage();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ desired: 'running', phase: 'Suspended', reason: 'Held' });
+    harness.platform.suspendedByOperator = false;
+    harness.applyOnPlatform();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Ready', reason: '' });
+  });
+});
+
+describe('a pending revision', () => {
+  async function withPendingRevision(): Promise<RuntimeHarness> {
+    const harness = createRuntimeHarness();
+    await harness.reconcile();
+    harness.publishRevision();
+    return harness;
   }
 
-  it('takes the place of an idle runtime when it is its turn, and the runtime comes back by itself', async () => {
-    const world = await released();
-    await world.look();
-    expect([world.platform.wanted, world.row.desired]).toEqual([true, 'running']);
-    await world.look();
-    expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
-    world.grant();
-    expect(await world.look()).toEqual({ againInMs: 0 });
-    expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended', reason: 'NewRevision' });
-    await world.look();
-    expect([world.platform.suspended, world.platform.wanted]).toEqual([true, true]);
-    world.catchUp();
-    expect(await world.look()).toEqual({ againInMs: 0 });
-    expect(world.row.desired).toBe('running');
-    await world.look();
-    world.catchUp();
-    await world.look();
-    expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready', instance_id: '2', reason: '' });
-    expect([world.platform.wanted, world.seen.rollouts, world.seen.suspensions]).toEqual([false, 1, 0]);
+  it('is rolled out to an inactive runtime after the grant, and the runtime is resumed', async () => {
+    const harness = await withPendingRevision();
+    await harness.reconcile();
+    expect(harness.platform.rolloutRequested).toBe(true);
+    expect(harness.row.desired).toBe('running');
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ desired: 'running', phase: 'Ready' });
+    harness.grantRollout();
+    expect(await harness.reconcile()).toEqual({ againInMs: 0 });
+    expect(harness.row).toMatchObject({ desired: 'suspended', phase: 'Suspended', reason: 'NewRevision' });
+    await harness.reconcile();
+    expect(harness.platform).toMatchObject({ suspended: true, rolloutRequested: true });
+    harness.applyOnPlatform();
+    expect(await harness.reconcile()).toEqual({ againInMs: 0 });
+    expect(harness.row.desired).toBe('running');
+    await harness.reconcile();
+    harness.applyOnPlatform();
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ desired: 'running', phase: 'Ready', instance_id: '2', reason: '' });
+    expect(harness.platform.rolloutRequested).toBe(false);
+    expect(harness.recorded).toMatchObject({ rollouts: 1, suspensions: 0 });
   });
 
   it.each([
-    ['a turn waits', (world: World) => world.message(), (world: World) => world.answer()],
-    [
-      'it works',
-      (world: World) => void (world.platform.busy = true),
-      (world: World) => void (world.platform.busy = false),
-    ],
-  ])('waits while %s, and lets others go first', async (_what, begin, end) => {
-    const world = await released();
-    await world.look();
-    world.grant();
-    await begin(world);
-    await world.look();
-    expect([world.row.desired, world.platform.wanted]).toEqual(['running', false]);
-    world.grant();
-    end(world);
-    await world.look();
-    expect([world.row.desired, world.platform.wanted, world.platform.granted]).toEqual(['running', true, false]);
+    {
+      cause: 'a turn is queued',
+      begin: (harness: RuntimeHarness) => harness.storeMessage(),
+      end: (harness: RuntimeHarness) => harness.completeTurns(),
+    },
+    {
+      cause: 'the runtime is busy',
+      begin: async (harness: RuntimeHarness) => void (harness.platform.busy = true),
+      end: (harness: RuntimeHarness) => void (harness.platform.busy = false),
+    },
+  ])('waits while $cause, and loses its grant', async ({ begin, end }) => {
+    const harness = await withPendingRevision();
+    await harness.reconcile();
+    harness.grantRollout();
+    await begin(harness);
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
+    expect(harness.platform.rolloutRequested).toBe(false);
+    harness.grantRollout();
+    end(harness);
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
+    expect(harness.platform).toMatchObject({ rolloutRequested: true, rolloutGranted: false });
   });
 
-  it('gives way to a message that comes before it is in place', async () => {
-    const world = await released();
-    await world.look();
-    world.grant();
-    await world.look();
-    await world.look();
-    await world.message();
-    await world.look();
-    expect([world.row.desired, world.platform.suspended]).toEqual(['running', false]);
-    world.catchUp();
-    await world.look();
-    world.answer();
-    expect(world.seen.turns).toBe(0);
+  it('is postponed by a message that arrives during the suspension', async () => {
+    const harness = await withPendingRevision();
+    await harness.reconcile();
+    harness.grantRollout();
+    await harness.reconcile();
+    await harness.reconcile();
+    await harness.storeMessage();
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
+    expect(harness.platform.suspended).toBe(false);
+    harness.applyOnPlatform();
+    await harness.reconcile();
+    harness.completeTurns();
+    expect(harness.recorded.queuedTurns).toBe(0);
   });
 
-  it('is put in place by whoever suspends the runtime, which then stays suspended', async () => {
-    const world = await released();
-    await world.look();
-    world.pass(IDLE_MS);
-    await world.look();
-    expect(world.row).toMatchObject({ desired: 'suspended', reason: '' });
-    await world.look();
-    world.catchUp();
-    await world.look();
-    expect([world.platform.wanted, world.row.desired, world.seen.rollouts]).toEqual([false, 'suspended', 0]);
+  it('is rolled out to a runtime that is suspended for idleness, and the runtime stays suspended', async () => {
+    const harness = await withPendingRevision();
+    await harness.reconcile();
+    harness.advance(IDLE_MS);
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ desired: 'suspended', reason: '' });
+    await harness.reconcile();
+    harness.applyOnPlatform();
+    await harness.reconcile();
+    expect(harness.platform.rolloutRequested).toBe(false);
+    expect(harness.row.desired).toBe('suspended');
+    expect(harness.recorded.rollouts).toBe(0);
   });
 
-  it('is not forgotten while the platform cannot be reached', async () => {
-    const world = await released();
-    await world.look();
-    world.grant();
-    await world.look();
-    await world.look();
-    world.platform.reachable = false;
-    await world.look();
-    world.catchUp();
-    world.platform.reachable = true;
-    await world.look();
-    expect(world.row.desired).toBe('running');
+  it('resumes the runtime after an outage of the platform during the rollout', async () => {
+    const harness = await withPendingRevision();
+    await harness.reconcile();
+    harness.grantRollout();
+    await harness.reconcile();
+    await harness.reconcile();
+    harness.platform.reachable = false;
+    await harness.reconcile();
+    harness.applyOnPlatform();
+    harness.platform.reachable = true;
+    await harness.reconcile();
+    expect(harness.row.desired).toBe('running');
   });
 });
 
-describe('while the platform cannot be reached', () => {
-  it('a runtime that answers stays Ready', async () => {
-    const world = createWorld();
-    await world.look();
-    world.platform.reachable = false;
-    await world.look();
-    expect(world.row).toMatchObject({ phase: 'Ready', reason: '', address: ADDRESS, failures: 0 });
-    expect(world.seen.ensureFailures).toEqual(['unreachable']);
+describe('while the platform is unreachable', () => {
+  it('a runtime that responds stays Ready', async () => {
+    const harness = createRuntimeHarness();
+    await harness.reconcile();
+    harness.platform.reachable = false;
+    await harness.reconcile();
+    expect(harness.row).toMatchObject({ phase: 'Ready', reason: '', address: ADDRESS, failures: 0 });
+    expect(harness.recorded.ensureFailures).toEqual(['unreachable']);
   });
 
-  it('one that is to wake stays as it was, and is tried again soon', async () => {
-    const world = await idleWorld();
-    await world.look();
-    await world.message();
-    world.platform.reachable = false;
-    const { againInMs } = (await world.look()) as { againInMs: number };
+  it('a suspended runtime with a queued turn stays Suspended, and is retried soon', async () => {
+    const harness = await idleRuntime();
+    await harness.reconcile();
+    await harness.storeMessage();
+    harness.platform.reachable = false;
+    const { againInMs } = (await harness.reconcile()) as { againInMs: number };
     expect(againInMs).toBeLessThan(1_000);
-    expect(world.row).toMatchObject({ phase: 'Suspended', reason: 'PlatformUnreachable' });
-  });
-});
-
-describe('whatever comes when', () => {
-  type Step = (world: World) => Promise<void> | void;
-  const steps: Record<string, Step> = {
-    look: async (world) => void (await world.look()),
-    message: (world) => world.message(),
-    messageOfBefore: (world) => world.messageOfBefore(),
-    answer: (world) => world.answer(),
-    catchUp: (world) => world.catchUp(),
-    passIdle: (world) => world.pass(IDLE_MS),
-    passSome: (world) => world.pass(10_000),
-    hold: (world) => void (world.platform.held = true),
-    letGo: (world) => void (world.platform.held = false),
-    cut: (world) => void (world.platform.reachable = false),
-    mend: (world) => void (world.platform.reachable = true),
-    release: (world) => world.release(),
-    grant: (world) => world.grant(),
-    work: (world) => void (world.platform.busy = true),
-    rest: (world) => void (world.platform.busy = false),
-  };
-  const step = fc.oneof(
-    fc.constantFrom(...Object.keys(steps)).map((name) => ({ name })),
-    fc.record({
-      name: fc.constant('look'),
-      interruptedBy: fc.constantFrom('message', 'catchUp', 'hold', 'grant', 'release'),
-      after: fc.nat(6),
-    }),
-  );
-
-  it('no message is left behind, a new revision gets its place, and what is idle ends up suspended', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (script) => {
-        const world = createWorld();
-        for (const each of script) {
-          if ('interruptedBy' in each) {
-            const other = steps[each.interruptedBy];
-            world.interrupt(async () => other?.(world), each.after);
-          }
-          await steps[each.name]?.(world);
-          world.uninterrupted();
-        }
-        // In the end all is well, and everything that waits is answered.
-        Object.assign(world.platform, { held: false, reachable: true, busy: false });
-        await world.message();
-        for (let round = 0; round < 6; round += 1) {
-          world.pass(5_000);
-          await world.lookIfDue();
-          world.catchUp();
-        }
-        expect(world.row).toMatchObject({ desired: 'running', phase: 'Ready' });
-        world.answer();
-        expect(world.seen.turns).toBe(0);
-        for (let round = 0; round < 8; round += 1) {
-          world.pass(5_000);
-          await world.lookIfDue();
-          world.grant();
-          world.catchUp();
-        }
-        expect([world.platform.pending, world.row.desired, world.row.phase]).toEqual([false, 'running', 'Ready']);
-        world.pass(IDLE_MS);
-        for (let round = 0; round < 4; round += 1) await world.lookIfDue();
-        expect(world.row).toMatchObject({ desired: 'suspended', phase: 'Suspended' });
-        expect(world.platform.suspended).toBe(true);
-        // From then on it costs nothing.
-        world.catchUp();
-        await world.lookIfDue();
-        world.pass(24 * 3_600_000);
-        expect(await world.lookIfDue()).toBe(false);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('a message that wakes is never followed by a suspension before it is answered', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.nat(8), fc.boolean(), async (after, suspendedBefore) => {
-        const world = await idleWorld();
-        if (suspendedBefore) await world.look();
-        world.interrupt(() => world.message(), after);
-        await world.look();
-        world.uninterrupted();
-        if (world.seen.turns === 0) return;
-        expect(world.row.desired).toBe('running');
-        await world.look();
-        expect(world.platform.suspended).toBe(false);
-      }),
-    );
+    expect(harness.row).toMatchObject({ phase: 'Suspended', reason: 'PlatformUnreachable' });
   });
 });

@@ -21,11 +21,11 @@ export interface RuntimeRequests {
 }
 
 export interface RuntimeRequestsDeps {
-  store: Pick<RuntimeStore, 'want' | 'unwant' | 'lock' | 'resume'>;
+  store: Pick<RuntimeStore, 'create' | 'markDeleted' | 'lock' | 'resume'>;
   jobs: Pick<JobStore, 'enqueue' | 'nudge'>;
-  /** On the connections of background work. */
+  /** Uses the connections of background work. */
   makeDueNow: JobStore['makeDueNow'];
-  metrics: Pick<RuntimeMetrics, 'woken'>;
+  metrics: Pick<RuntimeMetrics, 'resumed'>;
 }
 
 export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: RuntimeRequestsDeps): RuntimeRequests {
@@ -33,13 +33,13 @@ export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: Runt
     jobs.enqueue({ kind: RUNTIME_JOB, subjectId: workspaceId, workspaceId }, tx);
   return {
     async requestRunning(workspaceId, userId, tx) {
-      await store.want(workspaceId, userId, tx);
+      await store.create(workspaceId, userId, tx);
       await enqueue(workspaceId, tx);
     },
     async requestDeletion(workspaceId, tx) {
-      // Locks the work before the runtime, as the reconciler does: the opposite order can deadlock.
+      // Locks the job before the runtime, as the reconciler does: the opposite order can deadlock.
       await enqueue(workspaceId, tx);
-      await store.unwant(workspaceId, tx);
+      await store.markDeleted(workspaceId, tx);
     },
     async ensureResumed(workspaceId, tx) {
       // Take the lock before reading: under it, the state is the one that the last writer committed.
@@ -47,11 +47,11 @@ export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: Runt
       if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
       if (desired === 'running') return false;
       await store.resume(workspaceId, tx);
-      // In the transaction, so that the work is due even if this process dies after the commit. It skips a locked row:
-      // the runtime is locked already, and waiting for the work row in this order can deadlock.
+      // In the transaction, so that the job is due even if this process dies after the commit. It skips a locked row:
+      // the runtime is locked already, and waiting for the job row in this order can deadlock.
       await jobs.nudge(RUNTIME_JOB, workspaceId, tx);
       tx.afterCommit(() => {
-        metrics.woken();
+        metrics.resumed();
         return makeDueNow(RUNTIME_JOB, workspaceId);
       }, `resume ${workspaceId}`);
       return true;

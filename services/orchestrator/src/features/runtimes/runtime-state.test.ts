@@ -147,7 +147,7 @@ describe('a runtime is settled', () => {
   const wasReady = row(READY);
   const asleep = row({ desired: 'suspended', phase: 'Suspended' });
   const starting: RuntimeObservation = { phase: 'Progressing', reason: 'Starting', address: null, current: true };
-  const rollout = (wanted: boolean, granted: boolean) => ({ ...ready, rollout: { wanted, granted } });
+  const rollout = (requested: boolean, granted: boolean) => ({ ...ready, rollout: { requested, granted } });
   it.each<[string, RuntimeRow, RuntimeObservation | undefined, boolean]>([
     ['while it is Ready where it was', wasReady, ready, true],
     ['not once it moved', wasReady, { ...ready, address: 'http://127.0.0.1:1' }, false],

@@ -1,28 +1,27 @@
 import type { RuntimeObservation, RuntimeSpec } from './drivers/driver.js';
 import type { RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 
-/** What is to be made of a look at a runtime: pure functions. */
+/** Derives the stored state of a runtime from its row and an observation. Pure functions. */
 
-/** It runs, and says nothing. */
+/** The runtime runs and does not respond. */
 export const NOT_RESPONDING = 'NotAnswering';
-/** Somebody else has suspended it, and it stays so until they let it go. */
+/** An operator has suspended the runtime. It stays suspended until the operator resumes it. */
 export const SUSPENDED_BY_OPERATOR = 'Held';
-/** It is suspended for a moment, so that a new revision of the platform can take its place. */
+/** The runtime is suspended for a rollout, and is resumed afterwards. */
 export const NEW_REVISION = 'NewRevision';
-/** What was seen is older than what is wanted now. */
+/** The observation is older than the desired state. */
 const OUTDATED = 'Starting';
 
-/** Where runtimes run cannot be asked. */
 const PLATFORM_UNREACHABLE = 'PlatformUnreachable';
 
-/** How often it was seen like this in a row. */
+/** Counts consecutive observations of the same phase and reason. */
 function countObservations(row: RuntimeRow, phase: RuntimeRow['phase'], reason: string): number {
   return row.phase === phase && (row.reason === reason || isSuspendedForRollout(row)) ? row.failures + 1 : 1;
 }
 
 /**
- * What is taken to be there where the platform cannot be asked: a runtime that was ready, whose own
- * answer tells how it is. Of any other nothing is known.
+ * The observation to assume while the platform is unreachable. A runtime that was ready can still be identified;
+ * nothing is known about any other.
  */
 export function assumeObservation({ phase, address }: RuntimeRow): RuntimeObservation | undefined {
   return phase === 'Ready' && address !== null ? { phase, reason: '', address, current: true } : undefined;
@@ -31,29 +30,34 @@ export function assumeObservation({ phase, address }: RuntimeRow): RuntimeObserv
 export const isSuspendedForRollout = ({ desired, reason }: RuntimeRow): boolean =>
   desired === 'suspended' && reason === NEW_REVISION;
 
-/** Whether what it made way for is in place, so that it can run again. */
+/** Whether the new revision is in place, so that the runtime can be resumed. */
 export const isRolloutComplete = (row: RuntimeRow, observed: RuntimeObservation | undefined): boolean =>
   isSuspendedForRollout(row) && observed?.phase === 'Suspended' && observed.current && observed.rollout === undefined;
 
-/** What one look at a runtime makes of it; `observed` is undefined where nothing is known. */
+/**
+ * The update that an observation causes.
+ *
+ * @param observed undefined if nothing is known about the runtime
+ * @param instanceId null if the runtime did not answer `Identify`
+ */
 export function nextState(
   row: RuntimeRow,
   observed: RuntimeObservation | undefined,
   instanceId: string | null,
   now: Date,
 ): RuntimeUpdate {
-  const next = seenState(row, observed, instanceId, now);
-  // Until it runs again, it has to be known that it is to.
+  const next = observedState(row, observed, instanceId, now);
+  // The reason stays until the runtime is resumed: it causes the resume.
   return isSuspendedForRollout(row) ? { ...next, reason: NEW_REVISION } : next;
 }
 
-function seenState(
+function observedState(
   row: RuntimeRow,
   observed: RuntimeObservation | undefined,
   instanceId: string | null,
   now: Date,
 ): RuntimeUpdate {
-  // Time in which it was held does not count as time that it took to become ready.
+  // Time suspended by an operator does not count as start time.
   const released = row.reason === SUSPENDED_BY_OPERATOR ? { wanted_at: now } : {};
   if (observed === undefined) {
     return {
@@ -63,48 +67,49 @@ function seenState(
     };
   }
   const { address, reason } = observed;
-  const unwell = (phase: RuntimeRow['phase'], cause: string): RuntimeUpdate => ({
+  const unhealthy = (phase: RuntimeRow['phase'], cause: string): RuntimeUpdate => ({
     phase,
     reason: cause,
     address,
     failures: countObservations(row, phase, cause),
     silent_since: null,
     ...released,
-    // It was well until now: turns that wait for it give it time from here.
+    // The runtime was healthy until now. Waiting turns measure their patience from this time.
     ...(row.phase === 'Ready' && row.silent_since === null && { identified_at: now }),
   });
   if (observed.phase === 'Suspended') {
     const reasonOf = row.desired === 'running' ? SUSPENDED_BY_OPERATOR : '';
     return { phase: 'Suspended', reason: reasonOf, address: null, failures: 0, silent_since: null };
   }
-  if (observed.phase !== 'Ready') return unwell(observed.phase, reason);
+  if (observed.phase !== 'Ready') return unhealthy(observed.phase, reason);
   const wasReady = row.phase === 'Ready' && row.address === address;
-  // A runtime that was just woken may still be the one that is going.
-  if (!observed.current && !wasReady) return unwell('Progressing', OUTDATED);
+  // The Ready pod of a runtime that was just resumed may be the one that is being suspended.
+  if (!observed.current && !wasReady) return unhealthy('Progressing', OUTDATED);
   if (instanceId !== null) {
     const identified = { verified: true, identified_at: now, instance_id: instanceId, silent_since: null };
     return { phase: 'Ready', reason, address, failures: 0, ...identified, ...released };
   }
-  // It does not answer just now: a runtime that was ready stays so, and shows as offline after a while.
+  // A Ready runtime that does not respond stays Ready. Clients see it as offline after a delay.
   if (wasReady) {
     const failures = countObservations(row, 'Ready', NOT_RESPONDING);
     return { failures, reason: NOT_RESPONDING, silent_since: row.silent_since ?? now };
   }
-  return unwell('Progressing', NOT_RESPONDING);
+  return unhealthy('Progressing', NOT_RESPONDING);
 }
 
-/** What the platform is told of a runtime. */
+/** The desired state for the driver. */
 export function specOf(row: RuntimeRow): RuntimeSpec {
   const { workspace_id: workspaceId, user_id: userId, desired } = row;
   const suspended = desired === 'suspended';
-  // A runtime that is suspended because it is idle must not come back by itself.
-  const stays = suspended && !isSuspendedForRollout(row);
-  return { workspaceId, userId, suspended, ...(stays ? { rollout: { wanted: false } } : {}) };
+  // A runtime that is suspended for idleness must not be resumed by a rollout.
+  const staysSuspended = suspended && !isSuspendedForRollout(row);
+  return { workspaceId, userId, suspended, ...(staysSuspended ? { rollout: { requested: false } } : {}) };
 }
 
 /**
- * Whether another look would change nothing as long as the runtime answers. `observed` is what `peek` returned; undefined
- * if the runtime is not there.
+ * Whether a reconcile would change nothing while the runtime responds.
+ *
+ * @param observed the result of `peek`; undefined if the runtime does not exist
  */
 export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefined, now: Date): boolean {
   if (row.desired === 'deleted' || observed === undefined || observed.outdated === true) return false;
@@ -114,12 +119,12 @@ export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefi
 
 const COMPARED = ['phase', 'reason', 'address'] as const;
 
-/** A new revision waits, and the platform does not know yet that the runtime may be stopped, or wants it stopped now. */
+/** A revision is pending, and its rollout is either not requested yet or already granted. */
 function needsRolloutStep({ desired, phase }: RuntimeRow, { rollout }: RuntimeObservation): boolean {
-  return rollout !== undefined && desired === 'running' && phase === 'Ready' && (rollout.granted || !rollout.wanted);
+  return rollout !== undefined && desired === 'running' && phase === 'Ready' && (rollout.granted || !rollout.requested);
 }
 
-/** The fields of the update that differ from what is stored. */
+/** The fields of the update that differ from the stored row. */
 export function changesOf(
   row: RuntimeRow,
   update: RuntimeUpdate,
@@ -134,16 +139,20 @@ export function changesOf(
 
 const valueOf = (value: RuntimeUpdate[keyof RuntimeUpdate]) => (value instanceof Date ? value.getTime() : value);
 
-/** Milliseconds until a runtime can have been idle for `limitMs` at the earliest; spares asking it. `limitMs` 0 is never. */
+/** The earliest time, in milliseconds from now, at which the runtime can reach the idle limit; a limit of 0 disables it. */
 export function msUntilIdle(row: RuntimeRow, limitMs: number, now: Date): number {
   if (limitMs === 0 || row.desired !== 'running') return Infinity;
   return Math.max(0, limitMs - (now.getTime() - row.wanted_at.getTime()));
 }
 
-/** Seconds that a runtime took to become ready, where this look is the first that finds it so. */
+/** Seconds that the runtime took to become ready; undefined unless this update makes it ready for the first time. */
 export function secondsToReady(row: RuntimeRow, next: RuntimeUpdate): number | undefined {
   const readyAt = next.identified_at;
   if (next.phase !== 'Ready' || row.phase === 'Ready' || readyAt === null || readyAt === undefined) return undefined;
   if (row.identified_at !== null && row.identified_at >= row.wanted_at) return undefined;
   return Math.max(0, readyAt.getTime() - (next.wanted_at ?? row.wanted_at).getTime()) / 1_000;
 }
+
+/** Whether the runtime is identified periodically for replicas of release 0.2. */
+export const isPolled = ({ polled_until: until, phase }: RuntimeRow, now: Date): boolean =>
+  phase === 'Ready' && until !== null && until > now;

@@ -1,14 +1,14 @@
 import type { AgentDataStatus, AgentRouteStatus, AgentStatus, RuntimePhase, RuntimeStatus } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 
-/** How the state of a runtime shows in the API: pure functions of what is stored and the time. */
+/** How the API shows the state of a runtime. Pure functions. */
 
 /** A runtime that has not answered `Identify` for this long counts as offline. */
 const OFFLINE_AFTER_MS = 60_000;
 
 export interface RuntimeState {
   phase: InternalPhase;
-  /** Since when it does not answer although it is Ready; null while it does. */
+  /** Since when the Ready runtime does not respond; null while it responds. */
   silentSince: Date | null;
 }
 
@@ -32,7 +32,7 @@ export function viewRuntime({ phase, silentSince }: RuntimeState, now: Date): Ru
   return phase === 'Ready' && silent ? { ...view, status: 'offline' } : view;
 }
 
-/** What an agent does, as far as its runtime lets it. */
+/** The status of an agent, limited by the state of its runtime. */
 export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now: Date): AgentStatus {
   const { status } = viewRuntime(runtime, now);
   if (status === 'ready') return activity;
@@ -42,12 +42,12 @@ export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now:
 
 const WORKING: ReadonlySet<AgentStatus> = new Set(['reading', 'thinking', 'writing']);
 
-/** The coarser status of agent routes. spec: orchestrator §2.8 */
+/** The coarser status of agent routes.*/
 export function agentRouteStatus(status: AgentStatus): AgentRouteStatus {
   return WORKING.has(status) ? 'busy' : (status as AgentRouteStatus);
 }
 
-/** The status of an agent inside a message. spec: orchestrator §2.10 */
+/** The status of an agent inside a message.*/
 export function agentDataStatus(status: AgentStatus): AgentDataStatus {
   if (WORKING.has(status) || status === 'pending') return 'busy';
   return status === 'online' ? 'online' : 'offline';

@@ -14,34 +14,34 @@ export interface RuntimeWatchDeps {
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
-  /** Milliseconds between two comparisons of everything. */
+  /** Milliseconds between two resyncs. */
   resyncMs?: number;
   clock: Clock;
   logger: Logger;
 }
 
 export interface RuntimeWatch {
-  /** Compares all runtimes with what is stored of them; writes only where they differ. */
+  /** Compares the observed and the stored state of all runtimes; makes the jobs of those that differ due. */
   resync(): Promise<void>;
   close(): Promise<void>;
 }
 
 const RESYNC_MS = 60_000;
-/** What no platform reports is found out by asking; the calls also keep a runtime process from exiting. */
+/** For platforms that do not report liveness. The calls also keep a runtime process from its idle exit. */
 const PROBE_MS = 10_000;
-/** Until changes that could not be compared are compared again. */
+/** The delay before a failed comparison is repeated. */
 const RETRY_MS = 1_000;
 const PAGE = 500;
 const PROBES = 16;
 const FIRST = '00000000-0000-0000-0000-000000000000';
-/** Work that is due sooner than this is in progress: the lifecycle looks at the runtime anyway. */
+/** A job that is due sooner than this is in progress: the reconciler handles the runtime anyway. */
 const IN_PROGRESS_MS = 60_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Makes the lifecycle look at a runtime that differs from what is stored of it: when the platform reports a change, and,
- * in case a report was missed, when a regular comparison finds it. Each replica does this; what one has put right does
- * not differ for the others.
+ * Makes the job of a runtime due if its observed state differs from the stored one: when the platform reports a change,
+ * and on a periodic resync in case a report was missed. Every replica does this; a difference that one replica has
+ * fixed is not visible to the others.
  */
 export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   const { store, jobs, driver, client, metrics, clock, logger } = deps;
@@ -52,26 +52,25 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     const now = clock.now();
     const differs = (row: ListedRuntime): boolean => {
       const observed = seen.get(row.workspace_id);
-      // Replicas with different settings, as during a roll-out, must not answer each other's writes with writes.
+      // During a roll-out, replicas have different settings: they must not overwrite each other's changes in a loop.
       const relevant = found === 'event' && observed !== undefined ? { ...observed, outdated: false } : observed;
       return row.turnWaits || !isSettled(row, relevant, now);
     };
     return new Set(rows.filter(differs).map((row) => row.workspace_id));
   }
 
-  async function rouse(workspaceIds: readonly string[], withinMs: number, found: DifferenceFound): Promise<void> {
-    const roused = await jobs.rouse(RUNTIME_JOB, workspaceIds, withinMs);
-    if (roused === 0) return;
-    metrics.differed(found, roused);
+  async function makeDue(workspaceIds: readonly string[], withinMs: number, found: DifferenceFound): Promise<void> {
+    const changedJobs = await jobs.rouse(RUNTIME_JOB, workspaceIds, withinMs);
+    if (changedJobs > 0) metrics.differed(found, changedJobs);
   }
 
   async function compareChanged(): Promise<boolean> {
     const ids = [...changed].slice(0, PAGE);
     if (ids.length === 0) return false;
-    // A change that comes from here on is compared once more.
+    // Changes that arrive from now on are compared again.
     for (const id of ids) changed.delete(id);
     try {
-      await rouse([...(await differing(await store.list(ids), 'event'))], 0, 'event');
+      await makeDue([...(await differing(await store.list(ids), 'event'))], 0, 'event');
     } catch (error) {
       for (const id of ids) changed.add(id);
       if (error instanceof PlatformUnreachable) return false;
@@ -80,8 +79,8 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     return changed.size > 0;
   }
 
-  /** @returns those that do not answer, or are another instance than the one that is stored */
-  async function silent(rows: readonly ListedRuntime[]): Promise<string[]> {
+  /** @returns the workspaces whose runtime does not respond, or responds as another instance than the stored one */
+  async function findUnresponsive(rows: readonly ListedRuntime[]): Promise<string[]> {
     const found: string[] = [];
     const queue = [...rows];
     const probe = async (): Promise<void> => {
@@ -101,15 +100,15 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
       const rows = await store.page(after, PAGE);
       const ids = await differing(rows, 'resync');
       const settled = rows.filter(({ workspace_id: id, phase }) => phase === 'Ready' && !ids.has(id));
-      const unwell = driver.reportsLiveness ? [] : await silent(settled);
-      await rouse([...ids, ...unwell], IN_PROGRESS_MS, 'resync');
+      const unresponsive = driver.reportsLiveness ? [] : await findUnresponsive(settled);
+      await makeDue([...ids, ...unresponsive], IN_PROGRESS_MS, 'resync');
       after = rows.at(-1)?.workspace_id ?? after;
       full = rows.length === PAGE;
     }
   }
 
   driver.onChange((workspaceId) => {
-    // Anyone who may make UserSwarms chooses their names.
+    // Names of UserSwarms are chosen by their creators, so they can be anything.
     if (!UUID.test(workspaceId)) return;
     changed.add(workspaceId);
     changes.wake();
@@ -117,18 +116,18 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   const changes = createPollLoop({
     round: compareChanged,
     pollMs: RETRY_MS,
-    onError: (error) => logger.warn({ err: error }, 'changed runtimes could not be compared'),
+    onError: (error) => logger.warn({ err: error }, 'comparing changed runtimes failed; will retry'),
   });
   const resyncs = createPollLoop({
     async round() {
       await resync().catch((error: unknown) => {
         if (!(error instanceof PlatformUnreachable)) throw error;
-        logger.debug({ err: error }, 'runtimes are compared later');
+        logger.debug({ err: error }, 'runtime resync postponed');
       });
       return false;
     },
     pollMs: deps.resyncMs ?? (driver.reportsLiveness ? RESYNC_MS : PROBE_MS),
-    onError: (error) => logger.warn({ err: error }, 'runtimes could not be compared with what is stored'),
+    onError: (error) => logger.warn({ err: error }, 'runtime resync failed; will retry'),
   });
   return {
     resync,

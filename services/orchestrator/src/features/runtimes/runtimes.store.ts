@@ -13,12 +13,12 @@ export interface RuntimeRow {
   address: string | null;
   instance_id: string | null;
   identified_at: Date | null;
-  /** Since when it does not answer although it is Ready; null while it does. */
+  /** Since when the Ready runtime does not respond; null while it responds. */
   silent_since: Date | null;
-  /** Until then it is identified as often as release 0.2 does it. */
+  /** Until then the runtime is identified as often as by release 0.2. */
   polled_until: Date | null;
   failures: number;
-  /** Since when it is to run and nothing holds it. */
+  /** When running was last requested, or when the operator last resumed the runtime. */
   wanted_at: Date;
   updated_at: Date;
 }
@@ -39,28 +39,28 @@ export type RuntimeUpdate = Partial<
   >
 >;
 
-/** `turnWaits`: it is to be suspended, and yet a turn waits for it. */
+/** `turnWaits`: a turn waits although the desired state is `suspended`. */
 export type ListedRuntime = RuntimeRow & { turnWaits: boolean };
 
 export interface RuntimeStore {
-  /** Wants a running runtime for the workspace. */
-  want(workspaceId: string, userId: string, db: Database): Promise<void>;
-  /** Wants the runtime gone. */
-  unwant(workspaceId: string, db: Database): Promise<void>;
-  /** Locks the row for the transaction. @returns what is wanted */
+  /** Creates the runtime of a workspace with the desired state `running`. */
+  create(workspaceId: string, userId: string, db: Database): Promise<void>;
+  /** Sets the desired state `deleted`. */
+  markDeleted(workspaceId: string, db: Database): Promise<void>;
+  /** Locks the row for the transaction. @returns the desired state */
   lock(workspaceId: string, db: Database): Promise<RuntimeDesired | undefined>;
-  /** Wants a suspended runtime to run again. The row is locked. */
+  /** Sets the desired state `running`. The caller holds the lock of the row. */
   resume(workspaceId: string, db: Database): Promise<void>;
   get(workspaceId: string, db?: Database): Promise<RuntimeRow | undefined>;
-  /** Those that exist. */
+  /** Returns the existing runtimes of the workspaces. */
   list(workspaceIds: readonly string[]): Promise<ListedRuntime[]>;
-  /** The next `limit` runtimes after a workspace, by id of their workspaces. */
+  /** Returns the next `limit` runtimes after a workspace, ordered by workspace id. */
   page(after: string, limit: number): Promise<ListedRuntime[]>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;
 }
 
-/** Joined a row at a time: the planner would read all of `work` for an EXISTS. */
+/** A lateral join: with EXISTS, the planner reads the whole table `work`. */
 const LISTED = sql`
   SELECT r.*, waiting.turn IS NOT NULL AS "turnWaits"
   FROM runtimes r
@@ -73,14 +73,14 @@ export function createRuntimeStore(database: Database): RuntimeStore {
     db.updateTable('runtimes').where('workspace_id', '=', workspaceId);
 
   return {
-    async want(workspaceId, userId, db) {
+    async create(workspaceId, userId, db) {
       await db
         .insertInto('runtimes')
         .values({ workspace_id: workspaceId, user_id: userId, desired: 'running' })
         .execute();
     },
 
-    async unwant(workspaceId, db) {
+    async markDeleted(workspaceId, db) {
       await one(workspaceId, db)
         .set({ desired: 'deleted', phase: 'Deleting', updated_at: sql<Date>`now()` })
         .execute();
@@ -97,7 +97,7 @@ export function createRuntimeStore(database: Database): RuntimeStore {
     },
 
     async resume(workspaceId, db) {
-      // Not updated_at: nobody has looked at it, and it shows as it did.
+      // updated_at stays: the runtime was not observed, and its view does not change.
       await one(workspaceId, db)
         .set({ desired: 'running', failures: 0, wanted_at: sql<Date>`now()` })
         .execute();

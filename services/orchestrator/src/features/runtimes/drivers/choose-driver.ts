@@ -15,30 +15,30 @@ export interface ChooseDriverDeps {
   config: OrchestratorConfig;
   environment: Record<string, string | undefined>;
   runtimeProcesses: RuntimeProcessStore;
-  /** No other orchestrator uses these runtimes; see OrchestratorOptions. */
+  /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
   logger: Logger;
 }
 
 export interface ChosenDriver {
   driver: RuntimeDriver;
-  /** To be called once nothing uses the driver any more. */
+  /** Call it when the driver is no longer in use. */
   close(): Promise<void>;
 }
 
-/** Milliseconds until the API server has to have answered. */
+/** The timeout of calls to the API server. */
 const CALL_MS = 10_000;
 const AGENT_RUNTIME = fileURLToPath(new URL('../../../../../agent-runtime/dist/main.js', import.meta.url));
 
-/** The driver that `RUNTIME_DRIVER` names. @throws ConfigError */
+/** Creates the driver that `RUNTIME_DRIVER` names. */
 export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
-  return deps.config.RUNTIME_DRIVER === 'kubernetes' ? pods(deps) : processes(deps);
+  return deps.config.RUNTIME_DRIVER === 'kubernetes' ? openKubernetesDriver(deps) : openProcessDriver(deps);
 }
 
-async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<ChosenDriver> {
+async function openKubernetesDriver({ config, environment, logger }: ChooseDriverDeps): Promise<ChosenDriver> {
   const credentials = await createCredentials(loadKubeConfig(environment));
   const client = createKubeClient({ credentials, fieldManager: FIELD_MANAGER, timeoutMs: CALL_MS });
-  const { DRAIN_FLAG: place } = config;
+  const { DRAIN_FLAG: configMap } = config;
   const driver = createKubernetesDriver({
     client,
     watch: createWatch(credentials),
@@ -49,7 +49,7 @@ async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<
       defaultProvider: config.RUNTIME_DEFAULT_PROVIDER,
       defaultModel: config.RUNTIME_DEFAULT_MODEL,
     },
-    drain: place && createDrainFlag({ client, place, clock: systemClock }),
+    drain: configMap && createDrainFlag({ client, configMap, clock: systemClock }),
     logger,
   });
   return {
@@ -61,7 +61,7 @@ async function pods({ config, environment, logger }: ChooseDriverDeps): Promise<
   };
 }
 
-async function processes(deps: ChooseDriverDeps): Promise<ChosenDriver> {
+async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
   const { config, environment, runtimeProcesses, ownsRuntimes, logger } = deps;
   const driver = createProcessDriver({
     store: runtimeProcesses,
@@ -75,7 +75,7 @@ async function processes(deps: ChooseDriverDeps): Promise<ChosenDriver> {
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });
-  // Leftovers of a killed process have old code and old settings.
+  // Runtimes that a killed orchestrator left behind have old code and old settings.
   if (ownsRuntimes) await driver.stopAll();
   return {
     driver,

@@ -1,56 +1,55 @@
 import type { InternalPhase } from '../../../database/schema.js';
 
-/** What a runtime is to be. */
+/** The desired state of a runtime. */
 export interface RuntimeSpec {
   workspaceId: string;
   userId: string;
-  /** It keeps everything but its process. */
+  /** A suspended runtime keeps everything except its process. */
   suspended: boolean;
-  /** Whether it may be stopped for a moment, so that a new revision can take its place; absent leaves that as it is. */
-  rollout?: { wanted: boolean } | undefined;
+  /** Whether the rollout of a pending revision is requested; undefined keeps the current request. */
+  rollout?: { requested: boolean } | undefined;
 }
 
-/** What is there now. */
+/** The observed state of a runtime. */
 export interface RuntimeObservation {
   phase: InternalPhase;
-  /** A stable, short cause; empty while all is well. */
+  /** A stable one-word cause; empty if the runtime is healthy. */
   reason: string;
-  /** `http://host:port`, once there is one. */
+  /** `http://host:port`; null if the runtime has none. */
   address: string | null;
-  /** False while this tells of an earlier wish, and the platform has yet to act on the latest. */
+  /** False while the platform has not acted on the latest desired state. */
   current: boolean;
-  /** Only of `peek`: `ensure` would change something. */
+  /** Set by `peek` only: `ensure` would change something. */
   outdated?: boolean;
-  /** A new revision waits for it: whether the platform knows that it may be stopped, and said that it should be now. */
-  rollout?: { wanted: boolean; granted: boolean };
+  /** Present if a revision is pending: whether its rollout is requested, and whether it is granted. */
+  rollout?: { requested: boolean; granted: boolean };
 }
 
-/** The platform cannot be asked just now: nothing is known of the runtime, neither good nor bad. */
+/** The platform is unreachable: nothing is known about the runtime. */
 export class PlatformUnreachable extends Error {
   override name = 'PlatformUnreachable';
 }
 
-/** Where runtimes run. Level-triggered: each call brings the world closer to what is wanted. */
+/** Creates, suspends and deletes runtimes on one platform. Level-triggered: repeat a call until its result is final. */
 export interface RuntimeDriver {
   /**
-   * Has the runtime be as the spec says, and says how it is. `unresponsive`: it runs, and has not
-   * answered for a while; a driver whose platform does not see to that itself starts it anew. Once
-   * `signal` is aborted, none is made that was not there: another may have removed it for good.
+   * Applies the spec and returns the observed state. `unresponsive`: the runtime runs and has stopped responding; a
+   * driver whose platform does not handle that restarts it. After `signal` is aborted, no runtime is created: another
+   * replica may have deleted it.
    *
    * @throws PlatformUnreachable
    */
   ensure(spec: RuntimeSpec, state: { unresponsive: boolean; signal?: AbortSignal }): Promise<RuntimeObservation>;
   /**
-   * What is there as far as it is known, without changing or asking anything. A runtime that is not there is left out.
+   * Returns the last known state by workspace, without calls to the platform. Runtimes that do not exist are left out.
    *
-   * @returns by workspace
-   * @throws PlatformUnreachable while nothing is known
+   * @throws PlatformUnreachable if the state is unknown
    */
   peek(specs: readonly RuntimeSpec[]): Promise<Map<string, RuntimeObservation>>;
-  /** Whether the platform itself notices a runtime that stops answering, and calls `onChange` for it. */
+  /** Whether the platform detects a runtime that stops responding, and reports it to `onChange`. */
   readonly reportsLiveness: boolean;
-  /** @returns true once nothing of the runtime is left. @throws PlatformUnreachable */
+  /** @returns true when the runtime is deleted completely. @throws PlatformUnreachable */
   remove(workspaceId: string): Promise<boolean>;
-  /** Calls the listener when a runtime may have changed by itself. */
+  /** Calls the listener when a runtime may have changed. */
   onChange(listener: (workspaceId: string) => void): void;
 }

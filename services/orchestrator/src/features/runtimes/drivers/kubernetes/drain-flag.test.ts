@@ -22,7 +22,7 @@ describe('the flag of a drain', () => {
           return answer();
         },
       },
-      place,
+      configMap: place,
       clock: { now: () => new Date(TODAY + now) },
       elapsed: () => now,
     });

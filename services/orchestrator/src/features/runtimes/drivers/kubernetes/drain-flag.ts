@@ -5,43 +5,48 @@ import { PlatformUnreachable } from '../driver.js';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 
-/** Milliseconds for which a raised flag is taken to stand without another look. A lowered one is never remembered. */
-const STANDS_MS = 3_000;
+/** Milliseconds for which a raised flag is cached. A lowered flag is never cached. */
+const CACHE_MS = 3_000;
 
-/** Says that the release is being removed: what goes now must not be made again. */
+/** Marks the removal of the release: deleted UserSwarms must not be created again. */
 export interface DrainFlag {
-  /** @throws PlatformUnreachable where that cannot be found out */
+  /** @throws PlatformUnreachable if the flag cannot be read */
   raised(): Promise<boolean>;
 }
 
 export interface DrainFlagDeps {
   client: Pick<KubeClient, 'get'>;
-  /** The ConfigMap that is the flag. It counts until the expiry that it names. */
-  place: ObjectName;
+  /** The ConfigMap of the flag. It is valid until the expiry that it names. */
+  configMap: ObjectName;
   clock: Clock;
-  /** Milliseconds that pass, whatever is done to the clock. */
+  /** Monotonic time in milliseconds. */
   elapsed?: () => number;
 }
 
 /**
- * The flag is asked for right before each write and not watched: a watch may be behind, and what it has not
- * told yet would bring back what the drain has just deleted. Writes are rare, so the question is.
+ * The flag is read before each write instead of watched: a delayed watch would let the orchestrator create UserSwarms
+ * that the drain has just deleted. Writes are rare, so the additional request is cheap.
  */
-export function createDrainFlag({ client, place, clock, elapsed = () => performance.now() }: DrainFlagDeps): DrainFlag {
-  let standsUntil = -Infinity;
+export function createDrainFlag({
+  client,
+  configMap,
+  clock,
+  elapsed = () => performance.now(),
+}: DrainFlagDeps): DrainFlag {
+  let cachedUntil = -Infinity;
   return {
     async raised() {
-      if (elapsed() < standsUntil) return true;
+      if (elapsed() < cachedUntil) return true;
       let validMs: number;
       try {
-        validMs = drainFlagExpiry(await client.get(CONFIG_MAPS, place)) - clock.now().getTime();
+        validMs = drainFlagExpiry(await client.get(CONFIG_MAPS, configMap)) - clock.now().getTime();
       } catch (error) {
         if (isNotFound(error)) return false;
-        throw new PlatformUnreachable('it cannot be found out whether uswarm is being removed', { cause: error });
+        throw new PlatformUnreachable('the drain flag cannot be read', { cause: error });
       }
-      // Left by a removal that failed or was killed: the platform stays in use.
+      // Expired: a removal failed or was killed, and the release stays in use.
       if (validMs <= 0) return false;
-      standsUntil = elapsed() + Math.min(STANDS_MS, validMs);
+      cachedUntil = elapsed() + Math.min(CACHE_MS, validMs);
       return true;
     },
   };

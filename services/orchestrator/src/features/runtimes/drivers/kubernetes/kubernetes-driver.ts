@@ -5,14 +5,14 @@ import type { DrainFlag } from './drain-flag.js';
 import { PlatformUnreachable, type RuntimeDriver, type RuntimeObservation, type RuntimeSpec } from '../driver.js';
 import { openUserSwarms } from './userswarm-api.js';
 import { type Apply, planApply, type UserSwarmSettings } from './userswarm-apply.js';
-import { isOurs, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';
+import { isManaged, isTerminating, observe, type StoredUserSwarm } from './userswarm.js';
 
 export interface KubernetesDriverDeps {
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
   watch: Watch;
   type: Resource;
   settings: UserSwarmSettings;
-  /** While it is raised nothing is made or changed. */
+  /** While it is raised, nothing is created or changed. */
   drain?: DrainFlag | undefined;
   logger: Logger;
 }
@@ -22,14 +22,14 @@ export interface KubernetesDriver extends RuntimeDriver {
   close(): Promise<void>;
 }
 
-/** Of a UserSwarm that is not there, or not ours. */
+/** The observation for a UserSwarm that does not exist or is not managed. */
 const absent = (reason: string): RuntimeObservation => ({ phase: 'Progressing', reason, address: null, current: true });
-/** Everything goes, as the release is being removed. */
+/** The release is being removed. */
 const DRAINING = 'Draining';
 
 /**
- * A UserSwarm in place of a process: what is wanted is written there, and the controller makes it so.
- * Kubernetes restarts what does not answer, so `unresponsive` changes nothing.
+ * Applies the desired state of a runtime to its UserSwarm; the controller reconciles it. Kubernetes restarts
+ * unresponsive pods, so `unresponsive` has no effect.
  */
 export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
   const { type, settings, drain, logger } = deps;
@@ -41,12 +41,12 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     },
   });
 
-  /** From what is known; one that is new, or not ours, is asked for. */
-  async function lookUp(name: string): Promise<StoredUserSwarm | undefined> {
+  /** Reads the cached object, or requests it if it is new or not managed. */
+  async function find(name: string): Promise<StoredUserSwarm | undefined> {
     try {
       return api.known(name) ?? (await api.get(name));
     } catch (error) {
-      // A refusal to show it says nothing about it.
+      // A refused read says nothing about the object.
       if (isRefusal(error)) throw new PlatformUnreachable(error.message, { cause: error });
       throw error;
     }
@@ -58,15 +58,15 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
       return observe(await api.apply(object, { force }));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      logger.warn({ err: error, userSwarm: name }, 'a UserSwarm could not be applied');
+      logger.warn({ err: error, userSwarm: name }, 'failed to apply a UserSwarm');
       return stored === undefined ? absent(error.reason === '' ? 'ApplyFailed' : error.reason) : observe(stored);
     }
   }
 
-  async function bringTo(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<RuntimeObservation> {
-    const stored = await lookUp(userSwarmName(spec.workspaceId));
-    if (stored !== undefined && !isOurs(stored)) return absent('NameConflict');
-    // It is made anew once it is gone.
+  async function ensure(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<RuntimeObservation> {
+    const stored = await find(userSwarmName(spec.workspaceId));
+    if (stored !== undefined && !isManaged(stored)) return absent('NameConflict');
+    // It is created again after it is deleted.
     if (stored !== undefined && isTerminating(stored)) return observe(stored);
     const plan = planApply(type, settings, spec, stored);
     if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observe(stored);
@@ -75,14 +75,14 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     return apply(plan, stored);
   }
 
-  /** @returns true once it is gone. */
-  async function removeSwarm(name: string): Promise<boolean> {
-    const seen = api.known(name);
-    if (seen !== undefined && isTerminating(seen)) return false;
+  /** @returns true when the UserSwarm is deleted */
+  async function removeUserSwarm(name: string): Promise<boolean> {
+    const cached = api.known(name);
+    if (cached !== undefined && isTerminating(cached)) return false;
     const stored = await api.get(name);
     if (stored === undefined) return true;
-    if (!isOurs(stored)) {
-      logger.warn({ userSwarm: name }, 'a UserSwarm that is not ours was left alone');
+    if (!isManaged(stored)) {
+      logger.warn({ userSwarm: name }, 'left a UserSwarm of another manager unchanged');
       return true;
     }
     const { uid, resourceVersion } = stored.metadata;
@@ -90,7 +90,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     try {
       return !(await api.delete(name, { uid, resourceVersion }));
     } catch (error) {
-      // It changed since it was looked at.
+      // It changed since it was read.
       if (isConflict(error)) return false;
       throw error;
     }
@@ -98,19 +98,19 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
 
   return {
     reportsLiveness: true,
-    ensure: (spec, { signal }) => bringTo(spec, signal),
+    ensure: (spec, { signal }) => ensure(spec, signal),
     async peek(specs) {
-      if (!api.synced()) throw new PlatformUnreachable('the UserSwarms are not known');
-      const seen = new Map<string, RuntimeObservation>();
+      if (!api.synced()) throw new PlatformUnreachable('the UserSwarm cache is not synced');
+      const observations = new Map<string, RuntimeObservation>();
       for (const spec of specs) {
         const stored = api.known(userSwarmName(spec.workspaceId));
         if (stored === undefined) continue;
         const outdated = !isTerminating(stored) && planApply(type, settings, spec, stored) !== undefined;
-        seen.set(spec.workspaceId, { ...observe(stored), ...(outdated && { outdated }) });
+        observations.set(spec.workspaceId, { ...observe(stored), ...(outdated && { outdated }) });
       }
-      return seen;
+      return observations;
     },
-    remove: (workspaceId) => removeSwarm(userSwarmName(workspaceId)),
+    remove: (workspaceId) => removeUserSwarm(userSwarmName(workspaceId)),
     onChange(listener) {
       listeners.push(listener);
     },

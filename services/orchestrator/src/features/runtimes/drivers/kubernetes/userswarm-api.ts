@@ -12,26 +12,23 @@ import {
 import type { Logger } from '@uswarm/service-kit';
 import { PlatformUnreachable } from '../driver.js';
 import { type AppliedUserSwarm, FIELD_MANAGER } from './userswarm-apply.js';
-import { OURS, type StoredUserSwarm } from './userswarm.js';
+import { MANAGED, type StoredUserSwarm } from './userswarm.js';
 
 /**
- * The UserSwarms of orchestrators: what is known of them, and the calls that the driver makes.
+ * The UserSwarms that the orchestrator manages: a cache and the calls of the driver.
  *
- * @throws KubeError what asking again does not change
- * @throws PlatformUnreachable no answer, or one that says "later"
+ * @throws KubeError if a retry has the same result
+ * @throws PlatformUnreachable if a retry can succeed
  */
 export interface UserSwarmApi {
-  /** Whether all UserSwarms are known, and changes are reported. */
+  /** Whether the cache is complete and current. */
   synced(): boolean;
-  /**
-   * As last seen. Undefined if there is none of ours, or if what was seen is in doubt or the server refuses to show it:
-   * then the server has to be asked.
-   */
+  /** Returns the cached object. Undefined if there is none or it may be outdated: then call `get`. */
   known(name: string): StoredUserSwarm | undefined;
   get(name: string): Promise<StoredUserSwarm | undefined>;
   apply(object: AppliedUserSwarm, options: { force: boolean }): Promise<StoredUserSwarm>;
-  /** Only the very object that was seen. @returns false where it is gone */
-  delete(name: string, seen: { uid: string; resourceVersion: string }): Promise<boolean>;
+  /** Deletes only the given version of the object. @returns false if it does not exist */
+  delete(name: string, precondition: { uid: string; resourceVersion: string }): Promise<boolean>;
   /** Stops watching. */
   close(): Promise<void>;
 }
@@ -40,20 +37,20 @@ export interface UserSwarmApiDeps {
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
   watch: Watch;
   type: Resource;
-  /** Called with the name of a UserSwarm that others changed or deleted. */
+  /** Called with the name of a UserSwarm that another client changed or deleted. */
   onChange: (name: string) => void;
   timing?: InformerTiming | undefined;
   logger: Logger;
 }
 
 export function openUserSwarms({ client, watch, type, onChange, timing, logger }: UserSwarmApiDeps): UserSwarmApi {
-  /** A write based on what is known of them was refused: that may be out of date. */
-  const doubted = new Set<string>();
+  /** Names whose cached object may be outdated, because a write based on it was refused. */
+  const suspect = new Set<string>();
   const store = createStore({
     keepManagedFields: true,
     onChange({ before, after }) {
       const name = (after ?? before)?.metadata.name ?? '';
-      doubted.delete(name);
+      suspect.delete(name);
       onChange(name);
     },
   });
@@ -61,7 +58,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
     client,
     watch,
     resource: type,
-    labelSelector: OURS,
+    labelSelector: MANAGED,
     store,
     logger,
     ...(timing === undefined ? {} : { timing }),
@@ -71,7 +68,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
     synced: () => informer.listed() && informer.state() === 'ready',
 
     known(name) {
-      const object = doubted.has(name) || informer.state() === 'denied' ? undefined : store.get(name);
+      const object = suspect.has(name) || informer.state() === 'denied' ? undefined : store.get(name);
       return object && asUserSwarm(object);
     },
 
@@ -82,18 +79,18 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
       try {
         const options = { fieldManager: FIELD_MANAGER, force };
         const written = await reach(() => client.apply(type, { ...object }, options));
-        doubted.delete(name);
+        suspect.delete(name);
         store.written(written);
         return asUserSwarm(written);
       } catch (error) {
-        if (isRefusal(error) && store.get(name) !== undefined) doubted.add(name);
+        if (isRefusal(error) && store.get(name) !== undefined) suspect.add(name);
         throw error;
       }
     },
 
-    delete: (name, seen) =>
+    delete: (name, precondition) =>
       reach(async () => {
-        await client.delete(type, { name }, { ...seen, propagation: 'Background' });
+        await client.delete(type, { name }, { ...precondition, propagation: 'Background' });
         return true;
       }).catch(ifFound(false)),
 
@@ -101,20 +98,20 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
   };
 }
 
-/** What fails without an answer says nothing about the object. */
+/** Turns failures that say nothing about the object into PlatformUnreachable. */
 async function reach<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
     if (isRefusal(error)) throw error;
-    throw new PlatformUnreachable('the Kubernetes API cannot be reached', { cause: error });
+    throw new PlatformUnreachable('the Kubernetes API is unreachable', { cause: error });
   }
 }
 
 const ifFound =
-  <T>(instead: T) =>
+  <T>(fallback: T) =>
   (error: unknown): T => {
-    if (isNotFound(error)) return instead;
+    if (isNotFound(error)) return fallback;
     throw error;
   };
 

@@ -190,14 +190,14 @@ describe('other settings', () => {
 
   it('are left out of what is written meanwhile, as is what somebody else set', () => {
     const theirs = patched({ ...works, status: { phase: 'Ready', pendingRevision: 'r2' } }, { config: NEW });
-    const asks = plan({ ...SPEC, rollout: { wanted: true } }, theirs, OTHERS);
+    const asks = plan({ ...SPEC, rollout: { requested: true } }, theirs, OTHERS);
     expect(asks?.object.spec.config).toEqual({ defaultProvider: 'demo' });
   });
 
   it('come with its next suspension, whatever it is for', () => {
     expect(applied(SUSPENDED, works, OTHERS).spec.config).toEqual(NEW);
     const waits: StoredUserSwarm = { ...works, status: { phase: 'Ready', pendingRevision: 'r2' } };
-    const asked = applied({ ...SPEC, rollout: { wanted: true } }, waits, OTHERS);
+    const asked = applied({ ...SPEC, rollout: { requested: true } }, waits, OTHERS);
     expect(asked.spec.config).toEqual(SETTINGS_AS_CONFIG);
     expect(applied(SUSPENDED, asked, OTHERS).spec.config).toEqual(NEW);
   });
@@ -262,7 +262,7 @@ describe('the wish to make way for a new revision', () => {
     ...stored,
     status: pendingRevision === undefined ? {} : { pendingRevision },
   });
-  const asks = { ...SPEC, rollout: { wanted: true } };
+  const asks = { ...SPEC, rollout: { requested: true } };
   const marksOf = (spec: RuntimeSpec, stored: StoredUserSwarm) => plan(spec, stored)?.object.metadata.annotations;
 
   it('is for the revision that waits, and is written once', () => {
@@ -279,7 +279,7 @@ describe('the wish to make way for a new revision', () => {
 
   it('is taken back where it no longer holds, by itself where nothing waits any more', () => {
     const asked = applied(asks, waitsFor(applied(SPEC), 'r2'));
-    const taken = applied({ ...SPEC, rollout: { wanted: false } }, asked);
+    const taken = applied({ ...SPEC, rollout: { requested: false } }, asked);
     expect(taken.metadata.annotations).toBeUndefined();
     expect(plan(SPEC, taken)).toBeUndefined();
     expect(applied(SPEC, waitsFor(asked)).metadata.annotations).toBeUndefined();
@@ -293,7 +293,7 @@ describe('the wish to make way for a new revision', () => {
     expect(plan(SUSPENDED, replaced)).toBeUndefined();
     const runs = applied(SPEC, replaced);
     expect([runs.spec.suspend, runs.metadata.annotations]).toEqual([false, undefined]);
-    const asleep = applied({ ...SUSPENDED, rollout: { wanted: false } }, asked);
+    const asleep = applied({ ...SUSPENDED, rollout: { requested: false } }, asked);
     expect([asleep.spec.suspend, asleep.metadata.annotations]).toEqual([true, undefined]);
   });
 });

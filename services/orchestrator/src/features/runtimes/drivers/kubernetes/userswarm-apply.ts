@@ -11,21 +11,21 @@ import { apiVersionOf, type Resource } from '@uswarm/kube-client';
 import type { RuntimeSpec } from '../driver.js';
 import { observe, type StoredUserSwarm } from './userswarm.js';
 
-/** What is to be written of a UserSwarm, and whether anything is: pure functions. */
+/** Decides whether and what to apply for a UserSwarm. Pure functions. */
 
-/** How the orchestrator is in `managedFields`. */
+/** The name of the orchestrator in `managedFields`. */
 export const FIELD_MANAGER = ORCHESTRATOR_MANAGER;
 
-/** What every UserSwarm gets. */
+/** Settings that apply to all UserSwarms. */
 export interface UserSwarmSettings {
   namespace: string;
-  /** The Secret with the environment of runtimes; undefined is none. */
+  /** The Secret with the environment of runtimes; undefined if there is none. */
   envSecret: string | undefined;
   defaultProvider: string | undefined;
   defaultModel: string | undefined;
 }
 
-/** A server-side apply: the fields that we own from then on, and nothing else. */
+/** The object of a server-side apply: exactly the fields that the orchestrator owns afterwards. */
 export interface AppliedUserSwarm {
   apiVersion: string;
   kind: string;
@@ -35,77 +35,78 @@ export interface AppliedUserSwarm {
 
 export interface Apply {
   object: AppliedUserSwarm;
-  /** Takes fields that others set to another value; these can only be `suspend`. */
+  /** Overwrites fields of other managers. Only used for `suspend`. */
   force: boolean;
 }
 
-/** @returns undefined where nothing is to be written: everything is as it should be, and ours. */
+/** @returns undefined if the stored object has all fields and the orchestrator owns them */
 export function planApply(
   type: Resource,
   settings: UserSwarmSettings,
-  wanted: RuntimeSpec,
+  desired: RuntimeSpec,
   stored: StoredUserSwarm | undefined,
 ): Apply | undefined {
-  const suspend = wantedSuspend(wanted, stored);
-  const config = stored !== undefined && worksOn(wanted, stored) ? ownConfig(stored) : wantedConfig(settings, stored);
-  const rollout = wantedRollout(wanted, stored);
+  const suspend = desiredSuspend(desired, stored);
+  const config =
+    stored !== undefined && isActive(desired, stored) ? ownConfig(stored) : desiredConfig(settings, stored);
+  const rollout = desiredRollout(desired, stored);
   const object: AppliedUserSwarm = {
     apiVersion: apiVersionOf(type),
     kind: type.kind,
     metadata: {
-      name: userSwarmName(wanted.workspaceId),
-      // Only this very object: a new one of the same name is looked at first.
+      name: userSwarmName(desired.workspaceId),
+      // Applies to this object only: a new object with the same name is reconciled first.
       ...(stored?.metadata.uid === undefined ? {} : { uid: stored.metadata.uid }),
       labels: { [LABEL.managedBy]: ORCHESTRATOR_MANAGER },
       ...(rollout === undefined ? {} : { annotations: { [ROLLOUT.wanted]: rollout } }),
     },
     spec: {
-      userId: wanted.userId,
-      // It cannot be changed: a runtime stays where it was made.
+      userId: desired.userId,
+      // Immutable: a runtime stays in the namespace in which it was created.
       placement: { runtimeNamespace: stored?.spec.placement.runtimeNamespace ?? settings.namespace },
       ...(Object.keys(config).length === 0 ? {} : { config }),
       ...(suspend === undefined ? {} : { suspend }),
     },
   };
-  if (stored !== undefined && holdsAll(stored, object)) return undefined;
-  return { object, force: suspend === true && stored?.spec.suspend === false && setByOthers(stored, SUSPEND) };
+  if (stored !== undefined && isApplied(stored, object)) return undefined;
+  return { object, force: suspend === true && stored?.spec.suspend === false && ownedByOthers(stored, SUSPEND) };
 }
 
-/** Undefined leaves it to whoever suspended the runtime. */
-function wantedSuspend({ suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): boolean | undefined {
-  const held = stored?.spec.suspend === true && setByOthers(stored, SUSPEND);
-  return held && !suspended ? undefined : suspended;
+/** Undefined leaves the field to the operator who suspended the runtime. */
+function desiredSuspend({ suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): boolean | undefined {
+  const suspendedByOperator = stored?.spec.suspend === true && ownedByOthers(stored, SUSPEND);
+  return suspendedByOperator && !suspended ? undefined : suspended;
 }
 
 /**
- * The revision that it may be stopped for. While it is stopped for one, it says so on: that is how
- * others know that it comes back at once.
+ * The revision whose rollout is requested. The request stays while the runtime is suspended for it: it tells the
+ * controller that the runtime is resumed immediately afterwards.
  */
-function wantedRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): string | undefined {
+function desiredRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): string | undefined {
   const pending = stored?.status?.pendingRevision;
-  if (rollout !== undefined) return rollout.wanted ? pending : undefined;
+  if (rollout !== undefined) return rollout.requested ? pending : undefined;
   const before = stored?.metadata.annotations?.[ROLLOUT.wanted];
   return suspended || before === pending ? before : undefined;
 }
 
-/** The runtime is coming up, or has lost its readiness for a moment; any other reason says why it does not come up. */
+/** The runtime starts, or lost its readiness briefly. Any other reason is the cause of a failed start. */
 const STARTING = 'Starting';
 
-/** Another config is another pod: a runtime that works keeps what it has until it stops anyway. */
-function worksOn({ suspended }: RuntimeSpec, stored: StoredUserSwarm): boolean {
+/** A change of the config replaces the pod: an active runtime keeps its config until it stops. */
+function isActive({ suspended }: RuntimeSpec, stored: StoredUserSwarm): boolean {
   const { phase, reason } = observe(stored);
   return !suspended && (phase === 'Ready' || reason === STARTING);
 }
 
-/** What we wrote before, and nobody else changed. */
+/** The fields that the orchestrator applied and still owns. */
 function ownConfig(stored: StoredUserSwarm): UserSwarmSpec['config'] {
   const owned = ownPaths(stored);
   const isOwn = (key: string): boolean => owned.some((path) => isWithin(path, `spec/config/${key}`));
   return Object.fromEntries(Object.entries(stored.spec.config ?? {}).filter(([key]) => isOwn(key)));
 }
 
-/** What somebody else set to another value stays theirs. */
-function wantedConfig(settings: UserSwarmSettings, stored: StoredUserSwarm | undefined): UserSwarmSpec['config'] {
+/** Leaves out fields that another manager set to a different value. */
+function desiredConfig(settings: UserSwarmSettings, stored: StoredUserSwarm | undefined): UserSwarmSpec['config'] {
   const { envSecret, defaultProvider, defaultModel } = settings;
   const config: UserSwarmSpec['config'] = {
     ...(defaultProvider === undefined ? {} : { defaultProvider }),
@@ -114,19 +115,19 @@ function wantedConfig(settings: UserSwarmSettings, stored: StoredUserSwarm | und
   };
   if (stored === undefined) return config;
   for (const key of Object.keys(config) as (keyof typeof config)[]) {
-    const theirs = setByOthers(stored, ['spec', 'config', key]);
-    if (theirs && !isDeepStrictEqual(stored.spec.config?.[key], config[key])) delete config[key];
+    const foreign = ownedByOthers(stored, ['spec', 'config', key]);
+    if (foreign && !isDeepStrictEqual(stored.spec.config?.[key], config[key])) delete config[key];
   }
   return config;
 }
 
 const SUSPEND = ['spec', 'suspend'];
 const isMain = ({ subresource }: ManagedFields): boolean => subresource === undefined || subresource === '';
-const isOurApply = (entry: ManagedFields): boolean =>
+const isOwnApply = (entry: ManagedFields): boolean =>
   entry.manager === FIELD_MANAGER && entry.operation === 'Apply' && isMain(entry);
 
-/** Whether anybody else set the field, or something below it. */
-function setByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): boolean {
+/** Whether another manager owns the field or a field below it. */
+function ownedByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): boolean {
   const field = path.join('/');
   return (metadata.managedFields ?? []).some(
     (entry) =>
@@ -134,8 +135,8 @@ function setByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): bo
   );
 }
 
-/** Whether it has every field of the object with its value, and we own these fields and no others. */
-function holdsAll(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm): boolean {
+/** Whether the stored object has all fields with their values, and the orchestrator owns exactly these fields. */
+function isApplied(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm): boolean {
   const { labels, annotations = {} } = metadata;
   const marks = Object.keys(annotations).length === 0 ? {} : { annotations };
   const fields = leaves({ metadata: { labels, ...marks }, spec });
@@ -143,19 +144,19 @@ function holdsAll(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm)
   const paths = fields.map(([path]) => path.join('/'));
   return (
     fields.every(([path, value]) => isDeepStrictEqual(at(stored, path), value)) &&
-    // What the schema calls atomic is owned as a whole.
+    // Fields that are atomic in the schema are owned as a whole.
     paths.every((path) => owned.some((above) => isWithin(path, above))) &&
     owned.every((above) => paths.some((path) => isWithin(path, above)))
   );
 }
 
-/** The fields that our last apply named, but for those that others took. */
+/** The fields of the last apply, without those that other managers took over. */
 function ownPaths({ metadata }: StoredUserSwarm): string[] {
-  const entry = (metadata.managedFields ?? []).find(isOurApply);
+  const entry = (metadata.managedFields ?? []).find(isOwnApply);
   return entry === undefined ? [] : managedPaths(entry);
 }
 
-/** The lowest fields that an entry names, as paths; a key `.` stands for its parent. */
+/** The paths of the leaf fields of an entry; a key `.` means its parent. */
 function managedPaths({ fieldsV1 = {} }: ManagedFields): string[] {
   const paths = leaves(fieldsV1).map(([path]) =>
     path
@@ -168,7 +169,7 @@ function managedPaths({ fieldsV1 = {} }: ManagedFields): string[] {
 
 const isWithin = (path: string, above: string): boolean => `${path}/`.startsWith(`${above}/`);
 
-/** Every value that is no object with something in it, with the way to it. */
+/** All values with their paths, except non-empty objects. */
 function leaves(value: unknown, path: readonly string[] = []): [path: readonly string[], value: unknown][] {
   const fields = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
   if (fields.length === 0) return [[path, value]];

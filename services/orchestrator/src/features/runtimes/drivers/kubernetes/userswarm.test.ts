@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PHASES, type UserSwarmPhase } from '@uswarm/contract/userswarm';
 import type { InternalPhase } from '../../../../database/schema.js';
-import { isOurs, observe, type StoredUserSwarm } from './userswarm.js';
+import { isManaged, observe, type StoredUserSwarm } from './userswarm.js';
 
 const LATER = '2026-11-21T10:00:00Z';
 
@@ -87,7 +87,7 @@ describe('a UserSwarm is ours', () => {
     [{}, false],
     [undefined, false],
   ])('with labels %j: %s', (labels, expected) => {
-    expect(isOurs(swarm({}, { metadata: labels === undefined ? {} : { labels } }))).toBe(expected);
+    expect(isManaged(swarm({}, { metadata: labels === undefined ? {} : { labels } }))).toBe(expected);
   });
 });
 
@@ -109,17 +109,17 @@ describe('a new revision that waits', () => {
     ).rollout;
 
   it.each([
-    ['nothing is said', {}, { wanted: false, granted: false }],
-    ['it is wanted', { [WANTED]: 'r2' }, { wanted: true, granted: false }],
-    ['it has the go-ahead', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { wanted: true, granted: true }],
-    ['both are of another', { [WANTED]: 'r1', [GRANTED]: 'r1' }, { wanted: false, granted: false }],
-    ['the go-ahead is for an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { wanted: true, granted: false }],
+    ['nothing is said', {}, { requested: false, granted: false }],
+    ['it is wanted', { [WANTED]: 'r2' }, { requested: true, granted: false }],
+    ['it has the go-ahead', { [WANTED]: 'r2', [GRANTED]: 'r2' }, { requested: true, granted: true }],
+    ['both are of another', { [WANTED]: 'r1', [GRANTED]: 'r1' }, { requested: false, granted: false }],
+    ['the go-ahead is for an older one', { [WANTED]: 'r2', [GRANTED]: 'r1' }, { requested: true, granted: false }],
     [
       'the go-ahead is from another time that it waited for it',
       { [WANTED]: 'r2', [GRANTED]: 'r2', [TIME]: '2026-11-21T09:59:59.900Z' },
-      { wanted: true, granted: false },
+      { requested: true, granted: false },
     ],
-    ['it is no longer wanted', { [GRANTED]: 'r2' }, { wanted: false, granted: false }],
+    ['it is no longer wanted', { [GRANTED]: 'r2' }, { requested: false, granted: false }],
   ])('while %s', (_what, annotations, expected) => {
     expect(shown(annotations, 'r2')).toEqual(expected);
   });

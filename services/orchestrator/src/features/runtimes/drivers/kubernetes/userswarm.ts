@@ -9,14 +9,14 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { RuntimeObservation } from '../driver.js';
 
-/** A UserSwarm as the API server has it. */
+/** A UserSwarm as the API server returns it. */
 export type StoredUserSwarm = Omit<UserSwarm, 'apiVersion' | 'kind'>;
 
-/** Finds the UserSwarms that orchestrators look after. */
-export const OURS = `${LABEL.managedBy}=${ORCHESTRATOR_MANAGER}`;
+/** Selects the UserSwarms that the orchestrator manages. */
+export const MANAGED = `${LABEL.managedBy}=${ORCHESTRATOR_MANAGER}`;
 
-/** Whether an orchestrator made it; any other is none of our business. */
-export function isOurs({ metadata }: StoredUserSwarm): boolean {
+/** Whether the orchestrator manages the UserSwarm. Any other is left unchanged. */
+export function isManaged({ metadata }: StoredUserSwarm): boolean {
   return metadata.labels?.[LABEL.managedBy] === ORCHESTRATOR_MANAGER;
 }
 
@@ -24,30 +24,30 @@ export function isTerminating({ metadata }: StoredUserSwarm): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** What a UserSwarm says of its runtime. spec: supporting §3 */
-export function observe(swarm: StoredUserSwarm): RuntimeObservation {
-  const rollout = rolloutOf(swarm);
-  return { ...observeRuntime(swarm), ...(rollout === undefined ? {} : { rollout }) };
+/** Derives the observed state of a runtime from its UserSwarm. */
+export function observe(userSwarm: StoredUserSwarm): RuntimeObservation {
+  const rollout = rolloutOf(userSwarm);
+  return { ...observeRuntime(userSwarm), ...(rollout === undefined ? {} : { rollout }) };
 }
 
 function rolloutOf({ metadata, status }: StoredUserSwarm): RuntimeObservation['rollout'] {
   const pending = status?.pendingRevision;
   if (pending === undefined) return undefined;
-  const wanted = metadata.annotations?.[ROLLOUT.wanted] === pending;
-  return { wanted, granted: wanted && rolloutGrantOf(metadata, status)?.revision === pending };
+  const requested = metadata.annotations?.[ROLLOUT.wanted] === pending;
+  return { requested, granted: requested && rolloutGrantOf(metadata, status)?.revision === pending };
 }
 
-function observeRuntime(swarm: StoredUserSwarm): RuntimeObservation {
-  const { metadata, spec, status } = swarm;
+function observeRuntime(userSwarm: StoredUserSwarm): RuntimeObservation {
+  const { metadata, spec, status } = userSwarm;
   const current = status?.observedGeneration === metadata.generation;
   const unreachable = { address: null, current };
-  if (isTerminating(swarm)) return { ...unreachable, phase: 'Deleting', reason: 'Deleting' };
-  // At once, whatever the status still says: what runs may end at any moment.
+  if (isTerminating(userSwarm)) return { ...unreachable, phase: 'Deleting', reason: 'Deleting' };
+  // Takes effect before the status changes: the pod can stop at any time.
   if (spec.suspend) return { ...unreachable, phase: 'Suspended', reason: 'Suspended' };
   const phase = status?.phase;
   if (phase === undefined) return { ...unreachable, phase: 'Pending', reason: '' };
   if (phase === 'Suspended') return { ...unreachable, phase: 'Progressing', reason: 'Resuming' };
-  if (phase === 'Ready') return { phase, reason: '', address: address(swarm), current };
+  if (phase === 'Ready') return { phase, reason: '', address: address(userSwarm), current };
   const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? '';
   return { ...unreachable, phase, reason };
 }

@@ -10,17 +10,17 @@ import type { RuntimeProcessStore } from './runtime-processes.store.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
-  /** The program: `dist/main.js` of the agent runtime. */
+  /** The path of the entry point of the agent runtime. */
   program: string;
-  /** The environment of the runtime of one workspace; nothing else is passed on. */
+  /** Returns the complete environment of the runtime of a workspace. */
   environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
-  /** Folder for what runtimes log; without one it is dropped. */
+  /** The folder for logs of runtimes; undefined discards them. */
   logDirectory?: string;
   logger: Logger;
 }
 
 export interface ProcessDriver extends RuntimeDriver {
-  /** Stops every runtime that is known here; for local mode, which leaves nothing behind. */
+  /** Stops all known runtimes. For local mode, which leaves no processes behind. */
   stopAll(): Promise<void>;
 }
 
@@ -37,8 +37,8 @@ const STOP_MS = 6_000;
 const Listening = z.object({ event: z.literal('listening'), port: z.int().positive() });
 
 /**
- * A process in place of a pod: one a workspace, detached, on a free loopback port. It outlives the
- * orchestrator that started it; the next one adopts it.
+ * Runs each runtime as a detached process on a free loopback port. The processes outlive the orchestrator that started
+ * them; the next orchestrator adopts them.
  */
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   const { store, program, environment, logDirectory, logger } = deps;
@@ -47,7 +47,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   async function start(spec: RuntimeSpec): Promise<number> {
     const child = spawnRuntime(program, environment(spec), logFile(logDirectory, spec.workspaceId));
     child.once('exit', (code, signal) => {
-      logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'a runtime process ended');
+      logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
       for (const listener of listeners) listener(spec.workspaceId);
     });
     const port = await listeningPort(child).catch((error: unknown) => {
@@ -57,7 +57,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     child.unref();
     const { pid } = child;
     if (pid === undefined) throw new Error('the runtime has no process id');
-    logger.info({ workspace: spec.workspaceId, pid, port }, 'a runtime process listens');
+    logger.info({ workspace: spec.workspaceId, pid, port }, 'runtime process listening');
     await store.put(spec.workspaceId, { pid, port });
     return port;
   }
@@ -88,14 +88,14 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     },
     async peek(specs) {
       const known = new Map((await store.all()).map((each) => [each.workspaceId, each]));
-      const seen = new Map<string, RuntimeObservation>();
+      const observations = new Map<string, RuntimeObservation>();
       for (const { workspaceId, suspended } of specs) {
         const { pid, port } = known.get(workspaceId) ?? {};
         const runs = pid !== undefined && isRuntime(pid, workspaceId);
-        if (suspended && !runs) seen.set(workspaceId, SUSPENDED);
-        if (!suspended && runs && port !== undefined) seen.set(workspaceId, ready(port));
+        if (suspended && !runs) observations.set(workspaceId, SUSPENDED);
+        if (!suspended && runs && port !== undefined) observations.set(workspaceId, ready(port));
       }
-      return seen;
+      return observations;
     },
     async remove(workspaceId) {
       const known = await store.get(workspaceId);
@@ -131,7 +131,7 @@ function logFile(directory: string | undefined, workspaceId: string): string | u
   return path.join(directory, `${workspaceId}.log`);
 }
 
-/** Waits for the one line that a runtime prints. @throws where it ends or says something else first */
+/** Waits for the line with the port. @throws if the runtime exits or prints anything else first */
 async function listeningPort(child: ChildProcess): Promise<number> {
   const { stdout } = child;
   if (stdout === null) throw new Error('the runtime has no standard output');
@@ -141,7 +141,9 @@ async function listeningPort(child: ChildProcess): Promise<number> {
     const line = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve);
       child.once('error', reject);
-      child.once('exit', (code, signal) => reject(new Error(`the runtime ended at its start (${signal ?? code})`)));
+      child.once('exit', (code, signal) =>
+        reject(new Error(`the runtime exited during its start (${signal ?? code})`)),
+      );
     });
     return Listening.parse(JSON.parse(line)).port;
   } finally {
@@ -151,7 +153,7 @@ async function listeningPort(child: ChildProcess): Promise<number> {
   }
 }
 
-/** Whether the pid is alive and, where that can be seen, is the runtime of the workspace: pids are used again. */
+/** Whether the process is alive and, on Linux, is the runtime of the workspace: process ids are reused. */
 function isRuntime(pid: number, workspaceId: string): boolean {
   try {
     process.kill(pid, 0);
@@ -173,6 +175,6 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // The process has already exited.
   }
 }

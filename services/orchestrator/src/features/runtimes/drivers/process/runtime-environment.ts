@@ -6,11 +6,11 @@ export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;
   mcpEndpoint: string | undefined;
   logLevel: string;
-  /** Where the allowed names below are taken from. */
+  /** The source of the variables in PASSED_ON. */
   environment: Record<string, string | undefined>;
 }
 
-/** Settings of the model provider, and what Node needs to reach it. Nothing else is passed on. */
+/** Variables for the model provider and the network settings of Node. No other variables are passed on. */
 const PASSED_ON = [
   ...PROVIDER_VARIABLES,
   'USWARM_DEFAULT_PROVIDER',
@@ -21,10 +21,10 @@ const PASSED_ON = [
   'TZ',
 ];
 
-/** A runtime that nobody calls for this long ends by itself: nothing is left of a crashed orchestrator. */
+/** A runtime exits after this time without calls, so that a crashed orchestrator leaves no processes behind. */
 const IDLE_EXIT_MS = '60000';
 
-/** The environment of a runtime process: what a pod would get, and no secret of the platform's. */
+/** Returns the environment of a runtime process: the same as of a pod, without secrets of the platform. */
 export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
   const publicKey = callPublicKey(options.callPrivateKey);
   const passedOn = PASSED_ON.flatMap((name) => {

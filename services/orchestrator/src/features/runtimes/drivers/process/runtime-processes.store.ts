@@ -5,7 +5,7 @@ export interface RuntimeProcess {
   port: number;
 }
 
-/** Where the runtimes of this machine are, so that any orchestrator on it can adopt them. */
+/** The runtime processes of this machine, so that any orchestrator on it can adopt them. */
 export interface RuntimeProcessStore {
   get(workspaceId: string): Promise<RuntimeProcess | undefined>;
   all(): Promise<({ workspaceId: string } & RuntimeProcess)[]>;
