@@ -130,7 +130,7 @@ describe('the state of a runtime with several replicas', () => {
     report('Progressing');
     await eventually(
       () => replicas.map(({ lines }) => lines.join('')),
-      (logs) => logs.every((log) => log.includes('changed runtimes could not be compared')),
+      (logs) => logs.every((log) => log.includes('comparing changed runtimes failed')),
       WITHIN_MS,
     );
     await proxy.mend();
