@@ -12,7 +12,7 @@ import {
 import { SYNC_TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
 import { type Controller, createController } from './controller.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
@@ -51,7 +51,7 @@ describe('the controller on an API server with faults', () => {
   });
 
   const statusOf = (name: string): { phase?: string; conditions?: Condition[] } =>
-    api.get(SWARMS, name)?.['status'] ?? {};
+    api.get(USER_SWARMS, name)?.['status'] ?? {};
   const setReady = (name: string): void => {
     const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
     api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
@@ -78,7 +78,7 @@ describe('the controller on an API server with faults', () => {
         response.writeHead(code, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
         return true;
       });
-      for (const name of names) api.put(SWARMS, userSwarm(name));
+      for (const name of names) api.put(USER_SWARMS, userSwarm(name));
       // Several attempts, with a pause between rejected writes of all UserSwarms or of each.
       await eventually(() => refused >= 20, WITHIN_MS);
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
@@ -94,7 +94,7 @@ describe('the controller on an API server with faults', () => {
   it('corrects a child that another client rewrites with increasing back-off, and names its field manager', async () => {
     const name = 'workspace-a';
     const child = childOf(name);
-    api.put(SWARMS, userSwarm(name));
+    api.put(USER_SWARMS, userSwarm(name));
     await eventually(areMade([name]), WITHIN_MS);
     setReady(name);
     await eventually(() => statusOf(name).phase === 'Ready', WITHIN_MS);

@@ -11,7 +11,7 @@ import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';
 import { FINALIZER } from './sync/finalizer.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const IN = '/api/v1/namespaces/userswarms';
 const ACCOUNTS = `${IN}/serviceaccounts`;
 const SERVICES = `${IN}/services`;
@@ -90,7 +90,7 @@ describe('the controller with the webhook', () => {
     });
   };
   const status = (name = NAME): Record<string, unknown> =>
-    (api.get(SWARMS, name)?.['status'] ?? {}) as Record<string, unknown>;
+    (api.get(USER_SWARMS, name)?.['status'] ?? {}) as Record<string, unknown>;
   const phase = (name?: string): unknown => status(name)['phase'];
   const children = (): (KubernetesObject | undefined)[] =>
     [ACCOUNTS, SERVICES, DEPLOYMENTS].map((collection) => api.get(collection, CHILD));
@@ -115,7 +115,7 @@ describe('the controller with the webhook', () => {
   /** Starts the controller with one Ready UserSwarm. */
   const startReady = async (): Promise<void> => {
     await start();
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(allCreated);
     becomeAvailable();
     await eventually(() => phase() === 'Ready');
@@ -124,7 +124,7 @@ describe('the controller with the webhook', () => {
 
   it('HOOK-005 calls the webhook when a UserSwarm is created or changed', async () => {
     await start();
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(() => requests.length > 0);
     expect(requests[0]).toMatchObject({
       controller: { kind: 'CompositeController' },
@@ -135,18 +135,18 @@ describe('the controller with the webhook', () => {
     });
     await waitForIdle();
     const before = requests.length;
-    const now = api.get(SWARMS, NAME)!;
+    const now = api.get(USER_SWARMS, NAME)!;
     const spec = { ...(now['spec'] as object), suspend: true };
-    api.put(SWARMS, { ...now, metadata: { ...now.metadata, generation: 2 }, spec });
+    api.put(USER_SWARMS, { ...now, metadata: { ...now.metadata, generation: 2 }, spec });
     await eventually(() => requests.length > before && phase() === 'Suspended');
     expect(requests.at(-1)?.parent.spec.suspend).toBe(true);
   });
 
   it('HOOK-007 creates the children with an owner reference to the UserSwarm', async () => {
     await start();
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(allCreated);
-    const { uid } = api.get(SWARMS, NAME)!.metadata;
+    const { uid } = api.get(USER_SWARMS, NAME)!.metadata;
     for (const child of children()) {
       expect(child?.metadata.ownerReferences).toEqual([
         expect.objectContaining({ kind: 'UserSwarm', name: NAME, uid, controller: true }),
@@ -184,8 +184,8 @@ describe('the controller with the webhook', () => {
     const before = { writes: api.writes().length, requests: requests.length };
     api.put('/api/v1/namespaces', api.get('/api/v1/namespaces', 'userswarms')!);
     becomeAvailable();
-    const { metadata, ...parent } = api.get(SWARMS, NAME)!;
-    api.put(SWARMS, { ...parent, metadata: { ...metadata, labels: { note: 'changed' } } });
+    const { metadata, ...parent } = api.get(USER_SWARMS, NAME)!;
+    api.put(USER_SWARMS, { ...parent, metadata: { ...metadata, labels: { note: 'changed' } } });
     await eventually(() => requests.length > before.requests);
     await waitForIdle();
     expect(api.writes().slice(before.writes)).toEqual([]);
@@ -193,15 +193,15 @@ describe('the controller with the webhook', () => {
 
   it('HOOK-009 HOOK-010 HOOK-011 finalizes: calls the webhook, deletes all children, then removes the finalizer', async () => {
     await start();
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(allCreated);
     const pod = runtimePod();
     api.put(PODS, pod);
     await eventually(() => requests.some(({ related }) => Object.keys(related['Pod.v1'] ?? {}).length === 1));
     await waitForIdle();
     const before = requests.length;
-    const now = api.get(SWARMS, NAME)!;
-    api.put(SWARMS, { ...now, metadata: { ...now.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
+    const now = api.get(USER_SWARMS, NAME)!;
+    api.put(USER_SWARMS, { ...now, metadata: { ...now.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
     await eventually(() => phase() === 'Deleting' && api.get(SERVICES, CHILD) === undefined);
     expect(requests.slice(before).every(({ finalizing }) => finalizing)).toBe(true);
     expect(api.get(ACCOUNTS, CHILD)).toBeUndefined();
@@ -209,9 +209,9 @@ describe('the controller with the webhook', () => {
     await eventually(() => api.get(PODS, pod.metadata.name)?.metadata.deletionTimestamp !== undefined);
     await waitForIdle();
     expect(api.get(DEPLOYMENTS, CHILD)).toBeUndefined();
-    expect(api.get(SWARMS, NAME)?.metadata.finalizers).toEqual([FINALIZER]);
+    expect(api.get(USER_SWARMS, NAME)?.metadata.finalizers).toEqual([FINALIZER]);
     api.remove(PODS, pod.metadata.name);
-    await eventually(() => api.get(SWARMS, NAME) === undefined);
+    await eventually(() => api.get(USER_SWARMS, NAME) === undefined);
   });
 
   it('CTRL-005 HOOK-008 resyncs every 30 s and refreshes the status', async () => {
@@ -231,7 +231,7 @@ describe('the controller with the webhook', () => {
       }),
       { host: '127.0.0.1', port: 0 },
     );
-    for (const name of names) api.put(SWARMS, userSwarm(name));
+    for (const name of names) api.put(USER_SWARMS, userSwarm(name));
     await start({ hook: { url: hook.url } });
     const allShow = (expected: string): boolean => names.every((name) => status(name)['image'] === expected);
     await eventually(() => allShow('before'));
@@ -247,7 +247,7 @@ describe('the controller with the webhook', () => {
 
   it('writes nothing after a watch was rejected once', async () => {
     const names = ['workspace-a', 'workspace-b'];
-    for (const name of names) api.put(SWARMS, userSwarm(name));
+    for (const name of names) api.put(USER_SWARMS, userSwarm(name));
     await start();
     await eventually(() => names.every((name) => api.get(DEPLOYMENTS, `agent-runtime-${name}`) !== undefined));
     await waitForIdle();
@@ -270,7 +270,7 @@ describe('the controller with the webhook', () => {
     await start({ timing });
     await eventually(() => controller.ready());
     const restore = api.script(({ path, query }, response) => {
-      if (path !== SWARMS || !query.has('watch')) return undefined;
+      if (path !== USER_SWARMS || !query.has('watch')) return undefined;
       response.writeHead(403).end('{"code":403,"reason":"Forbidden"}');
       return true;
     });
@@ -297,7 +297,7 @@ describe('the controller with the webhook', () => {
     await start({ lease, identity: 'second', registry: second });
     await eventually(() => controller.ready());
     expect(controller.leading()).toBe(false);
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(allCreated);
     await eventually(async () => (await second.metrics()).includes('uswarm_userswarms{phase="Progressing"} 1'));
     expect(await second.metrics()).toContain('uswarm_controller_queue_depth 0');
@@ -310,7 +310,7 @@ describe('the controller with the webhook', () => {
   it('exports metrics', async () => {
     await start();
     await eventually(() => controller.ready());
-    api.put(SWARMS, userSwarm());
+    api.put(USER_SWARMS, userSwarm());
     await eventually(allCreated);
     becomeAvailable();
     await eventually(() => phase() === 'Ready');

@@ -7,7 +7,7 @@ import { startWebhookService, SYNC_TOKEN, type WebhookPod, type WebhookService }
 import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
@@ -50,9 +50,10 @@ describe('the controller and processes of the webhook behind a Service', () => {
       ...overrides,
     });
   };
-  const phase = (name: string): unknown => (api.get(SWARMS, name)?.['status'] as { phase?: string } | undefined)?.phase;
+  const phase = (name: string): unknown =>
+    (api.get(USER_SWARMS, name)?.['status'] as { phase?: string } | undefined)?.phase;
   const condition = (name: string, wanted: string): Condition | undefined => {
-    const { conditions = [] } = (api.get(SWARMS, name)?.['status'] ?? {}) as { conditions?: Condition[] };
+    const { conditions = [] } = (api.get(USER_SWARMS, name)?.['status'] ?? {}) as { conditions?: Condition[] };
     return conditions.find(({ type }) => type === wanted);
   };
   const isUnavailable = (name: string): boolean => condition(name, 'Ready')?.reason === 'WebhookUnavailable';
@@ -62,7 +63,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
   };
   const becomeReady = async (names: readonly string[]): Promise<void> => {
-    for (const name of names) api.put(SWARMS, userSwarm(name));
+    for (const name of names) api.put(USER_SWARMS, userSwarm(name));
     const made = (name: string): boolean => api.get(DEPLOYMENTS, childOf(name)) !== undefined;
     await eventually(() => names.every(made), WITHIN_MS);
     for (const name of names) setReady(name, 1);
@@ -117,14 +118,14 @@ describe('the controller and processes of the webhook behind a Service', () => {
     await start({ resyncS: 1 }, 500);
     await becomeReady(['workspace-healthy', 'workspace-crashed', 'workspace-leaving']);
     await callsPass(10);
-    const healthy = api.get(SWARMS, 'workspace-healthy');
+    const healthy = api.get(USER_SWARMS, 'workspace-healthy');
     service.setEndpoints([]);
     await pod.stop();
 
-    api.put(SWARMS, userSwarm('workspace-new'));
+    api.put(USER_SWARMS, userSwarm('workspace-new'));
     setReady('workspace-crashed', 0);
-    const leaving = api.get(SWARMS, 'workspace-leaving')!;
-    api.put(SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
+    const leaving = api.get(USER_SWARMS, 'workspace-leaving')!;
+    api.put(USER_SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
     const affected = ['workspace-new', 'workspace-crashed', 'workspace-leaving'];
     await eventually(() => affected.every(isUnavailable), WITHIN_MS);
     expect(affected.map(phase)).toEqual(['Progressing', 'Progressing', 'Deleting']);
@@ -134,15 +135,15 @@ describe('the controller and processes of the webhook behind a Service', () => {
     }
     const failures = await calls(true);
     await eventually(async () => (await calls(true)) > failures + 3, WITHIN_MS);
-    expect(api.get(SWARMS, 'workspace-healthy')).toEqual(healthy);
-    expect(api.get(SWARMS, 'workspace-leaving')?.metadata.finalizers).toHaveLength(1);
+    expect(api.get(USER_SWARMS, 'workspace-healthy')).toEqual(healthy);
+    expect(api.get(USER_SWARMS, 'workspace-leaving')?.metadata.finalizers).toHaveLength(1);
 
     service.setEndpoints([await service.startPod()]);
     setReady('workspace-crashed', 1);
     await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), WITHIN_MS);
     expect(condition('workspace-crashed', 'Synced')).toMatchObject({ status: 'True' });
     await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, WITHIN_MS);
-    await eventually(() => api.get(SWARMS, 'workspace-leaving') === undefined, WITHIN_MS);
+    await eventually(() => api.get(USER_SWARMS, 'workspace-leaving') === undefined, WITHIN_MS);
     expect(api.get(DEPLOYMENTS, childOf('workspace-leaving'))).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import { USERSWARMS } from '@uswarm/contract/userswarm';
 import { type Caches, runtimeNamespaceOf, startCaches } from './caches.js';
 
 const NAMESPACES = '/api/v1/namespaces';
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 const serviceOf = (place: string, uid: string): KubernetesObject => ({
   apiVersion: 'v1',
@@ -127,7 +127,7 @@ describe('the caches', () => {
 
   it('is not synced while Namespaces or UserSwarms are unknown', async () => {
     let silent = true;
-    api.script(({ path }) => (silent && path === SWARMS ? true : undefined));
+    api.script(({ path }) => (silent && path === USER_SWARMS ? true : undefined));
     start('good');
     await becomes('good', 'absent');
     expect(caches.synced()).toBe(false);
@@ -138,7 +138,7 @@ describe('the caches', () => {
   });
 
   it.each([
-    ['UserSwarms', SWARMS],
+    ['UserSwarms', USER_SWARMS],
     ['Namespaces', NAMESPACES],
     ['Pods of a runtime namespace', '/api/v1/namespaces/good/pods'],
     ['Deployments of a runtime namespace', '/apis/apps/v1/namespaces/good/deployments'],

@@ -7,7 +7,7 @@ import { FINALIZER } from '../sync/finalizer.js';
 import { cleanUp, type CleanupDeps } from './cleanup.js';
 import { createReleaseGuard } from './release-guard.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/backend/deployments';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/backend/leases';
 const SERVICES = '/api/v1/namespaces/backend/services';
@@ -29,23 +29,23 @@ afterEach(async () => {
   await server.close();
 });
 
-const addSwarm = (name: string, metadata: object = {}): void =>
-  void server.put(SWARMS, {
+const addUserSwarm = (name: string, metadata: object = {}): void =>
+  void server.put(USER_SWARMS, {
     apiVersion: 'uswarm.dev/v1alpha1',
     kind: 'UserSwarm',
     metadata: { name, uid: `uid-${name}`, finalizers: [FINALIZER], ...metadata },
   });
 const addToRelease = (collection: string, name: string): void =>
   void server.put(collection, { apiVersion: 'v1', kind: 'Any', metadata: { name, namespace: 'backend' } });
-const userSwarms = (): string[] => ['a', 'b'].filter((name) => server.get(SWARMS, name) !== undefined);
+const userSwarms = (): string[] => ['a', 'b'].filter((name) => server.get(USER_SWARMS, name) !== undefined);
 /** Removes foregroundDeletion, as Kubernetes does when the children are deleted. */
 const startGarbageCollector = (): void => {
   collector = setInterval(() => {
     for (const name of userSwarms()) {
-      const userSwarm = server.get(SWARMS, name)!;
+      const userSwarm = server.get(USER_SWARMS, name)!;
       const finalizers = userSwarm.metadata.finalizers?.filter((each) => each !== 'foregroundDeletion') ?? [];
       if (userSwarm.metadata.deletionTimestamp === undefined) continue;
-      server.put(SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers } });
+      server.put(USER_SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers } });
     }
   }, 5);
 };
@@ -66,14 +66,14 @@ const run = (options: Partial<CleanupDeps> = {}): Promise<void> => {
 describe('the cleanup after a release that was removed without Helm', () => {
   it('deletes every UserSwarm without a controller, and waits for the garbage collector', async () => {
     startGarbageCollector();
-    addSwarm('a');
-    addSwarm('b', { finalizers: ['metacontroller.io/compositecontroller-userswarm-controller'] });
+    addUserSwarm('a');
+    addUserSwarm('b', { finalizers: ['metacontroller.io/compositecontroller-userswarm-controller'] });
     await run();
     expect(userSwarms()).toEqual([]);
     const deletions = server.writes().filter(({ method }) => method === 'DELETE');
     expect(deletions.map(({ path, body }) => [path, body['propagationPolicy']])).toEqual([
-      [`${SWARMS}/a`, 'Foreground'],
-      [`${SWARMS}/b`, 'Foreground'],
+      [`${USER_SWARMS}/a`, 'Foreground'],
+      [`${USER_SWARMS}/b`, 'Foreground'],
     ]);
     expect(printed.at(-1)).toBe('No UserSwarm has a uswarm finalizer.');
   });
@@ -85,14 +85,14 @@ describe('the cleanup after a release that was removed without Helm', () => {
   });
 
   it('keeps a UserSwarm with the keep label and removes its finalizer', async () => {
-    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    addUserSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
     await run();
-    expect(server.get(SWARMS, 'a')?.metadata).toMatchObject({ finalizers: [] });
-    expect(server.get(SWARMS, 'a')?.metadata.deletionTimestamp).toBeUndefined();
+    expect(server.get(USER_SWARMS, 'a')?.metadata).toMatchObject({ finalizers: [] });
+    expect(server.get(USER_SWARMS, 'a')?.metadata.deletionTimestamp).toBeUndefined();
   });
 
   it('removes the finalizers when the timeout is exceeded before the pods are deleted', async () => {
-    addSwarm('a');
+    addUserSwarm('a');
     await run({ timeoutMs: 50 });
     expect(userSwarms()).toEqual([]);
   });
@@ -102,14 +102,14 @@ describe('the cleanup after a release that was removed without Helm', () => {
     ['Service', SERVICES, 'uswarm-orchestrator'],
   ])('does nothing while a %s of the release exists, as after kubectl apply', async (kind, collection, name) => {
     addToRelease(collection, name);
-    addSwarm('a');
+    addUserSwarm('a');
     await run();
     expect(server.writes()).toEqual([]);
     expect(printed).toEqual([`Nothing was removed: ${kind} backend/${name} exists, so uswarm is installed.`]);
   });
 
   it('does nothing if the release appears only after the Job, as in an apply in another order', async () => {
-    addSwarm('a');
+    addUserSwarm('a');
     const running = run({ goneMs: 60_000 });
     const asked = (): boolean => server.requests.some(({ path }) => path.startsWith(DEPLOYMENTS));
     await eventually(asked);
@@ -119,9 +119,9 @@ describe('the cleanup after a release that was removed without Helm', () => {
   });
 
   it('stops deleting when the release comes back', async () => {
-    addSwarm('a');
+    addUserSwarm('a');
     const running = run();
-    await eventually(() => server.get(SWARMS, 'a')?.metadata.deletionTimestamp !== undefined);
+    await eventually(() => server.get(USER_SWARMS, 'a')?.metadata.deletionTimestamp !== undefined);
     addToRelease(SERVICES, 'uswarm-orchestrator');
     await running;
     expect(printed.at(-1)).toMatch(/^Nothing was removed: Service backend\/uswarm-orchestrator exists/);
@@ -129,7 +129,7 @@ describe('the cleanup after a release that was removed without Helm', () => {
 
   it('retries until its RBAC rules are created', async () => {
     startGarbageCollector();
-    addSwarm('a');
+    addUserSwarm('a');
     let refusals = 3;
     server.script(({ path }, response) => {
       if (!path.startsWith(DEPLOYMENTS) || refusals === 0) return undefined;

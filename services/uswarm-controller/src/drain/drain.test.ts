@@ -9,7 +9,7 @@ import { drain, type DrainDeps } from './drain.js';
 import { finish } from './finish.js';
 import { createDrainFlag, type DrainFlag } from './drain-flag.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const FLAGS = '/api/v1/namespaces/backend/configmaps';
 const NAMESPACES = '/api/v1/namespaces';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
@@ -36,8 +36,8 @@ afterEach(async () => {
   await server.close();
 });
 
-function addSwarm(name: string, metadata: object = {}): KubernetesObject {
-  return server.put(SWARMS, {
+function addUserSwarm(name: string, metadata: object = {}): KubernetesObject {
+  return server.put(USER_SWARMS, {
     apiVersion: 'uswarm.dev/v1alpha1',
     kind: 'UserSwarm',
     metadata: { name, uid: `uid-${name}`, finalizers: [FINALIZER], ...metadata },
@@ -60,16 +60,16 @@ function refuseDeletion(path: string, afterMs = 0): void {
     return true;
   });
 }
-const userSwarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(SWARMS, name) !== undefined);
+const userSwarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(USER_SWARMS, name) !== undefined);
 const every = (work: () => void): void => void workers.push(setInterval(work, 5));
 
 /** Removes the finalizers of terminating UserSwarms, as the controller does. */
 const startController = (): void =>
   every(() => {
     for (const name of userSwarms()) {
-      const userSwarm = server.get(SWARMS, name)!;
+      const userSwarm = server.get(USER_SWARMS, name)!;
       if (userSwarm.metadata.deletionTimestamp === undefined) continue;
-      server.put(SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers: [] } });
+      server.put(USER_SWARMS, { ...userSwarm, metadata: { ...userSwarm.metadata, finalizers: [] } });
     }
   });
 /** Completes foreground deletions, as the garbage collector does when the dependents are deleted. */
@@ -110,11 +110,11 @@ const writes = (): string[] =>
 describe('a drain', () => {
   it('deletes every UserSwarm and leaves the rest to the controller', async () => {
     startController();
-    addSwarm('a');
-    addSwarm('b', { labels: { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' } });
+    addUserSwarm('a');
+    addUserSwarm('b', { labels: { 'app.kubernetes.io/managed-by': 'uswarm-orchestrator' } });
     await run();
     expect(userSwarms()).toEqual([]);
-    expect(writes().toSorted()).toEqual([`DELETE ${SWARMS}/a`, `DELETE ${SWARMS}/b`]);
+    expect(writes().toSorted()).toEqual([`DELETE ${USER_SWARMS}/a`, `DELETE ${USER_SWARMS}/b`]);
     expect(printed[0]).toBe('2 UserSwarms remaining.');
     expect(printed.at(-1)).toMatch(/^2 UserSwarms deleted with all children after \d+ s\.$/);
   });
@@ -122,7 +122,7 @@ describe('a drain', () => {
   it('succeeds without UserSwarms or without the CRD', async () => {
     await run();
     server.script(({ path }, response) => {
-      if (path !== SWARMS) return undefined;
+      if (path !== USER_SWARMS) return undefined;
       response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, reason: 'NotFound' }));
       return true;
     });
@@ -133,21 +133,21 @@ describe('a drain', () => {
 
   it('keeps UserSwarms with the keep label and prints their names', async () => {
     startController();
-    addSwarm('a');
-    addSwarm('b', { labels: { [KEEP_LABEL]: 'true' } });
-    addSwarm('c', { labels: { [KEEP_LABEL]: 'false' } });
+    addUserSwarm('a');
+    addUserSwarm('b', { labels: { [KEEP_LABEL]: 'true' } });
+    addUserSwarm('c', { labels: { [KEEP_LABEL]: 'false' } });
     await run();
     expect(userSwarms()).toEqual(['b']);
-    expect(server.get(SWARMS, 'b')?.metadata).toMatchObject({ finalizers: [FINALIZER] });
+    expect(server.get(USER_SWARMS, 'b')?.metadata).toMatchObject({ finalizers: [FINALIZER] });
     expect(printed[0]).toBe('Kept because of the label uswarm.dev/keep-on-uninstall=true: b');
   });
 
   it('deletes a UserSwarm that is created during the settle time', async () => {
     startController();
-    addSwarm('a');
+    addUserSwarm('a');
     const running = run({ settleMs: 200 });
     await eventually(() => userSwarms().length === 0);
-    addSwarm('b');
+    addUserSwarm('b');
     await running;
     expect(userSwarms()).toEqual([]);
   });
@@ -155,7 +155,7 @@ describe('a drain', () => {
   it('finalizes for a controller that is down: children first, Deployments with their pods, then the finalizer', async () => {
     startGarbageCollector();
     for (const name of ['a', 'b']) {
-      addSwarm(name, name === 'b' ? { finalizers: [METACONTROLLER] } : {});
+      addUserSwarm(name, name === 'b' ? { finalizers: [METACONTROLLER] } : {});
       addChild(DEPLOYMENTS, 'Deployment', name);
       addChild(SERVICES, 'Service', name);
     }
@@ -166,10 +166,10 @@ describe('a drain', () => {
     expect(server.get(SERVICES, 'agent-runtime-c')).toBeDefined();
     const ofA = writes().filter((write) => write.endsWith('a'));
     expect(ofA).toEqual([
-      `DELETE ${SWARMS}/a`,
+      `DELETE ${USER_SWARMS}/a`,
       `DELETE ${SERVICES}/agent-runtime-a`,
       `DELETE ${DEPLOYMENTS}/agent-runtime-a`,
-      `PATCH ${SWARMS}/a`,
+      `PATCH ${USER_SWARMS}/a`,
     ]);
     const propagations = server.writes().map(({ path, body }) => [path, body['propagationPolicy']]);
     expect(Object.fromEntries(propagations.filter(([path]) => String(path).includes('agent-runtime-a')))).toEqual({
@@ -180,31 +180,31 @@ describe('a drain', () => {
   });
 
   it.each([
-    ['UserSwarm', `${SWARMS}/a`],
+    ['UserSwarm', `${USER_SWARMS}/a`],
     ['child', `${SERVICES}/agent-runtime-a`],
   ])('finalizes all others when the deletion of one %s is refused', async (_what, refused) => {
     refuseDeletion(refused);
-    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    for (const name of ['a', 'b', 'c']) addUserSwarm(name);
     addChild(SERVICES, 'Service', 'a');
     addChild(SERVICES, 'Service', 'b');
     const running = run({ graceMs: 20 });
     await eventually(() => userSwarms().join() === 'a');
-    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
+    expect(server.get(USER_SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
     expect(printed.filter((line) => line.includes('not allowed'))).toHaveLength(1);
     stopping.abort(new Error('killed'));
     await expect(running).rejects.toThrow();
   });
 
   it('does not interfere with a controller that makes progress', async () => {
-    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    for (const name of ['a', 'b', 'c']) addUserSwarm(name);
     let now = 0;
     const running = run({ graceMs: 250, settleMs: 30, elapsed: () => now });
     const lists = (): number =>
-      server.requests.filter(({ method, path }) => method === 'GET' && path === SWARMS).length;
+      server.requests.filter(({ method, path }) => method === 'GET' && path === USER_SWARMS).length;
     for (const name of ['a', 'b', 'c']) {
-      await eventually(() => server.get(SWARMS, name)?.metadata.deletionTimestamp !== undefined);
+      await eventually(() => server.get(USER_SWARMS, name)?.metadata.deletionTimestamp !== undefined);
       now += 150;
-      server.remove(SWARMS, name);
+      server.remove(USER_SWARMS, name);
       const before = lists();
       await eventually(() => lists() >= before + 2);
     }
@@ -214,7 +214,7 @@ describe('a drain', () => {
   });
 
   it('finds no children in a deleted namespace, for which it gets 403', async () => {
-    addSwarm('a');
+    addUserSwarm('a');
     server.script(({ path }, response) => {
       if (!path.startsWith(`${NAMESPACES}/userswarms`) && !path.startsWith(DEPLOYMENTS)) return undefined;
       const status = path === `${NAMESPACES}/userswarms` ? 404 : 403;
@@ -226,12 +226,12 @@ describe('a drain', () => {
   });
 
   it('continues a drain that was killed', async () => {
-    for (const name of ['a', 'b', 'c']) addSwarm(name);
+    for (const name of ['a', 'b', 'c']) addUserSwarm(name);
     const first = run();
     await eventually(() => writes().length === 3);
     stopping.abort(new Error('killed'));
     await expect(first).rejects.toThrow();
-    server.remove(SWARMS, 'b');
+    server.remove(USER_SWARMS, 'b');
     stopping = new AbortController();
     startController();
     await run();
@@ -242,10 +242,10 @@ describe('a drain', () => {
 
   it('retries after errors of the API server and prints each once', async () => {
     startController();
-    addSwarm('a');
+    addUserSwarm('a');
     let faults = 4;
     server.script(({ method, path }, response) => {
-      if (method !== 'GET' || path !== SWARMS || faults === 0) return undefined;
+      if (method !== 'GET' || path !== USER_SWARMS || faults === 0) return undefined;
       faults -= 1;
       response.writeHead(500).end(JSON.stringify({ kind: 'Status', code: 500, message: 'etcd is unavailable' }));
       return true;
@@ -258,7 +258,7 @@ describe('a drain', () => {
 
 describe('a drain that exceeds its timeout', () => {
   it('removes our finalizers and prints the remaining objects', async () => {
-    addSwarm('a');
+    addUserSwarm('a');
     addChild(DEPLOYMENTS, 'Deployment', 'a');
     await run({ graceMs: 0, timeoutMs: 50 });
     expect(userSwarms()).toEqual([]);
@@ -267,15 +267,15 @@ describe('a drain that exceeds its timeout', () => {
   });
 
   it('keeps foreign finalizers and prints them', async () => {
-    addSwarm('a', { finalizers: [FINALIZER, 'example.com/backup'] });
+    addUserSwarm('a', { finalizers: [FINALIZER, 'example.com/backup'] });
     await run({ timeoutMs: 50 });
-    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual(['example.com/backup']);
+    expect(server.get(USER_SWARMS, 'a')?.metadata.finalizers).toEqual(['example.com/backup']);
     expect(printed).toContainEqual('  a is blocked by the finalizers of other controllers: example.com/backup');
   });
 
   it('fails if a UserSwarm cannot be deleted', async () => {
-    addSwarm('a');
-    refuseDeletion(`${SWARMS}/a`);
+    addUserSwarm('a');
+    refuseDeletion(`${USER_SWARMS}/a`);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
   });
 
@@ -283,19 +283,19 @@ describe('a drain that exceeds its timeout', () => {
     ['immediately', 0],
     ['after the timeout', 100],
   ])('finalizes terminating UserSwarms if the deletion of another one is refused %s', async (_when, afterMs) => {
-    for (const name of ['a', 'b', 'c']) addSwarm(name);
-    refuseDeletion(`${SWARMS}/a`, afterMs);
+    for (const name of ['a', 'b', 'c']) addUserSwarm(name);
+    refuseDeletion(`${USER_SWARMS}/a`, afterMs);
     await expect(run({ timeoutMs: 50 })).rejects.toThrow(/^timeout exceeded: not allowed/);
     expect(userSwarms()).toEqual(['a']);
     // It was not deleted, so it keeps its finalizer.
-    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
+    expect(server.get(USER_SWARMS, 'a')?.metadata.finalizers).toEqual([FINALIZER]);
   });
 
   it('makes one attempt if it restarts after its timeout', async () => {
     const data = { run: 'job', startedAt: new Date(Date.now() - 3_600_000).toISOString(), expiresAt: '' };
     server.put(FLAGS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: flag, data });
     startController();
-    addSwarm('a');
+    addUserSwarm('a');
     await run({ timeoutMs: 3_000_000 });
     expect(printed).not.toContainEqual(expect.stringContaining('Timeout exceeded'));
     expect(userSwarms()).toEqual([]);
@@ -303,14 +303,14 @@ describe('a drain that exceeds its timeout', () => {
 });
 
 it('stops when its flag is deleted, because the release stays installed', async () => {
-  for (const name of ['a', 'b']) addSwarm(name);
+  for (const name of ['a', 'b']) addUserSwarm(name);
   const running = run();
   await eventually(() => writes().length === 2);
   server.remove(FLAGS, flag.name);
   await expect(running).rejects.toThrow(/ConfigMap backend\/uswarm-drain was deleted/);
   // The drain has stopped, so it does not delete a new UserSwarm.
-  addSwarm('c');
-  expect(server.get(SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
+  addUserSwarm('c');
+  expect(server.get(USER_SWARMS, 'c')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
 describe('the finish step of an uninstall', () => {
@@ -318,11 +318,14 @@ describe('the finish step of an uninstall', () => {
     finish({ client: client(), timeoutMs: 60_000, everyMs: 5, print: (line) => printed.push(line) }, stopping.signal);
 
   it('removes the finalizers of kept UserSwarms and deletes late ones', async () => {
-    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' }, finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'] });
-    addSwarm('b');
+    addUserSwarm('a', {
+      labels: { [KEEP_LABEL]: 'true' },
+      finalizers: [FINALIZER, METACONTROLLER, 'example.com/backup'],
+    });
+    addUserSwarm('b');
     await end();
     expect(userSwarms()).toEqual(['a']);
-    const { finalizers, deletionTimestamp } = server.get(SWARMS, 'a')!.metadata;
+    const { finalizers, deletionTimestamp } = server.get(USER_SWARMS, 'a')!.metadata;
     expect({ finalizers, deletionTimestamp }).toEqual({
       finalizers: ['example.com/backup'],
       deletionTimestamp: undefined,
@@ -331,23 +334,23 @@ describe('the finish step of an uninstall', () => {
   });
 
   it('removes the finalizers of kept UserSwarms even if a late one cannot be deleted', async () => {
-    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
-    addSwarm('b', { finalizers: [] });
-    refuseDeletion(`${SWARMS}/b`);
+    addUserSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    addUserSwarm('b', { finalizers: [] });
+    refuseDeletion(`${USER_SWARMS}/b`);
     await expect(
       finish({ client: client(), timeoutMs: 30, everyMs: 5, print: () => {} }, stopping.signal),
     ).rejects.toThrow(/^not finished: not allowed/);
-    expect(server.get(SWARMS, 'a')?.metadata.finalizers).toEqual([]);
+    expect(server.get(USER_SWARMS, 'a')?.metadata.finalizers).toEqual([]);
   });
 
   it('writes nothing if no UserSwarm has our finalizer', async () => {
-    addSwarm('a', { finalizers: [], labels: { [KEEP_LABEL]: 'true' } });
+    addUserSwarm('a', { finalizers: [], labels: { [KEEP_LABEL]: 'true' } });
     await end();
     expect(writes()).toEqual([]);
   });
 
   it('fails if a finalizer cannot be removed', async () => {
-    addSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
+    addUserSwarm('a', { labels: { [KEEP_LABEL]: 'true' } });
     server.script(({ method }, response) => {
       if (method !== 'PATCH') return undefined;
       response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, message: 'not allowed' }));

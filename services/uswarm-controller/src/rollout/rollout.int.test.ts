@@ -9,7 +9,7 @@ import { SYNC_TOKEN, webhookConfig } from '../../../uswarm-webhook/test/loaded-c
 import { type Controller, createController } from '../controller.js';
 import type { ControllerOptions } from '../options.js';
 
-const SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 const NAMES = ['workspace-a', 'workspace-b', 'workspace-c'];
 const NEXT = { SVC_AGENT_RUNTIME_IMAGE: 'registry.test/runtime:2' };
@@ -58,7 +58,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
       ...overrides,
     });
   };
-  const userSwarm = (name: string): UserSwarm => api.get(SWARMS, name) as unknown as UserSwarm;
+  const userSwarm = (name: string): UserSwarm => api.get(USER_SWARMS, name) as unknown as UserSwarm;
   const runtime = (name: string): Runtime | undefined => api.get(DEPLOYMENTS, childName(name)) as Runtime | undefined;
   const image = (name: string): string | undefined => runtime(name)?.spec.template.spec.containers[0].image;
   const granted = (): string[] =>
@@ -67,11 +67,11 @@ describe('the rollout of a release with the controller and the webhook', () => {
     const now = userSwarm(name);
     const generation = (now.metadata.generation ?? 0) + 1;
     const changed = { ...now, metadata: { ...now.metadata, ...metadata, generation }, spec: { ...now.spec, ...spec } };
-    api.put(SWARMS, changed as unknown as KubernetesObject);
+    api.put(USER_SWARMS, changed as unknown as KubernetesObject);
   };
   const create = (name: string): void => {
     const spec = UserSwarmSpec.parse({ userId: 'user-1' });
-    api.put(SWARMS, { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name }, spec });
+    api.put(USER_SWARMS, { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name }, spec });
   };
   /** Completes the rollout of a Deployment in its status, as the Deployment controller does. */
   const completeDeployment = (name: string): void => {

@@ -32,43 +32,55 @@ const durableSeqs = (envelopes: readonly BusEnvelope[]): number[] =>
   envelopes.flatMap((envelope) => (envelope.kind === 'durable' ? [envelope.seq] : []));
 
 describe('the sequencer', () => {
+  it('delivers reordered and duplicate durable envelopes once and in order', () => {
+    const { delivered, sequencer } = setUp();
+    sequencer.start(0);
+    for (const seq of [3, 1, 3, 2, 1]) sequencer.push(messageNew(seq));
+    expect(summary(delivered)).toEqual([1, 2, 3]);
+  });
+
+  /** The sequences 1 to n, and some of them a second time, in any order. */
+  const arrivals = fc.integer({ min: 1, max: 20 }).chain((last) => {
+    const all = Array.from({ length: last }, (_, index) => index + 1);
+    return fc
+      .array(fc.constantFrom(...all))
+      .chain((again) => fc.shuffledSubarray([...all, ...again], { minLength: last + again.length }));
+  });
+
+  const seqsAfter = (lastSeq: number, order: readonly number[]): number[] =>
+    Array.from({ length: Math.max(...order) }, (_, index) => index + 1).filter((seq) => seq > lastSeq);
+
   it('delivers durable envelopes once and in order for any order of arrival', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 5 }),
-        fc.integer({ min: 1, max: 20 }).chain((last) => {
-          const all = Array.from({ length: last }, (_, index) => index + 1);
-          return fc
-            .tuple(fc.constant(all), fc.array(fc.constantFrom(...all)))
-            .chain(([once, again]) =>
-              fc.shuffledSubarray([...once, ...again], { minLength: once.length + again.length }),
-            );
-        }),
-        fc.array(fc.integer({ min: 0, max: 20 })),
-        (lastSeq, order, after) => {
-          const { delivered, gaps, sequencer } = setUp();
-          sequencer.start(lastSeq);
-          const ephemeral = after.map((seq, index) => agentTool(seq, `tool-${index}`));
-          order.forEach((seq, index) => {
-            const between = ephemeral[index];
-            if (between !== undefined) sequencer.push(between);
-            sequencer.push(messageNew(seq));
-          });
-          const highest = Math.max(...order);
-          const expected = Array.from({ length: highest }, (_, index) => index + 1).filter((seq) => seq > lastSeq);
-          expect(durableSeqs(delivered)).toEqual(expected);
-          expect(gaps).toEqual([]);
+      fc.property(fc.integer({ min: 0, max: 5 }), arrivals, (lastSeq, order) => {
+        const { delivered, gaps, sequencer } = setUp();
+        sequencer.start(lastSeq);
+        for (const seq of order) sequencer.push(messageNew(seq));
+        expect(durableSeqs(delivered)).toEqual(seqsAfter(lastSeq, order));
+        expect(gaps).toEqual([]);
+      }),
+    );
+  });
 
-          // Each due ephemeral envelope is delivered once, after its durable envelope.
-          const pushed = ephemeral.slice(0, order.length);
-          const due = pushed.filter(
-            (envelope) => envelope.kind === 'ephemeral' && envelope.after_seq <= Math.max(highest, lastSeq),
-          );
-          const received = delivered.filter(({ kind }) => kind === 'ephemeral');
-          expect(new Set(received)).toEqual(new Set(due));
-          expect(received).toHaveLength(due.length);
-        },
-      ),
+  it('delivers each due ephemeral envelope once for any order of arrival', () => {
+    const afterSeqs = fc.array(fc.integer({ min: 0, max: 20 }));
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 5 }), arrivals, afterSeqs, (lastSeq, order, after) => {
+        const { delivered, sequencer } = setUp();
+        sequencer.start(lastSeq);
+        const ephemeral = after.slice(0, order.length).map((seq, index) => agentTool(seq, `tool-${index}`));
+        order.forEach((seq, index) => {
+          const between = ephemeral[index];
+          if (between !== undefined) sequencer.push(between);
+          sequencer.push(messageNew(seq));
+        });
+        const reached = Math.max(...order, lastSeq);
+        const due = ephemeral.filter((envelope) => envelope.kind === 'ephemeral' && envelope.after_seq <= reached);
+        const received = delivered.filter(({ kind }) => kind === 'ephemeral');
+        expect(new Set(received)).toEqual(new Set(due));
+        expect(received).toHaveLength(due.length);
+        expect(durableSeqs(delivered)).toEqual(seqsAfter(lastSeq, order));
+      }),
     );
   });
 
