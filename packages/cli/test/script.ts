@@ -1,4 +1,4 @@
-import type { ListedMessage, MessageSend, Workspace } from '@uswarm/contract';
+import { type ListedMessage, type MessageSend, type Workspace, workspaceExample } from '@uswarm/contract';
 import type { Socket } from 'socket.io';
 
 const id = (last: number) => `0192d3a4-0000-7000-8000-${String(last).padStart(12, '0')}`;
@@ -12,8 +12,8 @@ export const idToken = `h.${Buffer.from(JSON.stringify({ exp: 9_999_999_999 })).
 export const agent = { id: agentId, name: 'Manager', role: 'manager', slug: 'manager', avatar: '' } as const;
 
 export function workspace(status: Workspace['runtime']['status'], phase: Workspace['runtime']['phase']): Workspace {
-  const runtime = { status, phase, verified: true, total_agents: 1, last_message_preview: null };
-  return { id: workspaceId, name: 'Mine', created_at: at, updated_at: at, unread_count: 0, runtime };
+  const runtime = { ...workspaceExample.runtime, status, phase, total_agents: 1, last_message_preview: null };
+  return { ...workspaceExample, id: workspaceId, name: 'Mine', created_at: at, updated_at: at, runtime };
 }
 export const ready = workspace('ready', 'Ready');
 

@@ -1,3 +1,3 @@
 export { buildAsyncApi, type AsyncApiDocument } from './asyncapi.js';
-export { EXAMPLE } from './example-objects.js';
+export { EXAMPLE } from '../routes/examples.js';
 export { buildOpenApi, type OpenApiDocument } from './openapi.js';

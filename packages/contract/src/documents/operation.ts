@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Id } from '../resources/primitives.js';
-import type { OperationId, RouteDefinition } from '../routes/index.js';
+import type { Example } from '../routes/examples.js';
+import type { RouteDefinition } from '../routes/index.js';
 import { errorGroups, errorResponse, sharedName } from './error-responses.js';
-import { type Example, EXAMPLES } from './examples.js';
 import { headersOf, securityOf } from './security.js';
 
 /** One route as an OpenAPI operation. */
 export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
-  const example = EXAMPLES[route.operationId as OperationId];
+  const { example } = route;
   const body = requestBodyOf(route, example);
   return {
     operationId: route.operationId,

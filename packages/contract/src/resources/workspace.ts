@@ -31,3 +31,23 @@ export const Workspace = z
   })
   .meta({ id: 'Workspace' });
 export type Workspace = z.output<typeof Workspace>;
+
+/** Used in the API documents and by tests. */
+export const workspaceExample: Workspace = {
+  id: '01931a5e-7c00-7000-8000-000000000001',
+  name: 'My workspace',
+  created_at: '2026-11-20T08:30:00.000Z',
+  updated_at: '2026-11-20T08:30:04.250Z',
+  unread_count: 0,
+  runtime: {
+    status: 'ready',
+    phase: 'Ready',
+    verified: true,
+    total_agents: 5,
+    last_message_preview: {
+      text: 'what is on my list?',
+      sender_name: 'Ada',
+      timestamp: '2026-11-20T08:30:04.250Z',
+    },
+  },
+};

@@ -12,6 +12,7 @@ export const accountRoutes = [
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
+    example: {},
   }),
   defineRoute({
     operationId: 'signUp',
@@ -23,6 +24,7 @@ export const accountRoutes = [
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['sign_up_limit_reached'],
+    example: {},
   }),
   defineRoute({
     operationId: 'logout',
@@ -34,6 +36,7 @@ export const accountRoutes = [
     spec: 'orchestrator §4.2',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
+    example: {},
   }),
   defineRoute({
     operationId: 'logoutEverywhere',
@@ -54,6 +57,7 @@ export const accountRoutes = [
       },
     },
     errors: ['user_not_found', 'user_deleted'],
+    example: {},
   }),
   defineRoute({
     operationId: 'deleteAccount',
@@ -69,5 +73,6 @@ export const accountRoutes = [
     bodyOptional: true,
     responses: noContent,
     errors: ['user_not_found', 'user_deleted', 'reauthentication_required'],
+    example: { body: { reason: { reason: 'not_useful', description: 'I have a notebook.' } } },
   }),
 ] as const;

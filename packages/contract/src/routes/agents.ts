@@ -12,6 +12,8 @@ import {
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, id, noContent, ok, text } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 import { pageQuery } from './pages.js';
 
 const agent = { id: id('agent_not_found') };
@@ -27,6 +29,7 @@ export const agentRoutes = [
     spec: 'orchestrator §4.3',
     params: { workspaceId: id('workspace_not_found') },
     responses: ok(data(z.array(AgentSummary))),
+    example: { params: examples.inWorkspace, answer: { data: [examples.agentSummary] } },
   }),
   defineRoute({
     operationId: 'getAgent',
@@ -38,6 +41,7 @@ export const agentRoutes = [
     spec: 'orchestrator §4.3',
     params: agent,
     responses: ok(data(AgentSummary)),
+    example: { params: examples.ofAgent, answer: { data: examples.agentSummary } },
   }),
   defineRoute({
     operationId: 'getAgentDetails',
@@ -49,6 +53,26 @@ export const agentRoutes = [
     spec: 'orchestrator §4.3',
     params: agent,
     responses: ok(data(AgentDetails)),
+    example: {
+      params: examples.ofAgent,
+      answer: {
+        data: {
+          id: EXAMPLE.agentId,
+          workspace_id: EXAMPLE.workspaceId,
+          name: 'Researcher',
+          role: 'Researcher',
+          slug: 'researcher',
+          created_at: examples.workspace.created_at,
+          updated_at: null,
+          description: 'Finds facts on the web and names the sources.',
+          avatar_url: '',
+          status: 'online',
+          sort_order: 1,
+          skills: ['web_search', 'fact_check', 'news', 'sources'],
+          stats: { total_messages: 12, memory_used_pct: 1 },
+        },
+      },
+    },
   }),
   defineRoute({
     operationId: 'getAgentHistory',
@@ -65,6 +89,11 @@ export const agentRoutes = [
     query: pageQuery,
     responses: ok(MessagePage),
     errors: ['cursor_invalid'],
+    example: {
+      params: examples.ofAgent,
+      query: { limit: 20 },
+      answer: { data: [examples.listedMessage], pagination: examples.lastPage },
+    },
   }),
   defineRoute({
     operationId: 'getAgentSettings',
@@ -76,6 +105,7 @@ export const agentRoutes = [
     spec: 'orchestrator §4.3',
     params: agent,
     responses: ok(data(AgentSettings)),
+    example: { params: examples.ofAgent, answer: { data: examples.settings } },
   }),
   defineRoute({
     operationId: 'updateAgentSettings',
@@ -88,6 +118,11 @@ export const agentRoutes = [
     params: agent,
     body: UpdateAgentSettingsBody,
     responses: ok(data(AgentSettings)),
+    example: {
+      params: examples.ofAgent,
+      body: { all: examples.settings, model: { model: 'sonnet' } },
+      answer: { data: examples.settings },
+    },
   }),
   defineRoute({
     operationId: 'listAgentTools',
@@ -99,6 +134,7 @@ export const agentRoutes = [
     spec: 'orchestrator §4.3',
     params: agent,
     responses: ok(data(z.array(AgentTool))),
+    example: { params: examples.ofAgent, answer: { data: [examples.tool] } },
   }),
   defineRoute({
     operationId: 'updateAgentTool',
@@ -112,6 +148,11 @@ export const agentRoutes = [
     body: z.object({ enabled: z.boolean() }).meta({ id: 'UpdateAgentToolBody' }),
     responses: ok(data(AgentTool)),
     errors: ['tool_not_found'],
+    example: {
+      params: { ...examples.ofAgent, name: examples.tool.name },
+      body: { off: { enabled: false } },
+      answer: { data: examples.tool },
+    },
   }),
   defineRoute({
     operationId: 'listAgentMemories',
@@ -132,6 +173,7 @@ export const agentRoutes = [
     }),
     responses: ok(AgentMemoryList),
     errors: ['cursor_invalid'],
+    example: { params: examples.ofAgent, query: { category: 'core' }, answer: { data: [examples.memory] } },
   }),
   defineRoute({
     operationId: 'createAgentMemory',
@@ -151,6 +193,14 @@ export const agentRoutes = [
     body: CreateMemoryBody,
     responses: { ...ok(data(AgentMemory)), ...noContent },
     errors: ['memory_limit_reached', 'memory_too_large'],
+    example: {
+      params: examples.ofAgent,
+      body: {
+        memory: { key: examples.memory.key, content: examples.memory.content, category: 'core' },
+        reduced: { key: examples.memory.key, content: examples.memory.content },
+      },
+      answer: { data: examples.memory },
+    },
   }),
   defineRoute({
     operationId: 'deleteAgentMemory',
@@ -163,5 +213,6 @@ export const agentRoutes = [
     params: { ...agent, key: text },
     responses: noContent,
     errors: ['memory_not_found'],
+    example: { params: { ...examples.ofAgent, key: examples.memory.key } },
   }),
 ] as const;

@@ -7,6 +7,8 @@ import {
 } from '../resources/conversation.js';
 import { data } from '../resources/primitives.js';
 import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 import { optionalPageQuery } from './pages.js';
 
 const workspace = { workspaceId: id('workspace_not_found') };
@@ -25,6 +27,11 @@ export const conversationRoutes = [
     query: optionalPageQuery,
     responses: ok(ConversationPage),
     errors: ['cursor_invalid'],
+    example: {
+      params: examples.inWorkspace,
+      query: { limit: 20 },
+      answer: { data: [examples.conversation], pagination: examples.lastPage },
+    },
   }),
   defineRoute({
     operationId: 'createConversation',
@@ -45,6 +52,11 @@ export const conversationRoutes = [
       'conversation_limit_reached',
       'idempotency_key_reused',
     ],
+    example: {
+      params: examples.inWorkspace,
+      body: { agent: { type: 'agent', agent_id: EXAMPLE.agentId }, swarm: { type: 'swarm', agent_id: null } },
+      answer: { data: examples.agentConversation },
+    },
   }),
   defineRoute({
     operationId: 'getConversation',
@@ -56,6 +68,7 @@ export const conversationRoutes = [
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: ok(data(Conversation)),
+    example: { params: examples.inConversation, answer: { data: examples.conversation } },
   }),
   defineRoute({
     operationId: 'updateConversation',
@@ -68,6 +81,11 @@ export const conversationRoutes = [
     params: conversation,
     body: UpdateConversationBody,
     responses: ok(data(Conversation)),
+    example: {
+      params: examples.inConversation,
+      body: { title: { title: 'Groceries' }, reset: { title: null } },
+      answer: { data: { ...examples.conversation, title: 'Groceries' } },
+    },
   }),
   defineRoute({
     operationId: 'deleteConversation',
@@ -79,6 +97,7 @@ export const conversationRoutes = [
     spec: 'orchestrator §4.4',
     params: conversation,
     responses: noContent,
+    example: { params: examples.inConversation },
   }),
   defineRoute({
     operationId: 'markConversationRead',
@@ -97,5 +116,9 @@ export const conversationRoutes = [
     bodyOptional: true,
     responses: noContent,
     errors: ['message_not_found'],
+    example: {
+      params: examples.inConversation,
+      body: { everything: {}, up_to_a_message: { message_id: EXAMPLE.messageId } },
+    },
   }),
 ] as const;

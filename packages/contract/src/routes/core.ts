@@ -13,6 +13,7 @@ export const coreRoutes = [
     summary: 'Health check',
     spec: 'orchestrator §4.1',
     responses: ok(data(Health)),
+    example: { answer: { data: { online: true, version: '0.1.0' } } },
   }),
   defineRoute({
     operationId: 'getOpenApi',
@@ -29,6 +30,7 @@ export const coreRoutes = [
       ...ok(OpenApiBody, 'OpenAPI 3.1.'),
       304: { description: "The client's copy is up to date.", schema: null },
     },
+    example: {},
   }),
   defineRoute({
     operationId: 'getAsyncApi',
@@ -39,6 +41,7 @@ export const coreRoutes = [
     summary: 'Get the AsyncAPI document',
     spec: 'extension',
     responses: ok(AsyncApiBody, 'AsyncAPI 3.0.'),
+    example: {},
   }),
   defineRoute({
     operationId: 'listModels',
@@ -49,6 +52,11 @@ export const coreRoutes = [
     summary: 'List the models that agents can use',
     spec: 'orchestrator §4.1',
     responses: ok(data(z.array(ModelCatalogItem))),
+    example: {
+      answer: {
+        data: [{ id: 'flash', name: 'Flash', provider: 'demo', description: 'Fast, for everyday questions.' }],
+      },
+    },
   }),
   defineRoute({
     operationId: 'getAsset',
@@ -63,5 +71,6 @@ export const coreRoutes = [
     params: { name: text },
     responses: ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
     errors: ['asset_not_found'],
+    example: { params: { name: 'agent-researcher.svg' } },
   }),
 ] as const;

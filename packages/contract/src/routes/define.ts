@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import type { Example } from './examples.js';
 
 /** A path parameter: an id of ours, or free text (memory keys, tool names). */
 export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text' };
@@ -40,6 +41,8 @@ export interface RouteDefinition {
   responses: Record<number, { description: string; schema: z.ZodType | null }>;
   /** Codes besides those that every route of its kind can answer. */
   errors?: readonly ErrorCode[];
+  /** A test checks it against the schemas of the route, and another one sends it. */
+  example: Example;
 }
 
 /** The header of a request that creates something once, however often it is sent. */

@@ -12,5 +12,6 @@ export const deviceRoutes = [
     spec: 'orchestrator §4.1',
     body: z.object({ push_token: z.string().min(1).max(4_096) }).meta({ id: 'PushTokenBody' }),
     responses: ok(z.strictObject({ success: z.boolean() }).meta({ id: 'PushTokenAnswer' })),
+    example: { body: { token: { push_token: 'fcm:dVf3-example' } }, answer: { success: true } },
   }),
 ] as const;

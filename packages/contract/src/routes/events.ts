@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { DURABLE_EVENTS } from '../events/server.js';
 import { defineRoute, id, ok } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 
 const workspace = { id: id('workspace_not_found') };
 
@@ -35,5 +37,19 @@ export const eventRoutes = [
       }),
     ),
     errors: ['resync_required'],
+    example: {
+      params: examples.ofWorkspace,
+      query: { since: 1 },
+      answer: {
+        data: [
+          {
+            seq: 2,
+            event: 'message.new',
+            payload: { seq: 2, workspace_id: EXAMPLE.workspaceId, message: { ...examples.sentMessage } },
+          },
+        ],
+        has_next: false,
+      },
+    },
   }),
 ] as const;

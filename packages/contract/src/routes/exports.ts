@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { Export } from '../resources/export.js';
 import { data } from '../resources/primitives.js';
 import { accepted, defineRoute, id, ok } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 
 export const exportRoutes = [
   defineRoute({
@@ -14,6 +16,7 @@ export const exportRoutes = [
     spec: 'extension',
     responses: accepted(data(Export)),
     errors: ['export_limit_reached'],
+    example: { answer: { data: examples.pendingExport } },
   }),
   defineRoute({
     operationId: 'listExports',
@@ -24,6 +27,7 @@ export const exportRoutes = [
     summary: 'List exports, newest first',
     spec: 'extension',
     responses: ok(data(z.array(Export))),
+    example: { answer: { data: [examples.readyExport] } },
   }),
   defineRoute({
     operationId: 'getExport',
@@ -35,6 +39,7 @@ export const exportRoutes = [
     spec: 'extension',
     params: { id: id('export_not_found') },
     responses: ok(data(Export)),
+    example: { params: { id: EXAMPLE.exportId }, answer: { data: examples.readyExport } },
   }),
   defineRoute({
     operationId: 'getExportArchive',
@@ -58,5 +63,6 @@ export const exportRoutes = [
       206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
     },
     errors: ['upload_link_invalid', 'range_not_satisfiable'],
+    example: { params: { id: EXAMPLE.exportId }, query: { sig: EXAMPLE.exportSignature } },
   }),
 ] as const;

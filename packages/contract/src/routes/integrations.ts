@@ -3,6 +3,7 @@ import { IntegrationProvider } from '../enums.js';
 import { IntegrationCatalog, OAuthConfiguration } from '../resources/integration.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, noContent, ok, text } from './define.js';
+import { EXAMPLE } from './examples.js';
 
 export const integrationRoutes = [
   defineRoute({
@@ -14,6 +15,24 @@ export const integrationRoutes = [
     summary: 'List tools and apps',
     spec: 'orchestrator §4.5',
     responses: ok(data(IntegrationCatalog)),
+    example: {
+      answer: {
+        data: {
+          categories: [{ id: 'projects', name: 'Projects', image_url: '' }],
+          items: [
+            {
+              name: 'Asana',
+              description: 'Finds, creates and changes tasks.',
+              icon_url: '',
+              category_id: 'projects',
+              type: 'app',
+              provider: 'asana',
+              enabled: false,
+            },
+          ],
+        },
+      },
+    },
   }),
   defineRoute({
     operationId: 'connectIntegration',
@@ -26,6 +45,17 @@ export const integrationRoutes = [
     body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
     responses: ok(OAuthConfiguration),
     errors: ['integration_not_configured'],
+    example: {
+      body: { asana: { provider: 'asana' } },
+      answer: {
+        client_id: 'client-asana',
+        redirect_url: EXAMPLE.redirectUrl,
+        authorization_endpoint: 'https://login.example.com/authorize',
+        token_endpoint: 'https://login.example.com/token',
+        scopes: ['default'],
+        additional_parameters: { code_challenge_method: 'S256' },
+      },
+    },
   }),
   defineRoute({
     operationId: 'completeIntegration',
@@ -59,6 +89,16 @@ export const integrationRoutes = [
       'integration_exchange_failed',
       'integration_unavailable',
     ],
+    example: {
+      body: {
+        asana: {
+          provider: 'asana',
+          authorization_code: EXAMPLE.authorizationCode,
+          code_verifier: EXAMPLE.codeVerifier,
+          redirect_url: EXAMPLE.redirectUrl,
+        },
+      },
+    },
   }),
   defineRoute({
     operationId: 'disconnectIntegration',
@@ -71,5 +111,6 @@ export const integrationRoutes = [
     params: { provider: text },
     responses: noContent,
     errors: ['integration_not_found'],
+    example: { params: { provider: 'asana' } },
   }),
 ] as const;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LegalStatus } from '../resources/legal.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, noContent, ok } from './define.js';
+import * as examples from './examples.js';
 
 export const legalRoutes = [
   defineRoute({
@@ -13,6 +14,7 @@ export const legalRoutes = [
     summary: 'Get the legal documents without acceptance (the flags are always false)',
     spec: 'orchestrator §4.1',
     responses: ok(data(LegalStatus)),
+    example: { answer: { data: examples.legalStatus } },
   }),
   defineRoute({
     operationId: 'getUserLegal',
@@ -23,6 +25,7 @@ export const legalRoutes = [
     summary: 'Get the legal documents with the acceptance of the user',
     spec: 'orchestrator §4.2',
     responses: ok(data(LegalStatus)),
+    example: { answer: { data: { ...examples.legalStatus, has_agreed_with_terms: true } } },
   }),
   defineRoute({
     operationId: 'acceptLegal',
@@ -38,5 +41,11 @@ export const legalRoutes = [
       .meta({ id: 'AcceptLegalBody' }),
     responses: noContent,
     errors: ['legal_version_unknown'],
+    example: {
+      body: {
+        both: { terms_of_service_version: '1', privacy_policy_version: '1' },
+        terms: { terms_of_service_version: '1' },
+      },
+    },
   }),
 ] as const;

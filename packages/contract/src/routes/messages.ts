@@ -3,6 +3,8 @@ import { LIMITS } from '../limits.js';
 import { EditMessageBody, ListedMessage, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
 import { created, defineRoute, id, noContent, ok } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 import { messageListQuery, pageQuery } from './pages.js';
 
 const workspace = { workspaceId: id('workspace_not_found') };
@@ -26,6 +28,11 @@ export const messageRoutes = [
     query: messageListQuery,
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'message_not_found'],
+    example: {
+      params: examples.inConversation,
+      query: { limit: 20, direction: 'backward' },
+      answer: { data: [examples.listedMessage, ...examples.listedKinds], pagination: examples.lastPage },
+    },
   }),
   defineRoute({
     operationId: 'searchMessages',
@@ -47,6 +54,11 @@ export const messageRoutes = [
     }),
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'search_timeout'],
+    example: {
+      params: examples.inConversation,
+      query: { q: 'list', limit: 20 },
+      answer: { data: [examples.listedMessage], pagination: examples.lastPage },
+    },
   }),
   defineRoute({
     operationId: 'sendMessage',
@@ -67,6 +79,19 @@ export const messageRoutes = [
       'turn_queue_full',
       'token_limit_reached',
     ],
+    example: {
+      params: examples.inConversation,
+      body: {
+        mention_and_attachment: {
+          local_id: EXAMPLE.localId,
+          content: { type: 'text', text: '@Researcher what is on my list?' },
+          mentions: [{ agent_id: EXAMPLE.agentId, agent_name: 'Researcher', offset: 0, length: 11 }],
+          attachments: [{ id: EXAMPLE.uploadId }],
+        },
+        text: { content: { type: 'text', text: 'Good morning!' } },
+      },
+      answer: { data: examples.sentMessage },
+    },
   }),
   defineRoute({
     operationId: 'getMessage',
@@ -78,6 +103,7 @@ export const messageRoutes = [
     spec: 'extension',
     params: message,
     responses: ok(data(ListedMessage)),
+    example: { params: { ...examples.inWorkspace, id: EXAMPLE.messageId }, answer: { data: examples.listedMessage } },
   }),
   defineRoute({
     operationId: 'deleteMessage',
@@ -95,6 +121,7 @@ export const messageRoutes = [
     params: message,
     responses: noContent,
     errors: ['turn_running'],
+    example: { params: { ...examples.inWorkspace, id: EXAMPLE.messageId } },
   }),
   defineRoute({
     operationId: 'editMessage',
@@ -121,6 +148,17 @@ export const messageRoutes = [
       'turn_queue_full',
       'token_limit_reached',
     ],
+    example: {
+      params: { ...examples.inWorkspace, id: EXAMPLE.messageId },
+      body: {
+        text: {
+          content: { type: 'text', text: '@Researcher what is still on my list?' },
+          mentions: [{ agent_id: EXAMPLE.agentId, agent_name: 'Researcher', offset: 0, length: 11 }],
+        },
+        without_attachments: { content: { type: 'text', text: 'Good morning!' }, attachments: [] },
+      },
+      answer: { data: examples.editedMessage },
+    },
   }),
   defineRoute({
     operationId: 'regenerateMessage',
@@ -137,6 +175,7 @@ export const messageRoutes = [
     params: message,
     responses: ok(data(MessageData), 'The user message whose turn runs again.'),
     errors: ['message_not_an_answer', 'message_not_latest', 'turn_running', 'turn_queue_full', 'token_limit_reached'],
+    example: { params: { ...examples.inWorkspace, id: EXAMPLE.answerId }, answer: { data: examples.sentMessage } },
   }),
   defineRoute({
     operationId: 'chooseAction',
@@ -153,5 +192,10 @@ export const messageRoutes = [
     body: z.object({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody' }),
     responses: ok(data(MessageData)),
     errors: ['action_not_found', 'action_already_chosen', 'turn_queue_full', 'token_limit_reached'],
+    example: {
+      params: { ...examples.inWorkspace, id: EXAMPLE.cardId },
+      body: { yes: { action_id: 'yes' } },
+      answer: { data: examples.chosenCard },
+    },
   }),
 ] as const;

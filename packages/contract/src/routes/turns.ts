@@ -1,4 +1,6 @@
 import { defineRoute, id, noContent } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 
 const message = { workspaceId: id('workspace_not_found'), id: id('message_not_found') };
 
@@ -14,5 +16,6 @@ export const turnRoutes = [
     params: message,
     responses: noContent,
     errors: ['turn_not_running'],
+    example: { params: { ...examples.inWorkspace, id: EXAMPLE.replyId } },
   }),
 ] as const;

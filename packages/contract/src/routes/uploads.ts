@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { data } from '../resources/primitives.js';
 import { Attachment } from '../resources/upload.js';
 import { created, defineRoute, id, idempotencyKey } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
 
 export const uploadRoutes = [
   defineRoute({
@@ -26,6 +28,7 @@ export const uploadRoutes = [
       'upload_limit_reached',
       'upload_stalled',
     ],
+    example: { multipart: { file: 'tea, bread, marmalade\n' }, answer: { data: examples.attachment } },
   }),
   defineRoute({
     operationId: 'getUpload',
@@ -49,5 +52,6 @@ export const uploadRoutes = [
       206: { description: 'The requested range of the file.', schema: z.string().meta({ format: 'binary' }) },
     },
     errors: ['upload_link_invalid', 'range_not_satisfiable'],
+    example: { params: { id: EXAMPLE.uploadId }, query: { sig: EXAMPLE.linkSignature } },
   }),
 ] as const;

@@ -1,6 +1,7 @@
 import { data } from '../resources/primitives.js';
 import { UserUsageSummary, WorkspaceUsage } from '../resources/usage.js';
 import { defineRoute, id, ok } from './define.js';
+import * as examples from './examples.js';
 
 const workspace = { id: id('workspace_not_found') };
 
@@ -14,6 +15,7 @@ export const usageRoutes = [
     summary: 'Get the current-month usage of the user',
     spec: 'orchestrator §4.2',
     responses: ok(data(UserUsageSummary)),
+    example: { answer: { data: { current_period: '2026-11', ...examples.usage, plan_id: 'free' } } },
   }),
   defineRoute({
     operationId: 'getWorkspaceUsage',
@@ -25,5 +27,6 @@ export const usageRoutes = [
     spec: 'orchestrator §4.3',
     params: workspace,
     responses: ok(data(WorkspaceUsage)),
+    example: { params: examples.ofWorkspace, answer: { data: { period: '2026-11', ...examples.usage } } },
   }),
 ] as const;

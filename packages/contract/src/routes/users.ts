@@ -1,6 +1,7 @@
 import { data } from '../resources/primitives.js';
 import { UserPatch, UserProfile } from '../resources/user.js';
 import { defineRoute, noContent, ok } from './define.js';
+import * as examples from './examples.js';
 
 export const userRoutes = [
   defineRoute({
@@ -12,6 +13,7 @@ export const userRoutes = [
     summary: 'Get the profile',
     spec: 'orchestrator §4.2',
     responses: ok(data(UserProfile)),
+    example: { answer: { data: examples.profile } },
   }),
   defineRoute({
     operationId: 'updateUser',
@@ -23,5 +25,12 @@ export const userRoutes = [
     spec: 'orchestrator §4.2',
     body: UserPatch,
     responses: noContent,
+    example: {
+      body: {
+        names: { name: 'Ada', surname: 'Lovelace', nickname: 'ada', country_code: 'GB', date_of_birth: '1990-12-10' },
+        preferences: { preferences: { platform_theme: 'dark', platform_language: 'en-GB', currency_code: 'GBP' } },
+        clear: { date_of_birth: null },
+      },
+    },
   }),
 ] as const;

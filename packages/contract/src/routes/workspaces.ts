@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { data } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
+import * as examples from './examples.js';
 
 const workspaceName = z.string().trim().min(1).max(100);
 const workspace = { id: id('workspace_not_found') };
@@ -16,6 +17,7 @@ export const workspaceRoutes = [
     summary: 'List workspaces',
     spec: 'orchestrator §4.3',
     responses: ok(data(z.array(Workspace))),
+    example: { answer: { data: [examples.workspace] } },
   }),
   defineRoute({
     operationId: 'createWorkspace',
@@ -29,6 +31,7 @@ export const workspaceRoutes = [
     body: z.object({ name: workspaceName }).meta({ id: 'CreateWorkspaceBody' }),
     responses: created(data(Workspace)),
     errors: ['workspace_limit_reached', 'idempotency_key_reused'],
+    example: { body: { workspace: { name: 'Garden' } }, answer: { data: { ...examples.workspace, name: 'Garden' } } },
   }),
   defineRoute({
     operationId: 'getWorkspace',
@@ -40,6 +43,7 @@ export const workspaceRoutes = [
     spec: 'orchestrator §4.3',
     params: workspace,
     responses: ok(data(Workspace)),
+    example: { params: examples.ofWorkspace, answer: { data: examples.workspace } },
   }),
   defineRoute({
     operationId: 'updateWorkspace',
@@ -52,6 +56,11 @@ export const workspaceRoutes = [
     params: workspace,
     body: z.object({ name: workspaceName }).partial().meta({ id: 'UpdateWorkspaceBody' }),
     responses: ok(data(Workspace)),
+    example: {
+      params: examples.ofWorkspace,
+      body: { name: { name: 'Garden' } },
+      answer: { data: { ...examples.workspace, name: 'Garden' } },
+    },
   }),
   defineRoute({
     operationId: 'deleteWorkspace',
@@ -63,5 +72,6 @@ export const workspaceRoutes = [
     spec: 'extension',
     params: workspace,
     responses: noContent,
+    example: { params: examples.ofWorkspace },
   }),
 ] as const;

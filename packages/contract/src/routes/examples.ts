@@ -5,11 +5,21 @@ import type { LegalStatus } from '../resources/legal.js';
 import type { ListedMessage, MessageContent, MessageData } from '../resources/message.js';
 import type { Attachment } from '../resources/upload.js';
 import type { UserProfile } from '../resources/user.js';
-import type { Workspace } from '../resources/workspace.js';
+import { workspaceExample } from '../resources/workspace.js';
 
-/** What stands in the examples for things that every user has others of. */
+/** A request that succeeds, with example ids, and its JSON response. */
+export interface Example {
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  /** By name: one or more bodies. */
+  body?: Record<string, unknown>;
+  multipart?: unknown;
+  answer?: unknown;
+}
+
+/** Ids and secrets in the examples. Tests replace them by those of a test user. */
 export const EXAMPLE = {
-  workspaceId: '01931a5e-7c00-7000-8000-000000000001',
+  workspaceId: workspaceExample.id,
   agentId: '01931a5e-7c00-7000-8000-000000000002',
   conversationId: '01931a5e-7c00-7000-8000-000000000003',
   messageId: '01931a5e-7c00-7000-8000-000000000004',
@@ -189,20 +199,7 @@ export const agentConversation: Conversation = {
   last_message: null,
 };
 
-export const workspace: Workspace = {
-  id: EXAMPLE.workspaceId,
-  name: 'My workspace',
-  created_at: MORNING,
-  updated_at: LATER,
-  unread_count: 0,
-  runtime: {
-    status: 'ready',
-    phase: 'Ready',
-    verified: true,
-    total_agents: 5,
-    last_message_preview: { text: 'what is on my list?', sender_name: 'Ada', timestamp: LATER },
-  },
-};
+export { workspaceExample as workspace };
 
 export const legalStatus: LegalStatus = {
   terms_of_service: '# Terms of service',
@@ -265,4 +262,21 @@ export const readyExport: Export = {
   expires_at: '2026-11-27T08:30:04.250Z',
   size: 48_213,
   url: `/v1/users/exports/${EXAMPLE.exportId}/archive?sig=${EXAMPLE.exportSignature}`,
+};
+
+export const inWorkspace = { workspaceId: EXAMPLE.workspaceId };
+export const inConversation = { ...inWorkspace, id: EXAMPLE.conversationId };
+export const ofWorkspace = { id: EXAMPLE.workspaceId };
+export const ofAgent = { id: EXAMPLE.agentId };
+export const settings = {
+  model: 'sonnet',
+  response_length: 'short',
+  prompts: [{ id: 'tone', name: 'Tone', description: 'How it writes', content: 'Write plainly.' }],
+};
+export const tool = {
+  name: 'memories',
+  description: 'Takes what it remembers into account.',
+  icon_url: '/v1/assets/icon-memories.svg',
+  category_id: 'knowledge',
+  enabled: false,
 };

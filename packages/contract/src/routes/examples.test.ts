@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { ROUTES, type RouteDefinition } from '../routes/index.js';
-import { EXAMPLES } from './examples.js';
+import { ROUTES, type RouteDefinition } from './index.js';
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
 describe.each(routes.map((route) => [route.operationId, route] as const))(
   'the example of %s',
   (_operationId, route) => {
-    const example = EXAMPLES[route.operationId as keyof typeof EXAMPLES];
+    const { example } = route;
 
     it('names every parameter of the path', () => {
       expect(Object.keys(example.params ?? {}).toSorted()).toEqual(Object.keys(route.params ?? {}).toSorted());
