@@ -25,7 +25,8 @@ import { type Database, openDatabase } from '../src/database/database.js';
 import { migrate } from '../src/database/migrate.js';
 import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
 import type { Handlers } from '../src/http/handlers.js';
-import { createModules, handlersOf, startOrchestrator } from '../src/orchestrator.js';
+import { createModules, handlersOf } from '../src/features/modules.js';
+import { startOrchestrator } from '../src/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
 import { type LogWatch, watchLogs } from './log-watch.js';
 
