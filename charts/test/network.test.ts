@@ -43,11 +43,14 @@ describe('network policies', () => {
     for (const pod of [...pods, runtime(), runtime('team-a')]) {
       const own = pod.namespace === 'backend' ? pod.name.replace(/-finish$/, '') : 'uswarm-agent-runtime';
       const found = selecting(policies, pod);
-      expect([pod.name, found.map(({ name }) => name).toSorted()]).toEqual([
-        pod.name,
-        [own, 'uswarm-default-deny'].toSorted(),
-      ]);
-      for (const { name, policyTypes } of found) expect([name, policyTypes]).toEqual([name, ['Ingress', 'Egress']]);
+      const policyNames = found.map(({ name }) => name).toSorted();
+      expect({ pod: pod.name, policyNames }).toEqual({
+        pod: pod.name,
+        policyNames: [own, 'uswarm-default-deny'].toSorted(),
+      });
+      for (const { name, policyTypes } of found) {
+        expect({ name, policyTypes }).toEqual({ name, policyTypes: ['Ingress', 'Egress'] });
+      }
       expect(found.find(({ name }) => name === 'uswarm-default-deny')).toMatchObject({ ingress: [], egress: [] });
     }
   });
@@ -57,10 +60,10 @@ describe('network policies', () => {
       const pods = [...podsOf(rendered), runtime(), runtime('team-a')];
       for (const policy of policiesOf(rendered)) {
         const covered = pods.filter((pod) => selecting([policy], pod).length > 0);
-        expect([policy.name, covered.length]).not.toEqual([policy.name, 0]);
+        expect({ policy: policy.name, pods: covered.length }).not.toEqual({ policy: policy.name, pods: 0 });
         const open = policy.ingress.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
-        const there = covered.flatMap(({ ports }) => Object.entries(ports).flat());
-        expect(open.filter((port) => !there.includes(port))).toEqual([]);
+        const existing = covered.flatMap(({ ports }) => Object.entries(ports).flat());
+        expect(open.filter((port) => !existing.includes(port))).toEqual([]);
       }
     }
   });

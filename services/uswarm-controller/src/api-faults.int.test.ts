@@ -1,29 +1,24 @@
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
 import { listen, type RunningServer, silentLogger } from '@uswarm/service-kit';
 import { createWebhookApp } from '@uswarm/webhook';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import {
-  type ApiRequest,
-  type ScriptedApi,
-  startScriptedApi,
-} from '../../../packages/kube-client/test/scripted-api.js';
+import type { ApiRequest, ScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
 import { SYNC_TOKEN, webhookConfig } from '../../uswarm-webhook/test/loaded-config.js';
+import {
+  childOf,
+  DEPLOYMENTS,
+  hasChildren,
+  setReadyReplicas,
+  startApiWithNamespace,
+  statusOf,
+  USER_SWARMS,
+  userSwarm,
+} from '../test/scripted-userswarms.js';
 import { type Controller, createController } from './controller.js';
 
-const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
-const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
-
-const userSwarm = (name: string): KubernetesObject => ({
-  apiVersion: 'uswarm.dev/v1alpha1',
-  kind: 'UserSwarm',
-  metadata: { name },
-  spec: UserSwarmSpec.parse({ userId: 'user-1' }),
-});
-const childOf = (name: string): string => `agent-runtime-${name}`;
 
 describe('the controller on an API server with faults', () => {
   let api: ScriptedApi;
@@ -31,8 +26,7 @@ describe('the controller on an API server with faults', () => {
   let controller: Controller;
 
   beforeEach(async () => {
-    api = await startScriptedApi();
-    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    api = await startApiWithNamespace();
     const app = createWebhookApp({ ...(await webhookConfig()), logger: silentLogger });
     webhook = await listen(createServer(app), { host: '127.0.0.1', port: 0 });
     controller = await createController({
@@ -50,14 +44,6 @@ describe('the controller on an API server with faults', () => {
     await api.close();
   });
 
-  const statusOf = (name: string): { phase?: string; conditions?: Condition[] } =>
-    api.get(USER_SWARMS, name)?.['status'] ?? {};
-  const setReady = (name: string): void => {
-    const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
-    api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
-  };
-  const areMade = (names: readonly string[]) => (): boolean =>
-    names.every((name) => api.get(DEPLOYMENTS, childOf(name)) !== undefined);
   const isStatusWrite = ({ method, path }: ApiRequest): boolean => method === 'PUT' && path.endsWith('/status');
   const isEvent = ({ method, path }: ApiRequest): boolean => method !== 'GET' && path.includes('/events');
 
@@ -67,7 +53,7 @@ describe('the controller on an API server with faults', () => {
     [429, 'every child', isChild],
     [503, 'every child', isChild],
   ])(
-    'gets %s for %s of 300 UserSwarms: writes no status and no Event for it, and finishes all later',
+    'writes neither status nor Event while it gets %s for %s of 300 UserSwarms, and completes all later',
     async (code, _what, matches) => {
       const names = Array.from({ length: 300 }, (_, at) => `workspace-${at}`);
       let refused = 0;
@@ -84,9 +70,9 @@ describe('the controller on an API server with faults', () => {
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
       expect(api.requests.filter(isEvent)).toEqual([]);
       heal();
-      await eventually(areMade(names), WITHIN_MS);
-      for (const name of names) setReady(name);
-      await eventually(() => names.every((name) => statusOf(name).phase === 'Ready'), WITHIN_MS);
+      await eventually(() => hasChildren(api, names), WITHIN_MS);
+      for (const name of names) setReadyReplicas(api, name, 1);
+      await eventually(() => names.every((name) => statusOf(api, name).phase === 'Ready'), WITHIN_MS);
       expect(api.requests.filter(isEvent).filter(({ body }) => body['type'] === 'Warning')).toEqual([]);
     },
   );
@@ -95,9 +81,9 @@ describe('the controller on an API server with faults', () => {
     const name = 'workspace-a';
     const child = childOf(name);
     api.put(USER_SWARMS, userSwarm(name));
-    await eventually(areMade([name]), WITHIN_MS);
-    setReady(name);
-    await eventually(() => statusOf(name).phase === 'Ready', WITHIN_MS);
+    await eventually(() => hasChildren(api, [name]), WITHIN_MS);
+    setReadyReplicas(api, name, 1);
+    await eventually(() => statusOf(api, name).phase === 'Ready', WITHIN_MS);
     const isRepair = ({ contentType = '', path }: ApiRequest): boolean =>
       path === `${DEPLOYMENTS}/${child}` && contentType.includes('apply-patch');
     const repairs = (): number => api.requests.filter(isRepair).length;

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import type { Condition } from '@uswarm/contract/userswarm';
 import { Registry, silentLogger } from '@uswarm/service-kit';
 import { eventually } from '../../../packages/kube-client/test/eventually.js';
-import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import type { ScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+import {
+  childOf,
+  DEPLOYMENTS,
+  hasChildren,
+  setReadyReplicas,
+  startApiWithNamespace,
+  statusOf,
+  USER_SWARMS,
+  userSwarm,
+} from '../test/scripted-userswarms.js';
 import { startWebhookService, SYNC_TOKEN, type WebhookPod, type WebhookService } from '../test/webhook-service.js';
 import { type Controller, createController } from './controller.js';
 import type { ControllerOptions } from './options.js';
 
-const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
-const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
 /** Milliseconds, long enough for a busy machine. */
 const WITHIN_MS = 300_000;
-
-const userSwarm = (name: string): KubernetesObject => ({
-  apiVersion: 'uswarm.dev/v1alpha1',
-  kind: 'UserSwarm',
-  metadata: { name },
-  spec: UserSwarmSpec.parse({ userId: 'user-1' }),
-});
-const childOf = (name: string): string => `agent-runtime-${name}`;
 
 describe('the controller and processes of the webhook behind a Service', () => {
   let api: ScriptedApi;
@@ -27,8 +27,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
   let registry: Registry;
 
   beforeEach(async () => {
-    api = await startScriptedApi();
-    api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+    api = await startApiWithNamespace();
     service = await startWebhookService();
     registry = new Registry();
   });
@@ -50,23 +49,14 @@ describe('the controller and processes of the webhook behind a Service', () => {
       ...overrides,
     });
   };
-  const phase = (name: string): unknown =>
-    (api.get(USER_SWARMS, name)?.['status'] as { phase?: string } | undefined)?.phase;
-  const condition = (name: string, wanted: string): Condition | undefined => {
-    const { conditions = [] } = (api.get(USER_SWARMS, name)?.['status'] ?? {}) as { conditions?: Condition[] };
-    return conditions.find(({ type }) => type === wanted);
-  };
+  const phase = (name: string): unknown => statusOf(api, name).phase;
+  const condition = (name: string, wanted: string): Condition | undefined =>
+    statusOf(api, name).conditions?.find(({ type }) => type === wanted);
   const isUnavailable = (name: string): boolean => condition(name, 'Ready')?.reason === 'WebhookUnavailable';
-  /** A status as the Deployment controller writes it. */
-  const setReady = (name: string, readyReplicas: number): void => {
-    const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas };
-    api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
-  };
   const becomeReady = async (names: readonly string[]): Promise<void> => {
     for (const name of names) api.put(USER_SWARMS, userSwarm(name));
-    const made = (name: string): boolean => api.get(DEPLOYMENTS, childOf(name)) !== undefined;
-    await eventually(() => names.every(made), WITHIN_MS);
-    for (const name of names) setReady(name, 1);
+    await eventually(() => hasChildren(api, names), WITHIN_MS);
+    for (const name of names) setReadyReplicas(api, name, 1);
     await eventually(() => names.every((name) => phase(name) === 'Ready'), WITHIN_MS);
   };
   const writes = (): number =>
@@ -123,7 +113,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     await pod.stop();
 
     api.put(USER_SWARMS, userSwarm('workspace-new'));
-    setReady('workspace-crashed', 0);
+    setReadyReplicas(api, 'workspace-crashed', 0);
     const leaving = api.get(USER_SWARMS, 'workspace-leaving')!;
     api.put(USER_SWARMS, { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
     const affected = ['workspace-new', 'workspace-crashed', 'workspace-leaving'];
@@ -139,7 +129,7 @@ describe('the controller and processes of the webhook behind a Service', () => {
     expect(api.get(USER_SWARMS, 'workspace-leaving')?.metadata.finalizers).toHaveLength(1);
 
     service.setEndpoints([await service.startPod()]);
-    setReady('workspace-crashed', 1);
+    setReadyReplicas(api, 'workspace-crashed', 1);
     await eventually(() => phase('workspace-crashed') === 'Ready' && !isUnavailable('workspace-new'), WITHIN_MS);
     expect(condition('workspace-crashed', 'Synced')).toMatchObject({ status: 'True' });
     await eventually(() => api.get(DEPLOYMENTS, childOf('workspace-new')) !== undefined, WITHIN_MS);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@uswarm/contract/userswarm';
+import { createCountingCompare } from '../../test/counting-compare.js';
 import { createStartLimiter, SLOT_MS, type StartLimiter } from './start-limiter.js';
 import type { Compare } from './start-queue.js';
 
@@ -118,27 +119,18 @@ describe('the start limiter', () => {
   });
 
   it('compares a logarithmic number of places per admission and per free slot with 20,000 waiting', () => {
-    let compared = 0;
-    create(100, (left, right) => {
-      compared += 1;
-      return left < right ? -1 : Number(left > right);
-    });
-    const costliest = (acts: readonly (() => void)[]): number =>
-      acts.reduce((most, act) => {
-        compared = 0;
-        act();
-        return Math.max(most, compared);
-      }, 0);
+    const { compare, mostComparisons } = createCountingCompare();
+    create(100, compare);
     const count = 20_000;
     const running = Array.from({ length: 100 }, (_, at) => `running-${at}`);
     const waiting = Array.from({ length: count }, (_, at) => userSwarm(`w-${at}`, { createdAt: (at * 7_919) % count }));
     admit(...running);
     const ask = waiting.map((parent) => () => void limiter.admit(parent));
     const costs = {
-      first: costliest(ask),
-      again: costliest(ask),
-      freed: costliest(running.map((name) => () => observe(name, { reason: 'Available' }))),
-      left: costliest(
+      first: mostComparisons(ask),
+      again: mostComparisons(ask),
+      freed: mostComparisons(running.map((name) => () => observe(name, { reason: 'Available' }))),
+      left: mostComparisons(
         waiting.map(
           ({ metadata }) =>
             () =>

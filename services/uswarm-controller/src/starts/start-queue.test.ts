@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Compare, createStartQueue } from './start-queue.js';
+import { createCountingCompare } from '../../test/counting-compare.js';
+import { createStartQueue } from './start-queue.js';
 
 const key = fc.constantFrom(...'abcdefgh');
 const step = fc.oneof(
@@ -48,27 +49,19 @@ describe('the start queue', () => {
   });
 
   it('compares a logarithmic number of places per operation with 20,000 keys', () => {
-    let compared = 0;
-    const counting: Compare = (left, right) => {
-      compared += 1;
-      return left < right ? -1 : Number(left > right);
-    };
-    const costliest = (acts: readonly (() => void)[]): number =>
-      acts.reduce((most, act) => {
-        compared = 0;
-        act();
-        return Math.max(most, compared);
-      }, 0);
-    const line = createStartQueue(counting);
+    const { compare, mostComparisons } = createCountingCompare();
+    const line = createStartQueue(compare);
     const count = 20_000;
     // A deterministic permutation: 7,919 is coprime to the count.
     const places = Array.from({ length: count }, (_, at) => String((at * 7_919) % count).padStart(5, '0'));
     const put = places.map((place) => () => line.put(place, place));
     const bound = 2 * Math.ceil(Math.log2(count)) + 1;
-    expect(costliest(put)).toBeLessThanOrEqual(bound);
-    expect(costliest(put)).toBe(0);
-    expect(costliest(places.slice(0, 100).map((place) => () => void line.remove(place)))).toBeLessThanOrEqual(bound);
-    expect(costliest(places.slice(100).map(() => () => void line.takeFirst()))).toBeLessThanOrEqual(bound);
+    expect(mostComparisons(put)).toBeLessThanOrEqual(bound);
+    expect(mostComparisons(put)).toBe(0);
+    expect(mostComparisons(places.slice(0, 100).map((place) => () => void line.remove(place)))).toBeLessThanOrEqual(
+      bound,
+    );
+    expect(mostComparisons(places.slice(100).map(() => () => void line.takeFirst()))).toBeLessThanOrEqual(bound);
     expect(line.size).toBe(0);
   });
 });

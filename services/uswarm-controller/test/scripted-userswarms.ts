@@ -1,0 +1,33 @@
+import { type Condition, type KubernetesObject, UserSwarmSpec } from '@uswarm/contract/userswarm';
+import { type ScriptedApi, startScriptedApi } from '../../../packages/kube-client/test/scripted-api.js';
+
+export const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
+export const DEPLOYMENTS = '/apis/apps/v1/namespaces/userswarms/deployments';
+
+export const userSwarm = (name: string): KubernetesObject => ({
+  apiVersion: 'uswarm.dev/v1alpha1',
+  kind: 'UserSwarm',
+  metadata: { name },
+  spec: UserSwarmSpec.parse({ userId: 'user-1' }),
+});
+export const childOf = (name: string): string => `agent-runtime-${name}`;
+
+/** A scripted API server with the namespace `userswarms`. */
+export async function startApiWithNamespace(): Promise<ScriptedApi> {
+  const api = await startScriptedApi();
+  api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'userswarms' } });
+  return api;
+}
+
+export const statusOf = (api: ScriptedApi, name: string): { phase?: string; conditions?: Condition[] } =>
+  api.get(USER_SWARMS, name)?.['status'] ?? {};
+
+/** Returns whether the controller has created the Deployments of all UserSwarms. */
+export const hasChildren = (api: ScriptedApi, names: readonly string[]): boolean =>
+  names.every((name) => api.get(DEPLOYMENTS, childOf(name)) !== undefined);
+
+/** Writes the status of a Deployment like its own controller. */
+export function setReadyReplicas(api: ScriptedApi, name: string, readyReplicas: number): void {
+  const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas };
+  api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });
+}
