@@ -19,19 +19,19 @@ describe('readDevice', () => {
   });
 
   it.each([
-    ['nothing', {}],
-    ['headers that came twice', { 'x-device-id': ['a', 'b'], 'x-version': ['1', '2'] }],
+    ['missing headers', {}],
+    ['duplicate headers', { 'x-device-id': ['a', 'b'], 'x-version': ['1', '2'] }],
     ['an id that is too long', { 'x-device-id': 'x'.repeat(129) }],
     ['a time zone that does not exist', { 'x-timezone': 'Mars/Olympus' }],
     ['a time zone that is too long', { 'x-timezone': 'x'.repeat(10_000) }],
-    ['what does not print', { 'x-device-info': '\u0000\u0007\u202e', 'x-device-id': ' \t ' }],
-  ])('takes %s for a client that does not describe itself', (_what, headers) => {
+    ['unprintable text', { 'x-device-info': '\u0000\u0007\u202e', 'x-device-id': ' \t ' }],
+  ])('returns an empty device for %s', (_what, headers) => {
     const device = readDevice(headers);
     expect(device).toEqual({ id: '', info: '', version: '', timezone: '' });
     expect(isDescribed(device)).toBe(false);
   });
 
-  it('reduces a text to one line that can be stored', () => {
+  it('reduces a text to one storable line', () => {
     const { info } = readDevice({ 'x-device-info': `a\r\nb\u0000c\ud800${'😀'.repeat(300)}` });
     expect(info.startsWith('abc\ufffd😀')).toBe(true);
     expect(info).toHaveLength(300);
@@ -65,7 +65,7 @@ describe('deviceLogFields', () => {
     ['Pixel 10; Android 17', 'android'],
     ['iPad Pro', 'ios'],
     ['Ada Lovelace’s thing', 'other'],
-  ])('of %s shows the platform', (info, platform) => {
+  ])('returns the platform of %s', (info, platform) => {
     expect(deviceLogFields(readDevice({ 'x-device-info': info }))).toEqual({ platform });
   });
 

@@ -80,7 +80,7 @@ describe('close', () => {
       lateAnswer.then(([{ socket }]) => once(socket, 'close')),
     ];
     begun[0]?.end('gun');
-    begun[1]?.end('said in time');
+    begun[1]?.end('sent in time');
     expect((await lateAnswer)[0].headers.connection).toBe('close');
     (await lateAnswer)[0].resume();
     await Promise.all(ended);

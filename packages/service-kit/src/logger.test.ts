@@ -45,7 +45,7 @@ describe('the logger', () => {
     'secret',
     'text',
     'content',
-  ])('shows no %s, be it at the top or in an object in an object', (field) => {
+  ])('redacts %s at the top level and in nested objects', (field) => {
     const { logger, lines, entries } = logging();
     const hidden = { [field]: 'hunter2', id: 7 };
     logger.info(hidden);

@@ -5,7 +5,7 @@ import { createMetrics, initializedCounter, boundedLabel, Registry } from './met
 
 const lines = async (registry: Registry): Promise<string[]> => (await registry.metrics()).split('\n');
 
-describe('the figures of every process', () => {
+describe('process metrics', () => {
   it('include the running version and the memory limit', async () => {
     const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
     const { version } = JSON.parse(manifest) as { version: string };
@@ -16,7 +16,7 @@ describe('the figures of every process', () => {
     expect(limit).toBeLessThanOrEqual(totalmem());
   });
 
-  it('include the default metrics of Node', async () => {
+  it('include the default metrics of Node.js', async () => {
     const names = createMetrics('tested')
       .getMetricsAsArray()
       .map(({ name }) => name);
@@ -30,7 +30,7 @@ describe('the figures of every process', () => {
   });
 });
 
-describe('a counter of what can be known before', () => {
+describe('initializedCounter', () => {
   it('initializes every series to 0', async () => {
     const registry = new Registry();
     initializedCounter(registry, 'done_total', 'Done', { kind: ['a', 'b'], outcome: ['ok', 'failed'] }).inc({

@@ -20,17 +20,17 @@ describe('the operations port', () => {
   });
 
   it.each([
-    ['200', 'it is ready', () => true],
-    ['503', 'it is not', () => false],
-    ['503', 'it cannot tell', () => Promise.reject(new Error('no database'))],
+    ['200', 'the service is ready', () => true],
+    ['503', 'the service is not ready', () => false],
+    ['503', 'the check rejects', () => Promise.reject(new Error('no database'))],
     [
       '503',
-      'the look itself fails',
+      'the check throws',
       () => {
         throw new Error('no pool');
       },
     ],
-  ])('answers /readyz with %s where %s', async (status, _when, ready) => {
+  ])('returns %s for /readyz if %s', async (status, _when, ready) => {
     expect((await get('/readyz?verbose', { ready })).status).toBe(Number(status));
   });
 

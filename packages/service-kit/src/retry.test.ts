@@ -4,7 +4,7 @@ import { backoffDelay, retry, type RetryOptions } from './retry.js';
 
 const quick: RetryOptions = { initialMs: 1, maxMs: 2, deadlineMs: 60_000 };
 
-/** Fails as often as it is told, then succeeds. */
+/** Fails the given number of times, then succeeds. */
 function failing(times: number) {
   const calls = { count: 0 };
   const attempt = async (): Promise<string> => {

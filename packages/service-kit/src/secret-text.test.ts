@@ -12,7 +12,7 @@ describe('a secret', () => {
     'replace_this_with_openssl_rand_hex_32',
     'a-placeholder-of-thirty-two-characters',
     'your-secret-key-your-secret-key-0000',
-  ])('that is a placeholder is refused by name, and not printed: %s', (text) => {
+  ])('is rejected if it is a placeholder, and is not printed: %s', (text) => {
     const load = (): unknown => loadConfig(z.object({ CURSOR_KEY: secretText(32) }), { CURSOR_KEY: text });
     expect(load).toThrow(ConfigError);
     expect(load).toThrow('CURSOR_KEY is not valid: is a placeholder: generate a secret');

@@ -45,7 +45,7 @@ describe('CloseStack', () => {
 });
 
 describe('runService', () => {
-  /** A service whose start is this code, as a process. */
+  /** Runs a service process with this code as its start. */
   function service(start: string, options = '') {
     const program = `
       import { pino } from 'pino';

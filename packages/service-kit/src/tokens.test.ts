@@ -85,7 +85,7 @@ describe('the token that runtimes show to MCP servers', () => {
     ['no token at all', async () => 'no.token.this'],
     ['an empty text', async () => ''],
     [
-      'a token that nobody signed',
+      'an unsigned token',
       async () => {
         const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
         return `${part({ alg: 'none', kid: key.id })}.${part({ sub: WORKSPACE, aud: 'mcp', exp: 9_999_999_999 })}.`;

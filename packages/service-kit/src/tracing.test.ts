@@ -27,7 +27,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const idOf = (number: number): string => String(number).padStart(16, '0');
 
-/** As much of an SDK as shows what we ask of one: contexts, spans that are remembered, and W3C headers. */
+/** A minimal SDK with contexts, recorded spans and W3C headers. */
 function registerSdk(spans: SeenSpan[]): void {
   const storage = new AsyncLocalStorage<Context>();
   context.setGlobalContextManager({
@@ -123,7 +123,7 @@ describe('with an SDK', () => {
   it('ignores the sampling flag of a client', async () => {
     await inSpan('getProfile', { client: { traceparent: `00-${TRACE}-${PARENT}-01` } }, async () => undefined);
     const flags = spans.flatMap(({ options }) => options.links ?? []).map((link) => link.context.traceFlags);
-    // A sampler that follows its parent finds none, and the link says that nothing was sampled.
+    // A parent-based sampler finds no parent, and the link is not sampled.
     expect({ parent: spans[0]?.parent, flags }).toEqual({ parent: undefined, flags: [TraceFlags.NONE] });
   });
 
