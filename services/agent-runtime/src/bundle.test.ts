@@ -21,7 +21,7 @@ async function answer({ runtime }: RuntimeProcess): Promise<string> {
   return done?.case === 'done' ? done.value.text : 'no done';
 }
 
-describe('the runtime as its image has it', () => {
+describe('the runtime in its image', () => {
   let folder: string;
   beforeAll(async () => {
     await buildRuntime();
@@ -32,7 +32,7 @@ describe('the runtime as its image has it', () => {
 
   const start = (env: Record<string, string>) => startRuntimeProcess(env, path.join(folder, 'app'));
 
-  it('states its version and runs a turn with the demo provider', async () => {
+  it('reports its version and runs a turn with the demo provider', async () => {
     const running = await start({});
     try {
       expect((await running.runtime.identify({})).version).toMatch(/^\d+\.\d+\.\d+$/);

@@ -7,19 +7,19 @@ const needed = { USWARM_WORKSPACE_ID: 'w', USWARM_USER_ID: 'u', USWARM_CALL_PUBL
 const load = (env: Record<string, string> = {}) => loadConfig(configSchema, { ...needed, ...env });
 
 describe('the configuration of a runtime', () => {
-  it('needs the workspace, the user and the public key, and nothing else', () => {
+  it('requires only the workspace, the user and the public key', () => {
     expect(load()).toMatchObject({ port: 42_618, host: '0.0.0.0', provider: 'demo', mcp: undefined, idleExitMs: 0 });
     expect(() => loadConfig(configSchema, {})).toThrow(
       'USWARM_WORKSPACE_ID is not set\nUSWARM_USER_ID is not set\nUSWARM_CALL_PUBLIC_KEY is not set',
     );
   });
 
-  it('takes a key whose line breaks are spelt out', () => {
+  it('accepts a key with escaped line breaks', () => {
     const { callPublicKey } = load({ USWARM_CALL_PUBLIC_KEY: publicKey.replaceAll('\n', '\\n') });
     expect(callPublicKey.equals(load().callPublicKey)).toBe(true);
   });
 
-  it('refuses what is no key, without showing it', () => {
+  it('rejects an invalid key without showing it', () => {
     expect(() => load({ USWARM_CALL_PUBLIC_KEY: 'hunter2' })).toThrow(
       'USWARM_CALL_PUBLIC_KEY is not valid: must be an Ed25519 public key in PEM form',
     );
@@ -31,7 +31,7 @@ describe('the configuration of a runtime', () => {
     [{ OPENAI_BASE_URL: 'http://localhost:11434/v1' }, 'openai'],
     [{ OPENAI_API_KEY: 'k', USWARM_DEFAULT_PROVIDER: 'demo' }, 'demo'],
     [{ OPENAI_API_KEY: '' }, 'demo'],
-  ])('chooses the provider: %j gives %s', (env, provider) => {
+  ])('selects the provider: %j selects %s', (env, provider) => {
     expect(load(env).provider).toBe(provider);
   });
 });

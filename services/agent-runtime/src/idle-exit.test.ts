@@ -13,7 +13,7 @@ describe('the idle watch', () => {
     return { onIdle, stop, touch: () => void (last = Date.now()), setBusy: (value: boolean) => void (busy = value) };
   }
 
-  it('fires once when it was quiet for as long as the limit', () => {
+  it('fires once after the idle limit', () => {
     const { onIdle } = setUp();
     jest.advanceTimersByTime(999);
     expect(onIdle).not.toHaveBeenCalled();
@@ -21,7 +21,7 @@ describe('the idle watch', () => {
     expect(onIdle).toHaveBeenCalledTimes(1);
   });
 
-  it('counts from the last thing that happened', () => {
+  it('counts from the last activity', () => {
     const { onIdle, touch } = setUp();
     jest.advanceTimersByTime(900);
     touch();
@@ -31,14 +31,14 @@ describe('the idle watch', () => {
     expect(onIdle).toHaveBeenCalledTimes(1);
   });
 
-  it('waits as long as something runs', () => {
+  it('waits while a turn runs', () => {
     const { onIdle, setBusy } = setUp();
     setBusy(true);
     jest.advanceTimersByTime(60_000);
     expect(onIdle).not.toHaveBeenCalled();
   });
 
-  it('looks no more once it is stopped', () => {
+  it('does not fire after it is stopped', () => {
     const { onIdle, stop } = setUp();
     stop();
     jest.advanceTimersByTime(60_000);

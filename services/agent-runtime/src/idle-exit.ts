@@ -1,18 +1,18 @@
 export interface IdleWatchDeps {
-  /** Milliseconds of quiet after which `onIdle` runs, once. */
+  /** Milliseconds without activity after which `onIdle` is called once. */
   limitMs: number;
-  /** Milliseconds since anything happened; 0 while something does. */
+  /** Milliseconds since the last activity; 0 during one. */
   quietMs: () => number;
   onIdle: () => void;
 }
 
-/** Looks again when the limit could be reached at the earliest. Returns how to stop looking. */
+/** Checks when the limit can be reached at the earliest. @returns a function that stops it */
 export function watchIdle({ limitMs, quietMs, onIdle }: IdleWatchDeps): () => void {
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
     const left = limitMs - quietMs();
     if (left <= 0) onIdle();
-    // A little late rather than early: timers may fire up to a millisecond before their time.
+    // One millisecond later, because timers may fire up to a millisecond early.
     else timer = setTimeout(look, left + 1);
   };
   look();

@@ -50,7 +50,7 @@ describe('the runtime process', () => {
     current = undefined;
   });
 
-  /** Slow enough that a turn is surely still running when a test looks at it. */
+  /** So slow that a turn is still running when a test checks it. */
   const SLOW = { USWARM_DEMO_DELAY_MS: '60000' };
 
   async function start(env?: Record<string, string>): Promise<RuntimeProcess> {
@@ -58,7 +58,7 @@ describe('the runtime process', () => {
     return current;
   }
 
-  /** Starts a turn and returns once its first event is there, with the rest still to come. */
+  /** Starts a turn and returns after its first event. */
   async function startTurn({ runtime }: RuntimeProcess, init?: TurnInit) {
     const begun = Promise.withResolvers<void>();
     const rest = (async () => {
@@ -74,7 +74,7 @@ describe('the runtime process', () => {
     return { rest };
   }
 
-  it('says who it is, and nothing on standard output but its port', async () => {
+  it('reports its identity, and prints only its port to standard output', async () => {
     const { runtime, stdout, port } = await start();
     const first = await runtime.identify({});
     expect(first).toMatchObject({ workspaceId: WORKSPACE, version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
@@ -83,10 +83,10 @@ describe('the runtime process', () => {
     expect(stdout).toEqual([`{"event":"listening","port":${port}}`]);
   });
 
-  it('refuses calls without a token that is valid, meant for it, and fresh', async () => {
+  it('rejects calls without a valid, current token for its workspace', async () => {
     const { clientWith } = await start();
     const strangersKey = createPrivateKey(generateCallKeys().privateKey);
-    const refused: Record<string, string | undefined> = {
+    const invalid: Record<string, string | undefined> = {
       'no token': undefined,
       'another scheme': 'Basic dXNlcjpwYXNz',
       'no JWT': 'Bearer nonsense',
@@ -94,7 +94,7 @@ describe('the runtime process', () => {
       'another key': `Bearer ${await signCallToken(strangersKey, { subject: 'orchestrator', audience: WORKSPACE })}`,
       'an expired token': `Bearer ${expiredToken()}`,
     };
-    for (const authorization of Object.values(refused)) {
+    for (const authorization of Object.values(invalid)) {
       const client = clientWith(authorization);
       await expect(client.identify({})).rejects.toEqual(code(Code.Unauthenticated));
       await expect(all(client.runTurn(turn()))).rejects.toEqual(code(Code.Unauthenticated));
@@ -103,14 +103,14 @@ describe('the runtime process', () => {
     }
   });
 
-  it('refuses a stranger without reading what he sends, and an oversized message from anybody', async () => {
+  it('rejects an unauthenticated call without reading its body, and any oversized message', async () => {
     const { clientWith, runtime } = await start();
     const history = [{ role: HistoryRole.USER, text: 'x'.repeat(5 * 1024 * 1024) }];
     await expect(all(clientWith(undefined).runTurn(turn({ history })))).rejects.toEqual(code(Code.Unauthenticated));
     await expect(all(runtime.runTurn(turn({ history })))).rejects.toEqual(code(Code.ResourceExhausted));
   });
 
-  it('tells its health to anybody', async () => {
+  it('reports its health without a token', async () => {
     const { health: client } = await start();
     for (const service of ['', 'uswarm.runtime.v1.AgentRuntime']) {
       expect((await client.check({ service })).status).toBe(SERVING);
@@ -130,7 +130,7 @@ describe('the runtime process', () => {
     expect(usage).toMatchObject([{ step: 1, provider: 'demo', model: 'demo' }]);
   });
 
-  it('goes on while nobody listens, and gives the rest to who comes back', async () => {
+  it('continues a turn without followers and sends the rest to a client that returns', async () => {
     const { runtime } = await start({ USWARM_DEMO_DELAY_MS: '20' });
     const seen: TurnEvent[] = [];
     for await (const event of runtime.runTurn(turn())) {
@@ -142,7 +142,7 @@ describe('the runtime process', () => {
     expect([...seen, ...rest]).toEqual(await all(runtime.runTurn(turn())));
   });
 
-  it('knows turns by id and generation', async () => {
+  it('identifies turns by id and generation', async () => {
     const { runtime } = await start();
     await expect(all(runtime.runTurn(turn({ fromEvent: 2n })))).rejects.toEqual(code(Code.NotFound));
     await all(runtime.runTurn(turn({ generation: 2 })));
@@ -151,22 +151,22 @@ describe('the runtime process', () => {
     await expect(runtime.stopTurn({ turnId: 'unknown', generation: 1 })).rejects.toEqual(code(Code.NotFound));
   });
 
-  it('refuses a turn that lacks something or brings too much', async () => {
+  it('rejects an incomplete or oversized turn', async () => {
     const { runtime } = await start();
-    const refused: Record<string, TurnInit> = {
+    const invalid: Record<string, TurnInit> = {
       'no turn id': { turnId: '' },
       'no generation': { generation: 0 },
       'no agent': { agent: { id: '' } },
-      'nothing to answer': { history: [] },
+      'no history': { history: [] },
       'too many messages': { history: Array.from({ length: 201 }, () => ({ text: 'x' })) },
       'too much text': { history: [{ text: 'x'.repeat(512 * 1024 + 1) }] },
     };
-    for (const init of Object.values(refused)) {
+    for (const init of Object.values(invalid)) {
       await expect(all(runtime.runTurn(turn(init)))).rejects.toEqual(code(Code.InvalidArgument));
     }
   });
 
-  it('shows a running turn, stops it, and is idle afterwards', async () => {
+  it('lists a running turn, stops it, and is idle afterwards', async () => {
     const running = await start(SLOW);
     const { rest } = await startTurn(running);
     expect(await running.runtime.status({})).toMatchObject({
@@ -179,14 +179,14 @@ describe('the runtime process', () => {
     expect(await running.runtime.status({})).toMatchObject({ busy: false, turns: [] });
   });
 
-  it('exits with 0 when nobody called for a while', async () => {
+  it('exits with 0 after the idle limit', async () => {
     const { exited } = await start({ USWARM_IDLE_EXIT_MS: '300' });
     expect(await exited).toEqual([0, null]);
   });
 
-  it('does not count a turn that runs as idle, nor strangers as callers', async () => {
+  it('counts a running turn as activity, but not unauthenticated calls', async () => {
     const running = await start({ USWARM_IDLE_EXIT_MS: '3000', USWARM_DEMO_DELAY_MS: '200' });
-    // About 40 words: the turn takes several times the limit.
+    // The turn has about 40 words and takes several times the limit.
     const events = await all(running.runtime.runTurn(turn()));
     expect(events.at(-1)?.event.case).toBe('done');
     const pestering = setInterval(
@@ -201,7 +201,7 @@ describe('the runtime process', () => {
     clearInterval(pestering);
   });
 
-  it('says goodbye on SIGTERM: NOT_SERVING, turns given back to the caller, exit 0', async () => {
+  it('reports NOT_SERVING on SIGTERM, returns turns to the caller, and exits with 0', async () => {
     const running = await start(SLOW);
     const statuses: number[] = [];
     const watched = Promise.withResolvers<void>();
@@ -220,10 +220,10 @@ describe('the runtime process', () => {
     expect(await running.exited).toEqual([0, null]);
   });
 
-  /** Far longer than any test: a process that waited for all of it would fail the test. */
+  /** Much longer than any test: a process that waits for all of it fails the test. */
   const LONG_GRACE = { USWARM_TERMINATION_GRACE_S: '3600' };
 
-  it('finishes a running turn after SIGTERM with all of its text, refuses others meanwhile, and then exits', async () => {
+  it('finishes a running turn after SIGTERM, rejects other turns, and then exits', async () => {
     const running = await start({ ...LONG_GRACE, USWARM_DEMO_DELAY_MS: '100' });
     const { rest } = await startTurn(running);
     running.child.kill('SIGTERM');
@@ -239,14 +239,14 @@ describe('the runtime process', () => {
     expect(await running.exited).toEqual([0, null]);
   });
 
-  it('exits on SIGTERM without waiting for the grace period when no turn runs', async () => {
+  it('exits on SIGTERM immediately if no turn runs', async () => {
     const running = await start(LONG_GRACE);
     await all(running.runtime.runTurn(turn()));
     running.child.kill('SIGTERM');
     expect(await running.exited).toEqual([0, null]);
   });
 
-  it('does not wait for a turn that no one follows any more, as of a deleted workspace', async () => {
+  it('does not wait for a turn without followers, such as one of a deleted workspace', async () => {
     const running = await start({ ...LONG_GRACE, ...SLOW });
     const leave = new AbortController();
     const following = (async () => {
@@ -259,7 +259,7 @@ describe('the runtime process', () => {
     expect(await running.exited).toEqual([0, null]);
   });
 
-  it('lives on when whoever started it no longer reads its output', async () => {
+  it('continues if its parent closes the output pipe', async () => {
     const { child, runtime } = await start({ LOG_LEVEL: 'info' });
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -267,7 +267,7 @@ describe('the runtime process', () => {
     expect(await runtime.status({})).toMatchObject({ busy: false });
   });
 
-  it('does not start without its settings, and names them', async () => {
+  it('exits with the names of missing settings', async () => {
     await expect(startRuntimeProcess({ USWARM_WORKSPACE_ID: '', USWARM_RUNTIME_PORT: 'x' })).rejects.toThrow(
       /USWARM_WORKSPACE_ID is not set\\nUSWARM_RUNTIME_PORT is not valid/,
     );

@@ -2,11 +2,11 @@ import { createLogger, loadConfig, runService } from '@uswarm/service-kit';
 import { configSchema } from './config.js';
 import { startRuntime } from './runtime.js';
 
-// The process outlives whoever started it: a closed pipe must not take it down.
+// The process can outlive its parent, so a closed pipe must not end it.
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', () => undefined);
 
-// Standard output is for the one line that tells the port.
+// Standard output has only the line with the port.
 const logger = createLogger({ service: 'agent-runtime', destination: process.stderr });
 
 let graceMs = 5_000;
@@ -15,7 +15,7 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs }, async (stack) =>
   graceMs = config.graceMs;
   logger.level = config.logLevel;
   const onIdle = (): void => {
-    logger.info('nobody called for a while: exiting');
+    logger.info('idle timeout, exiting');
     void stack.close().then(() => process.exit(0));
   };
   const { port } = await startRuntime({ config, logger, stack, onIdle });

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createCertificate, type ModelServer, type ServerCertificate, startModelServer, words } from '@uswarm/testkit';
 import { buildRuntime, type RuntimeProcess, startRuntimeProcess } from '../test/runtime-process.js';
 
-/** Only the proxy knows where it is. */
+/** Only the proxy can resolve this name. */
 const HOST = 'models.internal.test';
 
 interface Proxy {
@@ -37,7 +37,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The model behind TLS. @returns the port. */
+/** Serves the model over TLS. @returns the port */
 function startTls({ port }: URL, { certificate: cert, key }: ServerCertificate): Promise<number> {
   const server = createTlsServer({ cert, key }, (incoming, outgoing) => {
     const { url, method, headers } = incoming;
@@ -50,7 +50,7 @@ function startTls({ port }: URL, { certificate: cert, key }: ServerCertificate):
   return listen(server);
 }
 
-/** A proxy that knows CONNECT alone, and finds every name on this machine. */
+/** A proxy that supports only CONNECT and resolves all names to this machine. */
 async function startProxy(): Promise<Proxy> {
   const targets: string[] = [];
   const server = createServer((_, response) => void response.writeHead(405).end());
@@ -78,7 +78,7 @@ describe('the runtime process, whose model has a private certificate authority',
     certificate = await createCertificate(HOST);
     folder = await mkdtemp(join(tmpdir(), 'uswarm-outbound-'));
     await writeFile(join(folder, 'ca.crt'), certificate.ca);
-    model = await startModelServer({ script: () => words('Hello dear world') });
+    model = await startModelServer({ script: () => words('Hello brave world') });
     port = await startTls(new URL(model.baseUrl), certificate);
   });
   afterEach(async () => {
@@ -91,7 +91,7 @@ describe('the runtime process, whose model has a private certificate authority',
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs a turn with these settings beside those of the model; how it ended. */
+  /** Runs a turn with additional settings. @returns its end */
   async function answer(host: string, env: Record<string, string>): Promise<Done> {
     const baseUrl = `https://${host}:${port}${new URL(model.baseUrl).pathname}`;
     const settings = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: 'key', OPENAI_MODEL: 'model' };
@@ -108,7 +108,7 @@ describe('the runtime process, whose model has a private certificate authority',
       if (event.case === 'done') return event.value;
     throw new Error('the turn has no end');
   }
-  /** As the webhook sets them. */
+  /** Like the variables of the sync hook. */
   const trusted = (): Record<string, string> => ({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') });
   const through = ({ url }: Proxy, noProxy: string): Record<string, string> => ({
     NODE_USE_ENV_PROXY: '1',
@@ -116,14 +116,14 @@ describe('the runtime process, whose model has a private certificate authority',
     NO_PROXY: noProxy,
   });
 
-  it('answers by that model through a proxy', async () => {
+  it('calls the model through a proxy', async () => {
     const proxy = await startProxy();
     const done = await answer(HOST, { ...trusted(), ...through(proxy, 'localhost,.svc,.cluster.local') });
-    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello dear world' });
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello brave world' });
     expect(new Set(proxy.targets)).toEqual(new Set([`${HOST}:${port}`]));
   });
 
-  it('does not trust that model without the certificate of the authority', async () => {
+  it('does not trust the model without the certificate of the authority', async () => {
     const proxy = await startProxy();
     const before = model.requests.length;
     const done = await answer(HOST, through(proxy, ''));
@@ -132,10 +132,10 @@ describe('the runtime process, whose model has a private certificate authority',
     expect(model.requests.length).toBe(before);
   });
 
-  it('does not use the proxy for the names that are excepted', async () => {
+  it('does not use the proxy for excluded names', async () => {
     const proxy = await startProxy();
     const done = await answer('127.0.0.1', { ...trusted(), ...through(proxy, '127.0.0.1,.svc') });
-    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello dear world' });
+    expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello brave world' });
     expect(proxy.targets).toEqual([]);
   });
 });

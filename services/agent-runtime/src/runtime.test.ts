@@ -19,7 +19,7 @@ describe('a runtime with tools', () => {
     for (const step of cleanUp.splice(0).toReversed()) await step();
   });
 
-  /** A runtime, its tool server, and, where there is a script, its model server. */
+  /** A runtime, its tool server, and its model server if there is a script. */
   async function setUp(answer: (query: string) => McpAnswer | Promise<McpAnswer>, script?: ModelScript) {
     const accepted = new Set([TOKEN]);
     const mcp = await startMcpServer({ tool: 'web_search_tool', token: accepted, answer });
@@ -56,7 +56,7 @@ describe('a runtime with tools', () => {
     };
   }
 
-  it('lets a model search and answer from what it found', async () => {
+  it('runs a search for the model and passes on the results', async () => {
     const script: ModelScript = ({ messages }) =>
       messages.some(({ role }) => role === 'tool')
         ? [{ fromTool: (text) => `Found: ${text}` }, { usage: { prompt: 30, completion: 4 } }]
@@ -84,7 +84,7 @@ describe('a runtime with tools', () => {
     expect(setup.model?.requests[0]?.authorization).toBe('Bearer model-key');
   });
 
-  it('lets the demo model search for real and name its sources', async () => {
+  it('runs a search for the demo model, which lists the sources', async () => {
     const queries: string[] = [];
     const setup = await setUp((query) => {
       queries.push(query);
@@ -99,7 +99,7 @@ describe('a runtime with tools', () => {
     expect(usage.map(({ step }) => step)).toEqual([7, 8]);
   });
 
-  it('searches again with the token that was renewed while the turn runs', async () => {
+  it('uses a tool token that was renewed during the turn', async () => {
     const searching = Promise.withResolvers<void>();
     const renewed = Promise.withResolvers<void>();
     const script: ModelScript = ({ messages }) =>
@@ -113,7 +113,7 @@ describe('a runtime with tools', () => {
     }, script);
     const asked = ask(setup, 'Search twice');
     await searching.promise;
-    // From now on the first token is expired.
+    // The first token expires now.
     setup.accepted.clear();
     setup.accepted.add('renewed-token');
     await setup.running.runtime.renewToolToken({ turnId: 't', generation: 1, toolToken: 'renewed-token' });
@@ -126,13 +126,13 @@ describe('a runtime with tools', () => {
     expect(setup.mcp.shown().at(-1)).toBe('renewed-token');
   });
 
-  it('answers without its tools when the orchestrator sends no token', async () => {
+  it('answers without tools if the orchestrator sends no token', async () => {
     const setup = await setUp(() => ({ text: '' }));
     const { done, tools } = await ask(setup, 'Hello', { toolToken: '' });
     expect([done.outcome, tools]).toEqual([Outcome.COMPLETED, []]);
   });
 
-  it('keeps the tool token out of its log, also when the tool server refuses it', async () => {
+  it('does not log the tool token, also if the tool server rejects it', async () => {
     const setup = await setUp(() => ({ text: '', structured: { results } }));
     await ask(setup, 'Search the web for llamas');
     await expect(
@@ -141,18 +141,18 @@ describe('a runtime with tools', () => {
     setup.accepted.clear();
     await ask(setup, 'Search the web for llamas', { turnId: 'second', toolToken: 'refused-token' });
     await setup.running.end();
-    expect(setup.running.log()).toContain('a turn ended');
+    expect(setup.running.log()).toContain('turn ended');
     expect(setup.running.log()).not.toMatch(/tool-token-of-the-turn|refused-token/);
   });
 
-  it('passes on what the search tool says when it cannot search', async () => {
+  it('reports the error of the search tool', async () => {
     const setup = await setUp(() => ({ text: notConfigured, isError: true }));
     const { done, tools } = await ask(setup, 'Search the web for llamas');
     expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: `[demo] The search failed: ${notConfigured}` });
     expect(tools.at(-1)).toMatchObject({ state: ToolState.FAILED, description: notConfigured });
   });
 
-  it('fails with a stable code when the model refuses, without the key or what the provider said', async () => {
+  it('fails with a stable code if the model rejects the call, without the key or the text of the provider', async () => {
     const setup = await setUp(
       () => ({ text: '' }),
       () => [{ error: { status: 401, message: 'Incorrect API key model-key' } }],
@@ -165,7 +165,7 @@ describe('a runtime with tools', () => {
     });
   });
 
-  it('is incomplete when the model breaks off', async () => {
+  it('ends as incomplete if the model closes the connection', async () => {
     const setup = await setUp(
       () => ({ text: '' }),
       () => [...words('Half of'), { cut: true }],

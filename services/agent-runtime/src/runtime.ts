@@ -17,7 +17,7 @@ import { createTurnRegistry } from './turns/turn-registry.js';
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** Of the grace period, what turns must leave for closing connections and exiting. */
+/** The part of the grace period that is reserved for closing connections. */
 const CLOSING_MS = 2_000;
 const CONNECTION_GRACE_MS = 1_000;
 
@@ -28,11 +28,11 @@ export interface RuntimeDeps {
   config: RuntimeConfig;
   logger: Logger;
   stack: CloseStack;
-  /** Called once when nothing happened for `config.idleExitMs`. */
+  /** Called once after `config.idleExitMs` without activity. */
   onIdle: () => void;
 }
 
-/** Starts the runtime of one workspace; `stack` stops it again. @throws the listen error. */
+/** Starts the runtime of one workspace; `stack` stops it. @throws the listen error */
 export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDeps): Promise<{ port: number }> {
   const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs, graceMs } = config;
   const mcpTools =
@@ -45,7 +45,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   const turns = createTurnRegistry({
     run: createTurnRunner({ model, tools: mcpTools ?? { forTurn: () => noTools }, logger }),
     onError: (error, { turnId, generation }) =>
-      logger.error({ err: error, turn_id: turnId, generation }, 'a turn could not be run'),
+      logger.error({ err: error, turn_id: turnId, generation }, 'turn runner failed'),
   });
 
   let lastCall = performance.now();
@@ -64,7 +64,7 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
     { host, port },
   );
 
-  // Stopped from the bottom up: first no new work, then running turns finish, then the connections close.
+  // Closed in reverse order: no new turns, then running turns finish, then the connections close.
   stack.defer('connections', () => server.close(CONNECTION_GRACE_MS));
   stack.defer('health watches', () => healthState.close());
   stack.defer('turns', () => turns.shutDown(Math.max(0, graceMs - CLOSING_MS)));

@@ -11,15 +11,15 @@ export interface McpAnswer {
 }
 
 export interface McpServerOptions {
-  /** The name of its one tool, which takes a `query`. */
+  /** The name of its only tool, which has the argument `query`. */
   tool: string;
-  /** The bearer tokens it accepts, as they are at the time of the request; any other is answered with 401. */
+  /** The accepted bearer tokens at the time of the request. Others get 401. */
   token: string | ReadonlySet<string>;
   answer: (query: string) => Promise<McpAnswer> | McpAnswer;
   port?: number;
 }
 
-/** A real MCP server on loopback, as the official SDK makes it. */
+/** An MCP server of the official SDK on loopback. */
 export async function startMcpServer({ tool, token, answer, port = 0 }: McpServerOptions) {
   let requests = 0;
   const shown: (string | undefined)[] = [];
@@ -35,7 +35,7 @@ export async function startMcpServer({ tool, token, answer, port = 0 }: McpServe
         ...(isError === undefined ? {} : { isError }),
       };
     });
-    // A name that MCP allows and model providers do not.
+    // MCP allows this name, but model providers do not.
     server.registerTool('dotted.name', { inputSchema: z.object({}) }, () => ({ content: [] }));
     return server;
   });
@@ -56,7 +56,7 @@ export async function startMcpServer({ tool, token, answer, port = 0 }: McpServe
   return {
     port: bound,
     endpoint: `http://127.0.0.1:${bound}/mcp`,
-    /** How many HTTP requests came. */
+    /** The number of HTTP requests. */
     requests: () => requests,
     /** The bearer token of each request. */
     shown: (): readonly (string | undefined)[] => shown,

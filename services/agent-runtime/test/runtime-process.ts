@@ -12,7 +12,7 @@ import { generateCallKeys, signCallToken } from '@uswarm/service-kit';
 const packageDir = fileURLToPath(new URL('..', import.meta.url));
 const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 
-/** Brings `dist` up to date, so that what runs is what the sources say. */
+/** Builds `dist` from the current sources. */
 export async function buildRuntime(): Promise<void> {
   await promisify(execFile)(process.execPath, [tsc, '--build', packageDir]);
 }
@@ -22,11 +22,11 @@ export const WORKSPACE = '0192f0c1-7b1e-7000-8000-000000000001';
 const keys = generateCallKeys();
 const privateKey = createPrivateKey(keys.privateKey);
 
-/** A token as the orchestrator signs it. */
+/** A token signed like those of the orchestrator. */
 export const callToken = (audience = WORKSPACE): Promise<string> =>
   signCallToken(privateKey, { subject: 'orchestrator', audience });
 
-/** A token of the right key and audience that ran out a minute ago. */
+/** A token with the right key and audience that expired a minute ago. */
 export function expiredToken(): string {
   const now = Math.floor(Date.now() / 1000);
   const claims = { sub: 'orchestrator', aud: WORKSPACE, iat: now - 120, exp: now - 60 };
@@ -39,13 +39,13 @@ export function expiredToken(): string {
 export interface RuntimeProcess {
   child: ChildProcess;
   port: number;
-  /** Everything that came on standard output. */
+  /** Standard output so far. */
   stdout: readonly string[];
   runtime: Client<typeof AgentRuntime>;
   health: Client<typeof health.Health>;
-  /** Everything that it logged so far. */
+  /** The log so far. */
   log(): string;
-  /** A client that sends this header instead of a valid token. */
+  /** A client with this header instead of a valid token. */
   clientWith(authorization: string | undefined): Client<typeof AgentRuntime>;
   /** Resolves with exit code and signal. */
   exited: Promise<[number | null, NodeJS.Signals | null]>;
@@ -53,14 +53,14 @@ export interface RuntimeProcess {
   end(): Promise<void>;
 }
 
-/** Starts the built program in `folder` as local mode does, and waits until it listens. */
+/** Starts the built program in `folder` like local mode, and waits until it listens. */
 export async function startRuntimeProcess(
   env: Record<string, string> = {},
   folder = packageDir,
 ): Promise<RuntimeProcess> {
   const child = spawn(process.execPath, ['dist/main.js'], {
     cwd: folder,
-    // Nothing of this machine's environment: a key set here would choose another provider.
+    // Without the environment of this machine: a key in it would select another provider.
     env: {
       USWARM_WORKSPACE_ID: WORKSPACE,
       USWARM_USER_ID: 'user',

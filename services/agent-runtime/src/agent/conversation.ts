@@ -3,8 +3,8 @@ import type { ModelMessage } from '../models/model.js';
 import type { UntrustedBlock } from '../tools/untrusted-block.js';
 
 /**
- * The history as the answering agent sees it. Its own messages are the assistant's. Models know only two sides, so a
- * message of another agent arrives on the user's side, inside an untrusted block: it may repeat what a web page said.
+ * The history from the perspective of the answering agent. Its own messages have the assistant role. Messages of other agents
+ * have the user role, inside an untrusted block, because they may quote web pages.
  */
 export function toModelMessages(
   { history, colleagues }: RunTurnRequest,

@@ -11,7 +11,7 @@ const TIME = { hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' } 
 const format = (at: Date, timeZone: string, options: Intl.DateTimeFormatOptions): string =>
   new Intl.DateTimeFormat('en-GB', { timeZone, ...options }).format(at);
 
-/** The zone itself, or UTC when it is empty or this Node.js does not know it. */
+/** The zone itself, or UTC if it is empty or unknown to Node.js. */
 function knownZone(zone: string): string {
   try {
     format(new Date(0), zone, TIME);
@@ -38,8 +38,7 @@ function languageName(tag: string): string {
 }
 
 /**
- * States the date and time where the user is, the user's name and language, one sentence per line. Empty when the
- * request has no context.
+ * States the user's local date and time, name and language, one sentence per line. Empty if the request has no context.
  */
 export function describeContext(context: AnswerContext | undefined): string[] {
   if (context === undefined) return [];

@@ -9,7 +9,7 @@ export const completed = (text: string): Done =>
 export const failed = (text: string, errorCode: string, errorMessage: string): Done =>
   create(DoneSchema, { outcome: text === '' ? Outcome.FAILED : Outcome.INCOMPLETE, text, errorCode, errorMessage });
 
-/** How a turn ends that `error` interrupted after `text`; undefined when nobody foresaw the error. */
+/** The end of a turn that `error` interrupted after `text`; undefined for unexpected errors. */
 export function interrupted(error: unknown, text: string): Done | undefined {
   if (error instanceof ModelError) return failed(text, error.code, error.message);
   if (!(error instanceof TurnAborted)) return undefined;
@@ -17,11 +17,11 @@ export function interrupted(error: unknown, text: string): Done | undefined {
     case 'stopped':
       return create(DoneSchema, { outcome: Outcome.STOPPED, text });
     case 'too_long':
-      return failed(text, 'internal_error', 'The reply grew longer than a turn may be.');
+      return failed(text, 'internal_error', 'The reply exceeded the size limit of a turn.');
     case 'lost':
-      return failed(text, 'internal_error', 'The turn was given up.');
+      return failed(text, 'internal_error', 'The turn was abandoned.');
   }
 }
 
-export const unforeseen = (text: string): Done =>
+export const unexpected = (text: string): Done =>
   failed(text, 'internal_error', 'Something went wrong in the agent runtime.');

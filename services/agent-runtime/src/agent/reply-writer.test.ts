@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { toolEvent, type TurnEventBody } from '../turns/turn-events.js';
 import { createReplyWriter } from './reply-writer.js';
 
-/** A writer whose timer fires when the test says so. */
+/** A writer whose timer the test fires. */
 function setUp() {
   const events: TurnEventBody[] = [];
   let due: (() => void) | undefined;
@@ -23,7 +23,7 @@ const chunks = (events: readonly TurnEventBody[]): string[] =>
   events.flatMap((event) => (event.case === 'chunk' ? [event.value.text] : []));
 
 describe('a reply writer', () => {
-  it('puts the pieces of one interval into one chunk', () => {
+  it('joins the text of one interval into one chunk', () => {
     const { writer, events, fire } = setUp();
     writer.write('a');
     writer.write('b');
@@ -34,14 +34,14 @@ describe('a reply writer', () => {
     expect(chunks(events)).toEqual(['ab', 'c']);
   });
 
-  it('sends waiting text before any other event', () => {
+  it('emits buffered text before any other event', () => {
     const { writer, events } = setUp();
     writer.write('a');
     writer.event(toolEvent({ callId: 'c' }));
     expect(events.map((event) => event.case)).toEqual(['activity', 'chunk', 'tool']);
   });
 
-  it('tells an activity once', () => {
+  it('emits an activity once', () => {
     const { writer, events } = setUp();
     writer.activity(AgentActivity.THINKING);
     writer.activity(AgentActivity.THINKING);
@@ -53,7 +53,7 @@ describe('a reply writer', () => {
     ]);
   });
 
-  it('begins a paragraph only between texts', () => {
+  it('begins a paragraph only between two texts', () => {
     const { writer } = setUp();
     writer.breakParagraph();
     writer.write('One.');
@@ -64,7 +64,7 @@ describe('a reply writer', () => {
     expect(writer.text).toBe('One.\n\nTwo.\nThree.');
   });
 
-  it('has in its chunks exactly the text of the reply, whenever the timer fires', () => {
+  it('emits chunks that add up to the reply, whenever the timer fires', () => {
     const step = fc.oneof(
       fc.string().map((text) => ({ text })),
       fc.constantFrom('fire' as const, 'break' as const, 'event' as const),

@@ -11,18 +11,18 @@ const byTimer: Schedule = (task, delayMs) => {
 
 export interface ReplyWriterDeps {
   emit(event: TurnEventBody): void;
-  /** Milliseconds over which pieces of text become one chunk. */
+  /** Milliseconds for which text is buffered before it becomes a chunk. */
   coalesceMs: number;
   schedule?: Schedule;
 }
 
-/** Turns what happens in a turn into its events, in order: text that waits goes out before anything else. */
+/** Emits the events of a turn in order: buffered text is emitted before any other event. */
 export interface ReplyWriter {
   readonly text: string;
-  /** Sent only when it differs from the last one. */
+  /** Emitted only if it differs from the previous activity. */
   activity(activity: AgentActivity): void;
   write(piece: string): void;
-  /** Text after this begins a paragraph of its own. */
+  /** The text that follows begins a new paragraph. */
   breakParagraph(): void;
   event(event: TurnEventBody): void;
   flush(): void;

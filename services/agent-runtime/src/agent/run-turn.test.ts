@@ -44,7 +44,7 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/** Runs one turn with a model that does the given steps, one a call; the last one again and again. */
+/** Runs one turn with a model that performs one of the given steps per call, and repeats the last one. */
 async function run(
   steps: readonly Step[],
   { tools = noTools, request, signal = new AbortController().signal }: Options = {},
@@ -52,7 +52,7 @@ async function run(
   const asked: ModelRequest[] = [];
   const events: TurnEventBody[] = [];
   async function* stream(modelRequest: ModelRequest): AsyncGenerator<ModelEvent> {
-    // A copy: the loop goes on to append to the list it passed.
+    // A copy, because the loop appends to the list that it passed.
     asked.push({ ...modelRequest, messages: [...modelRequest.messages] });
     for (const step of steps[Math.min(asked.length, steps.length) - 1] ?? []) {
       if (step instanceof Error) throw step;
@@ -91,7 +91,7 @@ const brief = (events: readonly TurnEventBody[]): string[] =>
   });
 
 describe('the agent loop', () => {
-  it('reads, thinks, writes, and reports usage before it ends', async () => {
+  it('emits reading, thinking, writing and usage before it ends', async () => {
     const { events, done } = await run([[text('Hello '), text('you'), usage(3, 2), stop]]);
     expect(brief(events)).toEqual([
       'activity READING',
@@ -103,7 +103,7 @@ describe('the agent loop', () => {
     expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Hello you', errorCode: '' });
   });
 
-  it('runs the tools that the model asks for and gives it what they return', async () => {
+  it('runs the tools that the model requests and passes the results back', async () => {
     const inputs: unknown[] = [];
     const tools = searchTool((input) => {
       inputs.push(input);
@@ -145,7 +145,7 @@ describe('the agent loop', () => {
     expect(done).toMatchObject({ outcome: Outcome.COMPLETED, text: 'Let me see.\n\nNothing.' });
   });
 
-  it('offers only tools that exist and that the agent may use', async () => {
+  it('offers only existing tools that the agent may use', async () => {
     const tools = searchTool(() => ({ text: '', failed: false }));
     expect((await run([[stop]], { tools })).asked[0]?.tools.map(({ name }) => name)).toEqual(['web_search_tool']);
     expect((await run([[stop]], { tools, request: { tools: [] } })).asked[0]?.tools).toEqual([]);
@@ -153,13 +153,9 @@ describe('the agent loop', () => {
 
   it.each([
     ['a tool that fails', search, 'web_search_tool: searxng endpoint is not configured'],
-    [
-      'arguments that are no object',
-      { ...search, arguments: '[1' },
-      'web_search_tool: the arguments are not a JSON object.',
-    ],
+    ['malformed arguments', { ...search, arguments: '[1' }, 'web_search_tool: the arguments are not a JSON object.'],
     ['a tool that was not offered', { ...search, name: 'secret_tool' }, 'secret_tool: unknown tool.'],
-  ])('goes on after %s, and tells the model', async (_name, call, error) => {
+  ])('continues after %s and reports it to the model', async (_name, call, error) => {
     const tools = searchTool(() => ({ text: 'web_search_tool: searxng endpoint is not configured', failed: true }));
     const { asked, events, done } = await run(
       [
@@ -174,7 +170,7 @@ describe('the agent loop', () => {
     expect(done.outcome).toBe(Outcome.COMPLETED);
   });
 
-  it('goes on without tools when the tool server is down, and tells the model', async () => {
+  it('continues without tools if the tool server is down, and reports it to the model', async () => {
     const tools: ToolSource = {
       ...noTools,
       list: () => Promise.reject(new Error('The tool server could not be reached.')),
@@ -185,14 +181,14 @@ describe('the agent loop', () => {
     expect(done.outcome).toBe(Outcome.COMPLETED);
   });
 
-  it('ends after so many steps', async () => {
+  it('ends after the maximum number of steps', async () => {
     const tools = searchTool(() => ({ text: 'more', failed: false }));
     const { asked, done } = await run([[calls(search), stop]], { tools });
     expect(asked).toHaveLength(MAX_STEPS);
     expect(done).toMatchObject({ outcome: Outcome.FAILED, errorCode: 'step_limit_reached' });
   });
 
-  it('runs only so many calls of one step', async () => {
+  it('limits the calls of one step', async () => {
     const tools = searchTool(() => ({ text: 'fine', failed: false }));
     const many = Array.from({ length: 9 }, (_, index) => ({ ...search, id: `c${index}` }));
     const { asked } = await run(
@@ -209,7 +205,7 @@ describe('the agent loop', () => {
     ]);
   });
 
-  it('fails before any text and is incomplete after some', async () => {
+  it('ends as failed before any text and as incomplete after some', async () => {
     const error = new ModelError('model_rate_limited', 'Too many.');
     expect((await run([[error]])).done).toMatchObject({
       outcome: Outcome.FAILED,
@@ -222,7 +218,7 @@ describe('the agent loop', () => {
     expect(brief(events)).toContain('chunk Half');
   });
 
-  it('tells nothing of an error that nobody foresaw', async () => {
+  it('hides the details of an unexpected error', async () => {
     const { done } = await run([[new TypeError('password=hunter2')]]);
     expect(done).toMatchObject({
       outcome: Outcome.FAILED,
@@ -231,14 +227,14 @@ describe('the agent loop', () => {
     });
   });
 
-  it('is silent when the model says nothing', async () => {
+  it('ends as silent if the model returns no text', async () => {
     expect((await run([[stop]])).done).toMatchObject({ outcome: Outcome.SILENT, text: '' });
   });
 
   it.each([
     ['stopped' as const, { outcome: Outcome.STOPPED, errorCode: '' }],
     ['too_long' as const, { outcome: Outcome.INCOMPLETE, errorCode: 'internal_error' }],
-  ])('keeps what was written when it is aborted because it was %s', async (why, end) => {
+  ])('keeps the text if the turn is aborted because it was %s', async (why, end) => {
     const controller = new AbortController();
     const abort = (): Promise<void> => {
       controller.abort(new TurnAborted(why));
@@ -248,7 +244,7 @@ describe('the agent loop', () => {
     expect(done).toMatchObject({ ...end, text: 'Some' });
   });
 
-  describe('that asks the user to choose', () => {
+  describe('with an action card', () => {
     const card = (input: unknown): ToolCall => ({
       id: 'k1',
       name: 'action_card_tool',
@@ -257,7 +253,7 @@ describe('the agent loop', () => {
     const QUESTION = { title: 'Which?', actions: [{ label: 'A' }] };
     const request = { tools: ['action_card_tool'] };
 
-    it('shows a message of its own under the id of the call, and no line beside it', async () => {
+    it('emits a separate message with the id of the call, and no tool status', async () => {
       const { events, done } = await run(
         [
           [calls(card(QUESTION)), stop],
@@ -276,19 +272,22 @@ describe('the agent loop', () => {
       expect(done.text).toBe('Choose.');
     });
 
-    it.each([['no JSON'], [{ title: '' }]])('badly, with %j, shows nothing and tells the model', async (input) => {
-      const { events, asked } = await run(
-        [
-          [calls(card(input)), stop],
-          [text('Sorry.'), stop],
-        ],
-        { request },
-      );
-      expect(events.filter((event) => event.case === 'message')).toEqual([]);
-      expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'k1', failed: true });
-    });
+    it.each([['no JSON'], [{ title: '' }]])(
+      'emits no message and reports invalid arguments to the model: %j',
+      async (input) => {
+        const { events, asked } = await run(
+          [
+            [calls(card(input)), stop],
+            [text('Sorry.'), stop],
+          ],
+          { request },
+        );
+        expect(events.filter((event) => event.case === 'message')).toEqual([]);
+        expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', callId: 'k1', failed: true });
+      },
+    );
 
-    it('may not where the tool is switched off', async () => {
+    it('rejects the call if the tool is disabled', async () => {
       const { events, asked } = await run(
         [
           [calls(card(QUESTION)), stop],
@@ -302,7 +301,7 @@ describe('the agent loop', () => {
       expect(events.filter((event) => event.case === 'message')).toEqual([]);
     });
 
-    it('can also where the tool server is down', async () => {
+    it('offers the tool if the tool server is down', async () => {
       const tools: ToolSource = { ...noTools, list: () => Promise.reject(new Error('It is down.')) };
       const { asked } = await run([[stop]], { tools, request: { tools: ['web_search_tool', 'action_card_tool'] } });
       expect(asked[0]?.tools.map(({ name }) => name)).toEqual(['action_card_tool']);

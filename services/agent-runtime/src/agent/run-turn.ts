@@ -7,19 +7,19 @@ import { createUntrustedBlock, type UntrustedBlock } from '../tools/untrusted-bl
 import { usageEvent } from '../turns/turn-events.js';
 import type { TurnContext, TurnRunner } from '../turns/turn-registry.js';
 import { toModelMessages } from './conversation.js';
-import { completed, failed, interrupted, unforeseen } from './outcome.js';
+import { completed, failed, interrupted, unexpected } from './outcome.js';
 import { createReplyWriter, type ReplyWriter, type Schedule } from './reply-writer.js';
 import { systemPrompt } from './system-prompt.js';
 import { executeToolCalls } from './tool-calls.js';
 
-/** Model calls that one turn may take. */
+/** Model calls per turn. */
 export const MAX_STEPS = 8;
 
 export interface TurnRunnerDeps {
   model: ModelProvider;
   tools: ToolServer;
   logger: Pick<Logger, 'error' | 'info'>;
-  /** Milliseconds over which text is put together into one chunk. */
+  /** Milliseconds for which text is buffered before it becomes a chunk. */
   coalesceMs?: number;
   schedule?: Schedule;
 }
@@ -50,7 +50,7 @@ interface StepDeps {
   signal: AbortSignal;
 }
 
-/** One model call: its text and usage become events, its tool calls come back. */
+/** Makes one model call: emits its text and usage as events and returns its tool calls. */
 async function callModel(
   request: ModelRequest,
   step: number,
@@ -93,28 +93,28 @@ async function converse(request: RunTurnRequest, agent: Agent, tools: ToolSource
     messages.push({ role: 'assistant', text, toolCalls });
     messages.push(...(await executeToolCalls(toolCalls, calling)));
   }
-  return failed(writer.text, 'step_limit_reached', `The agent did not come to an end within ${MAX_STEPS} steps.`);
+  return failed(writer.text, 'step_limit_reached', `The agent did not finish within ${MAX_STEPS} steps.`);
 }
 
-/** The agent loop: ask the model, run the tools it asks for, until it answers. */
+/** The agent loop: calls the model and the tools that it requests, until it answers. */
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const { model, tools, logger, coalesceMs = 50, schedule } = deps;
   const untrusted = createUntrustedBlock();
   return async (request: RunTurnRequest, { emit, signal, toolToken }: TurnContext): Promise<Done> => {
     const { agent, turnId, generation } = request;
-    if (agent === undefined) throw new TypeError('a turn needs an agent');
+    if (agent === undefined) throw new TypeError('the turn has no agent');
     const writer = createReplyWriter({ emit, coalesceMs, ...(schedule === undefined ? {} : { schedule }) });
     let done: Done;
     try {
       done = await converse(request, agent, tools.forTurn(toolToken), { model, writer, untrusted, signal });
     } catch (error) {
       const end = interrupted(error, writer.text);
-      if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'a turn failed unexpectedly');
-      done = end ?? unforeseen(writer.text);
+      if (end === undefined) logger.error({ err: error, turn_id: turnId, generation }, 'turn failed unexpectedly');
+      done = end ?? unexpected(writer.text);
     } finally {
       writer.flush();
     }
-    logger.info({ turn_id: turnId, generation, outcome: done.outcome, error_code: done.errorCode }, 'a turn ended');
+    logger.info({ turn_id: turnId, generation, outcome: done.outcome, error_code: done.errorCode }, 'turn ended');
     return done;
   };
 }

@@ -45,15 +45,15 @@ describe('the system prompt', () => {
     '- [core] city: Lives in Oslo',
     'Answer in one to three sentences.',
     'Always answer in rhyme.\n\nAvoid the letter z.',
-  ])('has what the request says: %s', (line) => {
+  ])('contains the data of the request: %s', (line) => {
     expect(promptOf()).toContain(line);
   });
 
-  it('always has the rule for untrusted blocks, also without tools', () => {
+  it('contains the rule for untrusted blocks, also without tools', () => {
     expect(promptOf()).toContain(UNTRUSTED_RULE);
   });
 
-  it('says why tools are missing', () => {
+  it('explains why tools are missing', () => {
     expect(promptOf('The tool server could not be reached.')).toContain('The tool server could not be reached.');
   });
 
@@ -70,8 +70,8 @@ describe('the system prompt', () => {
   });
 });
 
-describe('the conversation', () => {
-  it('shows an agent its own messages as its own and those of colleagues by name', () => {
+describe('the conversation for a model', () => {
+  it('attributes messages to the agent itself and to its colleagues by name', () => {
     const history = create(RunTurnRequestSchema, {
       colleagues: request.colleagues,
       agent,

@@ -19,9 +19,8 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 /**
- * Everything a model is told besides the conversation. Equal inputs give equal text.
- *
- * @param toolProblem why tools that the agent should have are missing, as a sentence
+ * The system prompt of a turn. Equal inputs give equal text.
+ * @param toolProblem a sentence that explains why tools are missing
  */
 export function systemPrompt(request: RunTurnRequest, agent: Agent, toolProblem?: string): string {
   const role = agent.role === AgentRole.MANAGER ? 'the manager of' : 'a member of';
@@ -41,7 +40,7 @@ export function systemPrompt(request: RunTurnRequest, agent: Agent, toolProblem?
     ...(length === undefined ? [] : [length]),
     UNTRUSTED_RULE,
     ...(toolProblem === undefined ? [] : [`Your tools cannot be used right now. ${toolProblem}`]),
-    // Last: what comes before it is the same from turn to turn, so a provider can reuse its cached prefix.
+    // Last, because it changes with each turn: providers can cache the text before it.
     ...section('Now:', describeContext(request.context)),
   ].join('\n\n');
 }

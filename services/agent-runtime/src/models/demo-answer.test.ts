@@ -27,12 +27,12 @@ describe('the demo model', () => {
     ['Find sources about bees, then reply with the sources', 'bees'],
     ['Which web framework is oldest?', 'Which web framework is oldest?'],
     ['search', 'search'],
-  ])('searches for what %j is about', (text, topic) => {
+  ])('searches for the topic of %j', (text, topic) => {
     expect(topicOf(text)).toBe(topic);
     expect(answerTo([asked(text)])).toBe(`searches for ${topic}`);
   });
 
-  it('returns any other question whole, and says what it is and how to get a real model', () => {
+  it('repeats any other question, and explains the demo and how to configure a real model', () => {
     fc.assert(
       fc.property(fc.uuid(), (nonce) => {
         const answer = answerTo([asked(`What is ${nonce}?\nSecond line`)]);
@@ -43,7 +43,7 @@ describe('the demo model', () => {
     );
   });
 
-  it('lists the sources exactly as the tool gave them', () => {
+  it('lists the sources exactly as the tool returned them', () => {
     const results = [
       { title: 'First "quoted"', url: 'https://a.example/?q=1&b=2#c', snippet: 's', engine: 'e' },
       { title: 'Second', url: 'https://b.example/%C3%A9', snippet: '', engine: 'e' },
@@ -55,23 +55,23 @@ describe('the demo model', () => {
     expect(answer).toMatch(/^\[demo\] /);
   });
 
-  it('passes on why a search failed', () => {
+  it('reports why a search failed', () => {
     const sentence = 'web_search_tool: searxng endpoint is not configured';
     expect(answerTo([asked('search for x'), found(sentence, true)])).toBe(`[demo] The search failed: ${sentence}`);
   });
 
-  it('passes on what the tool said when it found nothing', () => {
+  it('reports the notes of the tool if it found nothing', () => {
     const answer = (outcome: unknown): string => answerTo([asked('search for x'), found(JSON.stringify(outcome))]);
     expect(answer({ status: 'empty', results: [], notes: ['No engine found anything.'] })).toBe(
-      '[demo] The search found nothing. The tool says: No engine found anything.',
+      '[demo] The search found nothing. Notes: No engine found anything.',
     );
     expect(answer({ status: 'upstream_failed', results: [], notes: ['No engine answered.'] })).toBe(
       '[demo] The search failed: No engine answered.',
     );
-    expect(answer({ results: [] })).toBe('[demo] The search found nothing. The tool says: {"results":[]}');
+    expect(answer({ results: [] })).toBe('[demo] The search found nothing. Notes: {"results":[]}');
   });
 
-  it('says so when it is to search and has no tool for it', () => {
+  it('reports that the search tool is not available', () => {
     expect(answerTo([asked('search for x')], [])).toContain('web_search_tool is not available to this agent');
   });
 
@@ -81,7 +81,7 @@ describe('the demo model', () => {
     );
   });
 
-  describe('asked for options', () => {
+  describe('when asked for options', () => {
     const cardTool: ToolDefinition = { name: 'action_card_tool', description: '', inputSchema: {} };
 
     it.each(['Give me some options', 'What are my choices?', 'Show an action card', 'offer an action_card'])(
@@ -94,7 +94,7 @@ describe('the demo model', () => {
       },
     );
 
-    it('waits for the choice, and then goes on', () => {
+    it('asks the user to choose and continues after the choice', () => {
       const shown: ModelMessage = {
         role: 'tool',
         callId: 'c',
@@ -107,12 +107,12 @@ describe('the demo model', () => {
       expect(answerTo([asked('options'), shown, asked('Continue')], [cardTool])).toContain('You asked: Continue');
     });
 
-    it('answers where it has no cards', () => {
+    it('answers if it has no card tool', () => {
       expect(answerTo([asked('Give me some options')])).toContain('You asked: Give me some options');
     });
   });
 
-  it('finds no sources in what is not a search result', () => {
+  it('finds no sources in text that is not a search result', () => {
     for (const text of [
       'no json',
       '[]',

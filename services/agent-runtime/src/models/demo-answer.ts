@@ -4,15 +4,15 @@ import type { ModelMessage, ModelRequest } from './model.js';
 const LABEL = '[demo]';
 const MAX_QUERY = 400;
 
-const WHAT_DEMO_IS =
+const DEMO_NOTICE =
   'This is the demo model: it only repeats the question and uses the search tool for real. ' +
   'For real answers set OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL and start again.';
 
-/** What the demo model does next: a tool call, or an answer. */
+/** The next step of the demo model: a tool call or an answer. */
 export type DemoMove = { tool: string; input: Record<string, unknown> } | { answer: string };
 
 const CARD = {
-  title: 'How shall we go on?',
+  title: 'How should we continue?',
   description: `${LABEL} Choose one of these options.`,
   actions: [
     { label: 'Continue', style: 'primary' },
@@ -33,7 +33,7 @@ function asksForOptions(text: string): boolean {
   return /\b(?:options|choices|action[ _-]card)\b/i.test(text);
 }
 
-/** What is to be searched for, without the words around it ("Search the web for … and answer with sources"). */
+/** The topic of a request such as "Search the web for … and answer with sources". */
 export function topicOf(text: string): string {
   const bare = text
     .trim()
@@ -60,7 +60,7 @@ function isSource(value: unknown): value is Source {
 interface SearchOutcome {
   failed: boolean;
   sources: Source[];
-  /** What the tool says about its own answer. */
+  /** Remarks of the tool. */
   notes: string[];
 }
 
@@ -78,7 +78,7 @@ const listOf = <T>(value: unknown, isEntry: (entry: unknown) => entry is T): T[]
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** What a tool message of the search tool says; nothing found where it is not what that tool returns. */
+/** Parses the result of the search tool. Other text has no sources. */
 export function readSearchOutcome(text: string): SearchOutcome {
   const { status, results, notes } = parseObject(text);
   return { failed: status === 'upstream_failed', sources: listOf(results, isSource), notes: listOf(notes, isText) };
@@ -90,14 +90,12 @@ function answerFromTool({ name, data: text, failed }: Extract<ModelMessage, { ro
   const outcome = readSearchOutcome(text);
   const notes = outcome.notes.join(' ');
   if (outcome.failed) return `${LABEL} The search failed: ${notes || text}`;
-  if (outcome.sources.length === 0) return `${LABEL} The search found nothing. The tool says: ${notes || text}`;
+  if (outcome.sources.length === 0) return `${LABEL} The search found nothing. Notes: ${notes || text}`;
   const list = outcome.sources.map(({ title, url }, index) => `${index + 1}. ${title} - ${url}`).join('\n');
-  return [`${LABEL} The search found these sources:`, list, ...(notes === '' ? [] : [notes]), WHAT_DEMO_IS].join(
-    '\n\n',
-  );
+  return [`${LABEL} The search found these sources:`, list, ...(notes === '' ? [] : [notes]), DEMO_NOTICE].join('\n\n');
 }
 
-/** Decides from the request alone, so that equal requests get equal answers. */
+/** Depends only on the request, so equal requests get equal answers. */
 export function demoMove({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): DemoMove {
   const index = lastIndexOfUser(messages);
   const user = messages[index];
@@ -109,5 +107,5 @@ export function demoMove({ messages, tools }: Pick<ModelRequest, 'messages' | 't
   if (wanted && offered(WEB_SEARCH_TOOL)) return { tool: WEB_SEARCH_TOOL, input: { query: topicOf(question) } };
   if (asksForOptions(question) && offered(ACTION_CARD_TOOL)) return { tool: ACTION_CARD_TOOL, input: CARD };
   const note = wanted ? `\n\n${WEB_SEARCH_TOOL} is not available to this agent, so nothing was searched.` : '';
-  return { answer: `${LABEL} You asked: ${question}${note}\n\n${WHAT_DEMO_IS}` };
+  return { answer: `${LABEL} You asked: ${question}${note}\n\n${DEMO_NOTICE}` };
 }

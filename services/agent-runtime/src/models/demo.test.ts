@@ -19,7 +19,7 @@ const run = (text: string): Promise<ModelEvent[]> =>
   collect(createDemoProvider({ delayMs: 0 }).stream(request(text), { signal: new AbortController().signal }));
 
 describe('the demo provider', () => {
-  it('streams its answer word by word and reports usage that follows from the characters', async () => {
+  it('streams its answer word by word and derives usage from the number of characters', async () => {
     const events = await run('Hello you');
     const pieces = events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
     expect(pieces.slice(0, 5)).toEqual(['[demo] ', 'You ', 'asked: ', 'Hello ', 'you\n\n']);
@@ -30,7 +30,7 @@ describe('the demo provider', () => {
     expect(await run('Hello you')).toEqual(events);
   });
 
-  it('asks for a search as any model would', async () => {
+  it('requests a search with a tool call', async () => {
     const [first] = await run('search for llamas');
     expect(first).toEqual({
       type: 'tool_calls',
@@ -38,7 +38,7 @@ describe('the demo provider', () => {
     });
   });
 
-  it('ends with the reason of the signal when it is aborted', async () => {
+  it('throws the reason of the signal if it is aborted', async () => {
     const stop = new AbortController();
     const stream = createDemoProvider({ delayMs: 60_000 }).stream(request('Hello'), { signal: stop.signal });
     const answer = collect(stream);

@@ -18,7 +18,7 @@ function promptTokens({ system, messages }: ModelRequest): number {
   return tokens(messages.reduce((sum, message) => sum + characters(message), system.length));
 }
 
-/** A model that needs no key: deterministic, says that it is a demo, and calls the search tool for real. */
+/** A deterministic model without a key. It identifies itself as a demo and makes real calls of the search tool. */
 export function createDemoProvider({ delayMs }: DemoDeps): ModelProvider {
   async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<ModelEvent> {
     const move = demoMove(request);

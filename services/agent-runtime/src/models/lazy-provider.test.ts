@@ -6,7 +6,7 @@ const REQUEST = { model: '', system: '', messages: [], tools: [] };
 const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
 
 describe('a lazy provider', () => {
-  it('loads the provider with the first call and only once', async () => {
+  it('loads the provider once, with the first call', async () => {
     let loads = 0;
     const provider = lazyProvider('late', () => {
       loads += 1;

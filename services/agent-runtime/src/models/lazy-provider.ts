@@ -1,8 +1,8 @@
 import type { ModelProvider } from './model.js';
 
 /**
- * A provider whose code is loaded with its first call: a client library costs as much memory as the rest of the
- * runtime, and most runtimes wait most of the time.
+ * A provider whose code is loaded with its first call. A client library needs as much memory as the rest of the runtime, and
+ * most runtimes are idle.
  */
 export function lazyProvider(name: string, load: () => Promise<ModelProvider>): ModelProvider {
   let loading: Promise<ModelProvider> | undefined;

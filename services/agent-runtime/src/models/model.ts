@@ -1,11 +1,11 @@
-/** A tool as a model gets to see it; `inputSchema` is JSON Schema. */
+/** A tool for a model; `inputSchema` is JSON Schema. */
 export interface ToolDefinition {
   name: string;
   description: string;
   inputSchema: Record<string, unknown>;
 }
 
-/** A tool call as a model asks for it; `arguments` is the JSON text it wrote, unchecked. */
+/** A tool call of a model; `arguments` is unchecked JSON text. */
 export interface ToolCall {
   id: string;
   name: string;
@@ -15,11 +15,11 @@ export interface ToolCall {
 export type ModelMessage =
   | { role: 'user'; text: string }
   | { role: 'assistant'; text: string; toolCalls: readonly ToolCall[] }
-  /** `text` is what a model reads; `data` is the result without the block around it. */
+  /** `text` is for the model; `data` is the result without the untrusted block. */
   | { role: 'tool'; callId: string; name: string; text: string; data: string; failed: boolean };
 
 export interface ModelRequest {
-  /** Model id of the catalogue, or empty for the provider's default. */
+  /** Model id of the catalogue; empty for the default of the provider. */
   model: string;
   system: string;
   /** Oldest first. */
@@ -30,20 +30,20 @@ export interface ModelRequest {
 export type ModelEvent =
   | { type: 'text'; text: string }
   | { type: 'tool_calls'; calls: readonly ToolCall[] }
-  /** What the provider reported for this call; at most once. */
+  /** Reported by the provider; at most once per call. */
   | { type: 'usage'; model: string; promptTokens: number; completionTokens: number }
   | { type: 'finish'; reason: string };
 
-/** One language model service. A stream that ends without `finish` has failed by throwing. */
+/** A language model service. A stream ends with `finish` or throws. */
 export interface ModelProvider {
   readonly name: string;
-  /** @throws ModelError; when `signal` aborts, its reason. */
+  /** @throws ModelError; the reason of `signal` if it aborts */
   stream(request: ModelRequest, options: { signal: AbortSignal }): AsyncIterable<ModelEvent>;
 }
 
 export type ModelErrorCode = 'model_unavailable' | 'model_timeout' | 'model_rejected' | 'model_rate_limited';
 
-/** A model call failed. The message is one sentence for people and never quotes the provider. */
+/** A failed model call. The message is for users and never quotes the provider. */
 export class ModelError extends Error {
   override name = 'ModelError';
   readonly code: ModelErrorCode;

@@ -2,21 +2,20 @@ import OpenAI from 'openai';
 import { ModelError } from './model.js';
 
 /**
- * What a failed call means for the turn. The provider's own text stays out of the sentence:
- * it may quote the key or the prompt.
+ * Maps a failed call to a stable code. The message excludes the provider's text, which may quote the key or the prompt.
  */
 export function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
   const options = { cause: error };
   if (error instanceof OpenAI.APIConnectionTimeoutError) {
-    return new ModelError('model_timeout', 'The model provider did not answer in time.', options);
+    return new ModelError('model_timeout', 'The model provider did not respond in time.', options);
   }
   const status = error instanceof OpenAI.APIError ? error.status : undefined;
   if (status === 429) {
     return new ModelError('model_rate_limited', 'The model provider is limiting requests; try again later.', options);
   }
   if (status !== undefined && status >= 400 && status < 500 && status !== 408) {
-    return new ModelError('model_rejected', `The model provider refused the request${hint(status)}.`, options);
+    return new ModelError('model_rejected', `The model provider rejected the request${hint(status)}.`, options);
   }
   if (status !== undefined) {
     return new ModelError('model_unavailable', `The model provider failed (status ${status}).`, options);
@@ -30,7 +29,7 @@ function hint(status: number): string {
   return ` (status ${status})`;
 }
 
-/** Worth another try as long as nothing of the answer was seen: the fault is neither ours nor a limit. */
+/** Whether a retry can succeed: not for rejected or limited requests. */
 export function isTransient(error: unknown): boolean {
   return toModelError(error).code === 'model_unavailable';
 }

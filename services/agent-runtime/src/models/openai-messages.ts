@@ -24,7 +24,7 @@ function toMessage(message: ModelMessage): OpenAI.ChatCompletionMessageParam {
   }
 }
 
-/** The body of a streaming chat completion that reports its usage. */
+/** The body of a streaming chat completion with usage. */
 export function toCompletionParams(model: string, { system, messages, tools }: ModelRequest): Completions {
   const functions = tools.map(({ name, description, inputSchema }) => ({
     type: 'function' as const,
@@ -35,12 +35,12 @@ export function toCompletionParams(model: string, { system, messages, tools }: M
     stream: true,
     stream_options: { include_usage: true },
     messages: [{ role: 'system', content: system }, ...messages.map(toMessage)],
-    // Some servers refuse an empty list.
+    // Some servers reject an empty list.
     ...(functions.length === 0 ? {} : { tools: functions }),
   };
 }
 
-/** Puts tool calls together from the pieces in which they are streamed. */
+/** Assembles tool calls from streamed chunks. */
 export function createCallAssembler(newId: () => string): {
   add(pieces: readonly CallDelta[]): void;
   calls(): ToolCall[];
@@ -59,7 +59,7 @@ export function createCallAssembler(newId: () => string): {
     calls: () =>
       [...byIndex.entries()]
         .toSorted(([left], [right]) => left - right)
-        // Not every server names its calls.
+        // Some servers send no ids.
         .map(([, call]) => ({ ...call, id: call.id || newId() })),
   };
 }

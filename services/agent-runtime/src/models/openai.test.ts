@@ -16,7 +16,7 @@ interface Run {
   error: unknown;
 }
 
-/** Streams one request against a scripted server; what was received before an error is kept. */
+/** Streams one request from a scripted server and keeps the events before an error. */
 async function run(
   script: readonly ModelStep[] | ModelScript,
   {
@@ -51,11 +51,11 @@ const textOf = (events: readonly ModelEvent[]): string =>
   events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 
 describe('the openai provider', () => {
-  it('streams text, then what the server reported, then the finish', async () => {
-    const { events, server } = await run([...words('Hello dear world'), { usage: { prompt: 12, completion: 3 } }]);
+  it('streams text, then usage, then the finish', async () => {
+    const { events, server } = await run([...words('Hello brave world'), { usage: { prompt: 12, completion: 3 } }]);
     expect(events).toEqual([
       { type: 'text', text: 'Hello ' },
-      { type: 'text', text: 'dear ' },
+      { type: 'text', text: 'brave ' },
       { type: 'text', text: 'world' },
       { type: 'usage', model: 'test-model', promptTokens: 12, completionTokens: 3 },
       { type: 'finish', reason: 'stop' },
@@ -73,7 +73,7 @@ describe('the openai provider', () => {
     expect(server.requests[0]?.body).not.toHaveProperty('tools');
   });
 
-  it('puts tool calls together from their pieces, in order', async () => {
+  it('assembles tool calls from their chunks, in order', async () => {
     const calls = [
       { id: 'one', name: 'web_search_tool', arguments: { query: 'llamas', max_results: 3 } },
       { id: 'two', name: 'other', arguments: '{not json' },
@@ -89,8 +89,8 @@ describe('the openai provider', () => {
     expect(events.at(-1)).toEqual({ type: 'finish', reason: 'tool_calls' });
   });
 
-  it('offers tools and sends calls and their results back as the protocol wants them', async () => {
-    const { events, server } = await run([{ fromTool: (text) => `It says: ${text}` }], {
+  it('sends tools, calls and results in the format of the protocol', async () => {
+    const { events, server } = await run([{ fromTool: (text) => `Result: ${text}` }], {
       asked: {
         ...request,
         messages: [
@@ -101,7 +101,7 @@ describe('the openai provider', () => {
         tools: [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }],
       },
     });
-    expect(textOf(events)).toBe('It says: a llama');
+    expect(textOf(events)).toBe('Result: a llama');
     expect(server.requests[0]?.body.tools).toEqual([
       { type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } } },
     ]);
@@ -125,7 +125,7 @@ describe('the openai provider', () => {
     expect(error).toMatchObject({ code, message: expect.not.stringContaining('sk-leaked') });
   });
 
-  it('tries again when the server failed before it said anything', async () => {
+  it('retries if the server fails before its first chunk', async () => {
     const { events, server } = await run((_request, index) =>
       index === 0 ? [{ error: { status: 503 } }] : words('Fine.'),
     );
@@ -133,14 +133,14 @@ describe('the openai provider', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('asks only once when it is limited or refused', async () => {
+  it('does not retry if it is limited or rejected', async () => {
     for (const status of [429, 401]) {
       const { server } = await run([{ error: { status } }]);
       expect(server.requests).toHaveLength(1);
     }
   });
 
-  it('does not try again once some of the answer was received', async () => {
+  it('does not retry after the first chunk', async () => {
     const { events, error, server } = await run([{ text: 'Half an ans' }, { cut: true }]);
     expect(textOf(events)).toBe('Half an ans');
     expect(error).toMatchObject({ code: 'model_unavailable' });
@@ -148,18 +148,18 @@ describe('the openai provider', () => {
     expect(server.usageReported.answers).toBe(0);
   });
 
-  it('calls a server that is not there unavailable', async () => {
+  it('reports a missing server as unavailable', async () => {
     const { error } = await run([], { baseUrl: 'http://127.0.0.1:1/v1', retries: FEW });
     expect(error).toMatchObject({ code: 'model_unavailable' });
   });
 
-  it('gives up on a server that stays silent', async () => {
+  it('reports a timeout if the server is silent', async () => {
     const { error, events } = await run([{ text: 'Well ' }, { hang: true }], { timeoutMs: 3_000 });
     expect(textOf(events)).toBe('Well ');
     expect(error).toMatchObject({ code: 'model_timeout' });
   });
 
-  it('ends with the reason of the signal when it is aborted, and hangs up', async () => {
+  it('throws the reason of the signal if it is aborted, and closes the connection', async () => {
     const stop = new AbortController();
     const server = await startModelServer({ script: () => [{ text: 'a' }, { hold: 'middle' }, { text: 'b' }] });
     const provider = createOpenAiProvider({
@@ -179,33 +179,33 @@ describe('the openai provider', () => {
   });
 });
 
-describe('the name of the model', () => {
+describe('the resolved model name', () => {
   const byId = { flash: 'small', sonnet: undefined, opus: undefined };
   it.each([
     ['the mapping of the id', 'flash', { byId, fallback: 'any', preferred: 'best' }, 'small'],
     ['OPENAI_MODEL for an id without a mapping', 'sonnet', { byId, fallback: 'any', preferred: 'best' }, 'any'],
-    ['the default model where nothing else is set', 'sonnet', { byId, preferred: 'best' }, 'best'],
+    ['the default model if nothing else is set', 'sonnet', { byId, preferred: 'best' }, 'best'],
     [
       'the mapping of the default, where the request names none',
       '',
       { byId, fallback: 'any', preferred: 'flash' },
       'small',
     ],
-    ['the default itself, where it is no id', '', { byId, preferred: 'best' }, 'best'],
+    ['the default itself if it is not an id', '', { byId, preferred: 'best' }, 'best'],
     [
       'the default itself also where OPENAI_MODEL names another',
       '',
       { byId, fallback: 'any', preferred: 'best' },
       'best',
     ],
-    ['that of sonnet where there is no default', '', { byId: { ...byId, sonnet: 'mid' }, fallback: 'any' }, 'mid'],
+    ['that of sonnet without a default', '', { byId: { ...byId, sonnet: 'mid' }, fallback: 'any' }, 'mid'],
     ['OPENAI_MODEL where there is nothing else', '', { byId, fallback: 'any' }, 'any'],
-    ['a name of the provider’s as it is', 'gpt-x', { byId, fallback: 'any', preferred: 'flash' }, 'gpt-x'],
+    ['a model name of the provider', 'gpt-x', { byId, fallback: 'any', preferred: 'flash' }, 'gpt-x'],
   ])('is %s', (_name, requested, names, expected) => {
     expect(resolveModel(requested, names)).toBe(expected);
   });
 
-  it('is refused when nothing names one', () => {
+  it('is an error if no model is configured', () => {
     expect(() => resolveModel('sonnet', { byId, preferred: 'opus' })).toThrow('set OPENAI_MODEL');
     expect(() => resolveModel('', { byId })).toThrow('set OPENAI_MODEL');
   });

@@ -6,41 +6,41 @@ import { isTransient, toModelError } from './openai-errors.js';
 import { createCallAssembler, toCompletionParams } from './openai-messages.js';
 import { createWatchdog, type Watchdog } from './watchdog.js';
 
-/** How model ids of the catalogue become the provider's own. */
+/** Maps model ids of the catalogue to names of the provider. */
 export interface ModelNames {
   byId: Readonly<Record<string, string | undefined>>;
   /** For every id that `byId` does not name. */
   fallback?: string | undefined;
-  /** Where the request names no model; a catalogue id or a name of the provider's. */
+  /** For requests without a model: a catalogue id or a name of the provider. */
   preferred?: string | undefined;
 }
 
 export interface OpenAiDeps {
-  /** Any server that speaks the chat completions protocol; OpenAI's own by default. */
+  /** Any server with the chat completions protocol; default: OpenAI. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   models: ModelNames;
-  /** Milliseconds until the first byte, and between chunks. */
+  /** Milliseconds to the first byte, and between chunks. */
   timeoutMs: number;
-  /** Only for calls of which nothing was received yet. */
+  /** Only before the first chunk. */
   retries?: Backoff & { deadlineMs: number };
 }
 
 const CATALOGUE = new Set(['flash', 'sonnet', 'opus']);
-/** Where neither the request nor the configuration says which. */
+/** If neither the request nor the configuration has a model. */
 const DEFAULT_ID = 'sonnet';
 
-/** @throws ModelError when nothing names a model. */
+/** @throws ModelError if no model is configured */
 export function resolveModel(requested: string, { byId, fallback, preferred }: ModelNames): string {
   const id = requested || preferred || DEFAULT_ID;
   if (!CATALOGUE.has(id)) return id;
   const own = CATALOGUE.has(preferred ?? '') ? undefined : preferred;
   const model = byId[id] ?? fallback ?? own;
   if (model) return model;
-  throw new ModelError('model_rejected', 'No model is configured: set OPENAI_MODEL to the name of one.');
+  throw new ModelError('model_rejected', 'No model is configured: set OPENAI_MODEL.');
 }
 
-/** Yields what the chunks say; the calls, once complete, after the text. */
+/** Yields the events of the chunks: first the text, then the complete tool calls. */
 async function* readChunks(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
   model: string,
@@ -63,27 +63,28 @@ async function* readChunks(
       if (choice.finish_reason) finish = { type: 'finish', reason: choice.finish_reason };
     }
   } finally {
-    // Reported is reported, whatever becomes of the answer.
+    // Usage counts even if the rest of the response fails.
     if (usage !== undefined) yield usage;
   }
   watchdog.signal.throwIfAborted();
-  if (finish === undefined) throw new ModelError('model_unavailable', 'The model provider broke off its answer.');
+  if (finish === undefined)
+    throw new ModelError('model_unavailable', 'The model provider closed the connection during its response.');
   const calls = assembler.calls();
   if (calls.length > 0) yield { type: 'tool_calls', calls };
   yield finish;
 }
 
-/** A provider for OpenAI and everything that speaks its chat completions protocol. */
+/** A provider for OpenAI and servers with its chat completions protocol. */
 export function createOpenAiProvider(deps: OpenAiDeps): ModelProvider {
   const { baseUrl, apiKey, models, timeoutMs } = deps;
   const retries = deps.retries ?? { initialMs: 250, maxMs: 1_000, deadlineMs: 2_000 };
   const client = new OpenAI({
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    // Servers on one's own machine want none, but the client does.
+    // The client requires a key, but local servers need none.
     apiKey: apiKey ?? 'none',
     adminAPIKey: null,
     maxRetries: 0,
-    // The client would log to standard output.
+    // The client logs to standard output.
     logLevel: 'off',
   });
 

@@ -7,7 +7,7 @@ describe('the watchdog of a model call', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('aborts after so long a silence, counted from the last touch', () => {
+  it('aborts after the timeout, counted from the last touch', () => {
     const { signal, touch } = createWatchdog(NEVER, 1_000);
     jest.advanceTimersByTime(900);
     touch();
@@ -17,7 +17,7 @@ describe('the watchdog of a model call', () => {
     expect(signal.reason).toMatchObject({ code: 'model_timeout' });
   });
 
-  it('passes on the reason of the caller', () => {
+  it('aborts with the reason of the caller', () => {
     const caller = new AbortController();
     const { signal, stop } = createWatchdog(caller.signal, 1_000);
     caller.abort(new Error('stopped'));
@@ -25,7 +25,7 @@ describe('the watchdog of a model call', () => {
     stop();
   });
 
-  it('sleeps once it is stopped', () => {
+  it('does not abort after it is stopped', () => {
     const { signal, stop } = createWatchdog(NEVER, 1_000);
     stop();
     jest.advanceTimersByTime(10_000);

@@ -1,8 +1,8 @@
 import { ModelError } from './model.js';
 
-/** Aborts a call that stays silent for too long. */
+/** Aborts a call without progress. */
 export interface Watchdog {
-  /** Aborts with the caller's reason, or with a `model_timeout` after `timeoutMs` without a touch. */
+  /** Aborts with the caller's reason, or with `model_timeout` after `timeoutMs` without a touch. */
   signal: AbortSignal;
   touch(): void;
   stop(): void;
@@ -11,7 +11,7 @@ export interface Watchdog {
 export function createWatchdog(outer: AbortSignal, timeoutMs: number): Watchdog {
   const silence = new AbortController();
   const timer = setTimeout(
-    () => silence.abort(new ModelError('model_timeout', 'The model provider did not answer in time.')),
+    () => silence.abort(new ModelError('model_timeout', 'The model provider did not respond in time.')),
     timeoutMs,
   );
   return {

@@ -16,7 +16,7 @@ function toConnectError(error: unknown): unknown {
   return error instanceof TurnRefused ? new ConnectError(error.message, CODES[error.refusal]) : error;
 }
 
-/** The result of a call about a known turn, with refusals as gRPC codes. */
+/** Runs a call on an existing turn and maps rejections to gRPC codes. */
 function answer(act: () => void): Record<string, never> {
   try {
     act();
@@ -31,11 +31,11 @@ export interface AgentRuntimeDeps {
   identity: { workspaceId: string; version: string; instanceId: string };
 }
 
-/** The calls of the orchestrator; the rules are the registry's. */
+/** The gRPC methods for the orchestrator. */
 export function agentRuntimeRoutes({ turns, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
   return {
     identify() {
-      // A caller that asks this wants to start something; behind a Service another connection leads to the next pod.
+      // The caller is about to start a turn. Behind a Service, another connection reaches the next pod.
       if (turns.shuttingDown()) throw toConnectError(new TurnRefused('shutting_down'));
       return identity;
     },

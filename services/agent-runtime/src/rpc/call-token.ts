@@ -5,13 +5,13 @@ import { verifyCallToken } from '@uswarm/service-kit';
 export interface CallTokenDeps {
   publicKey: KeyObject;
   workspaceId: string;
-  /** Called for every call that shows a valid token. */
+  /** Called for each call with a valid token. */
   onCall: () => void;
 }
 
 /**
- * A request gate: it runs before anything of the body is read, so strangers cost a header.
- * @throws ConnectError UNAUTHENTICATED, without saying which part of the token is wrong.
+ * Checks the token before the body is read, so an unauthenticated call costs only its headers.
+ * @throws ConnectError UNAUTHENTICATED without details
  */
 export function requireCallToken({ publicKey, workspaceId, onCall }: CallTokenDeps) {
   return async ({ requestHeader }: Pick<HandlerContext, 'requestHeader'>): Promise<void> => {

@@ -3,18 +3,18 @@ import { AgentRuntime, health } from '@uswarm/runtime-proto';
 import { createEventLog } from '../turns/event-log.js';
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = health.HealthCheckResponse_ServingStatus;
-/** The empty name asks for the server as a whole. */
+/** The empty name is the server as a whole. */
 const SERVICES = new Set(['', AgentRuntime.typeName]);
 
 export interface HealthState {
-  /** Says NOT_SERVING from now on; there is no way back. */
+  /** Reports NOT_SERVING from now on. */
   stopServing(): void;
-  /** Ends the streams of those who watch. */
+  /** Ends the streams of watchers. */
   close(): void;
   routes: ServiceImpl<typeof health.Health>;
 }
 
-/** The standard gRPC health protocol, which kubelets speak; it needs no token. */
+/** The standard gRPC health protocol for kubelets. It requires no token. */
 export function createHealth(): HealthState {
   const changes = createEventLog<health.HealthCheckResponse_ServingStatus>();
   changes.append(SERVING);
@@ -27,13 +27,13 @@ export function createHealth(): HealthState {
     close: () => changes.close(new ConnectError('shutting down', Code.Unavailable)),
     routes: {
       check({ service }) {
-        if (!SERVICES.has(service)) throw new ConnectError('no such service', Code.NotFound);
+        if (!SERVICES.has(service)) throw new ConnectError('unknown service', Code.NotFound);
         return { status: current() };
       },
       async *watch({ service }, { signal }) {
         const known = SERVICES.has(service);
         if (!known) yield { status: SERVICE_UNKNOWN };
-        // An unknown service has no changes to report, but its stream stays open, as the protocol says.
+        // The protocol keeps the stream of an unknown service open.
         for await (const status of changes.read(known ? changes.length - 1 : Number.MAX_SAFE_INTEGER, signal)) {
           yield { status };
         }

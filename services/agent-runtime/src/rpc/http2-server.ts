@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Http2Listening {
   port: number;
-  /** Says goodbye to every session, waits up to `graceMs`, then cuts what is left. */
+  /** Sends GOAWAY to all sessions, waits up to `graceMs`, then destroys the rest. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ export interface Http2Options {
   port: number;
 }
 
-/** Plain-text HTTP/2 with prior knowledge (h2c), as gRPC without TLS uses it. @throws the listen error. */
+/** HTTP/2 without TLS, with prior knowledge (h2c), for gRPC. @throws the listen error */
 export async function listenHttp2(
   handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
   { host, port }: Http2Options,

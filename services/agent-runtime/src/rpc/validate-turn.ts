@@ -6,16 +6,16 @@ const MAX_HISTORY_BYTES = 512 * 1024;
 
 function problemOf({ turnId, generation, agent, history }: RunTurnRequest): string | undefined {
   if (turnId === '') return 'turn_id is missing';
-  if (generation === 0) return 'generation counts from 1';
+  if (generation === 0) return 'generation must be at least 1';
   if (agent === undefined || agent.id === '') return 'agent is missing';
-  if (history.length === 0) return 'history is empty: there is nothing to answer';
+  if (history.length === 0) return 'history is empty';
   if (history.length > MAX_HISTORY_MESSAGES) return `history has more than ${MAX_HISTORY_MESSAGES} messages`;
   const bytes = history.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   return bytes > MAX_HISTORY_BYTES ? `history has more than ${MAX_HISTORY_BYTES} bytes of text` : undefined;
 }
 
 /**
- * What a request must bring to start a turn. One that only re-attaches needs just its numbers.
+ * Validates a request that starts a turn. One that re-attaches requires only id and generation.
  * @throws ConnectError INVALID_ARGUMENT
  */
 export function validateTurn(request: RunTurnRequest): void {

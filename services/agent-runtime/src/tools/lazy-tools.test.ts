@@ -13,7 +13,7 @@ describe('lazy tools', () => {
   }
   const { signal } = new AbortController();
 
-  it('are loaded with the first use, once, and closed', async () => {
+  it('are loaded once, on first use, and closed', async () => {
     const { tools, seen } = setUp();
     const source = tools.forTurn(() => 'token');
     expect(seen.loads).toBe(0);
@@ -23,7 +23,7 @@ describe('lazy tools', () => {
     expect(seen).toEqual({ loads: 1, closes: 1 });
   });
 
-  it('are not loaded to be closed', async () => {
+  it('are not loaded if they are closed unused', async () => {
     const { tools, seen } = setUp();
     await tools.close();
     expect(seen).toEqual({ loads: 0, closes: 0 });

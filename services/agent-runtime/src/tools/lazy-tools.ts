@@ -2,7 +2,7 @@ import type { ToolServer } from './tool.js';
 
 type ClosableToolServer = ToolServer & { close(): Promise<void> };
 
-/** A tool server whose code is loaded with its first use. Closing one that was never used loads nothing. */
+/** A tool server whose code is loaded on first use. Closing an unused one loads nothing. */
 export function lazyTools(load: () => Promise<ClosableToolServer>): ClosableToolServer {
   let loading: Promise<ClosableToolServer> | undefined;
   return {

@@ -26,7 +26,7 @@ describe('tools of an MCP server', () => {
     return { server, toolServer, tools: toolServer.forTurn(() => TOKEN) };
   }
 
-  it('are listed once, with what a model needs, without those it could not call', async () => {
+  it('are listed once, without tools that a model cannot call', async () => {
     const { tools, server } = await setUp(() => ({ text: '' }));
     const list = await tools.list(NEVER);
     expect(list).toEqual([
@@ -41,7 +41,7 @@ describe('tools of an MCP server', () => {
     expect(server.requests()).toBe(before);
   });
 
-  it('give their structured content as JSON, cleaned', async () => {
+  it('return their structured content as cleaned JSON', async () => {
     const { tools } = await setUp(() => ({
       text: 'ignored',
       structured: { results: [{ title: '\u202Ellamas', url: 'https://a.example/?a=1&b=2' }] },
@@ -52,20 +52,20 @@ describe('tools of an MCP server', () => {
     });
   });
 
-  it('give their text where they have no structure, cleaned and cut', async () => {
+  it('return their text, cleaned and truncated, if they have no structured content', async () => {
     const { tools } = await setUp(() => ({ text: `\u200B${'x'.repeat(MAX_RESULT_BYTES + 10)}` }));
     const { text, failed } = await tools.call('echo_tool', { query: '' }, NEVER);
     expect(failed).toBe(false);
     expect(text).toBe(`${'x'.repeat(MAX_RESULT_BYTES)}\n[cut: the result was longer than ${MAX_RESULT_BYTES} bytes]`);
   });
 
-  it('fail with the sentence of the tool', async () => {
+  it('fail with the message of the tool', async () => {
     const sentence = 'web_search_tool: searxng endpoint is not configured';
     const { tools } = await setUp(() => ({ text: sentence, isError: true }));
     expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: sentence, failed: true });
   });
 
-  it('say what is wrong with the arguments', async () => {
+  it('report invalid arguments', async () => {
     const { tools } = await setUp(() => ({ text: 'unreached' }));
     expect(await tools.call('echo_tool', { query: 5 }, NEVER)).toEqual({
       text: expect.stringContaining('query'),
@@ -73,15 +73,15 @@ describe('tools of an MCP server', () => {
     });
   });
 
-  it('fail with a sentence when they take too long', async () => {
+  it('fail with a message if they exceed the timeout', async () => {
     const { tools } = await setUp(() => new Promise<McpAnswer>(() => undefined), { callTimeoutMs: 100 });
     expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({
-      text: 'echo_tool: the tool server did not answer in time.',
+      text: 'echo_tool: the tool server did not respond in time.',
       failed: true,
     });
   });
 
-  it('end with the reason of the signal when the turn is aborted', async () => {
+  it('throw the reason of the signal if the turn is aborted', async () => {
     const called = Promise.withResolvers<void>();
     const { tools } = await setUp(() => {
       called.resolve();
@@ -94,14 +94,14 @@ describe('tools of an MCP server', () => {
     await expect(call).rejects.toThrow('stopped');
   });
 
-  it('fail with a sentence when the server refuses the token', async () => {
+  it('fail with a message if the server rejects the token', async () => {
     const { toolServer } = await setUp(() => ({ text: '' }));
     const tools = toolServer.forTurn(() => 'wrong');
-    await expect(tools.list(NEVER)).rejects.toThrow('The tool server refused the token of this turn.');
+    await expect(tools.list(NEVER)).rejects.toThrow('The tool server rejected the token of this turn.');
     expect((await tools.call('echo_tool', { query: '' }, NEVER)).failed).toBe(true);
   });
 
-  it('are called with the token of the turn that calls, also when turns call at the same time', async () => {
+  it('are called with the token of their turn, also by concurrent turns', async () => {
     const waiting = Promise.withResolvers<void>();
     let calls = 0;
     const { toolServer, server } = await setUp(async () => {
@@ -118,7 +118,7 @@ describe('tools of an MCP server', () => {
     expect(server.shown().slice(before).toSorted()).toEqual(['token-a', 'token-b']);
   });
 
-  it('are called with a renewed token without connecting again', async () => {
+  it('are called with a renewed token over the same connection', async () => {
     const { toolServer, server } = await setUp(() => ({ text: 'found' }));
     let token = 'token-a';
     const tools = toolServer.forTurn(() => token);
@@ -129,14 +129,14 @@ describe('tools of an MCP server', () => {
     expect(server.shown().slice(before)).toEqual(['token-b']);
   });
 
-  it('are called with the token of the process when the turn brings none', async () => {
+  it('are called with the token of the process if the turn has none', async () => {
     const { toolServer, server } = await setUp(() => ({ text: '' }), { token: 'token-a' });
     await toolServer.forTurn(() => undefined).list(NEVER);
     await toolServer.forTurn(() => 'token-b').call('echo_tool', { query: '' }, NEVER);
     expect([server.shown()[0], server.shown().at(-1)]).toEqual(['token-a', 'token-b']);
   });
 
-  it('are there again when the server is', async () => {
+  it('are available again after the server recovers', async () => {
     const { tools, server } = await setUp(() => ({ text: 'first' }));
     expect(await tools.call('echo_tool', { query: '' }, NEVER)).toEqual({ text: 'first', failed: false });
     await server.close();

@@ -18,17 +18,17 @@ import { capped, visibleText } from './untrusted-text.js';
 
 export interface McpDeps {
   endpoint: string;
-  /** Used for turns that bring no token: an orchestrator or a webhook of release 0.2 gives it to the process. */
+  /** For turns without a token: an orchestrator or sync hook of release 0.2 sets it for the process. */
   token?: string | undefined;
   version: string;
   logger: Pick<Logger, 'warn'>;
-  /** Milliseconds for connecting and listing. */
+  /** Milliseconds to connect, and to list the tools. */
   listTimeoutMs?: number;
-  /** Milliseconds for a call. */
+  /** Milliseconds per call. */
   callTimeoutMs?: number;
 }
 
-/** What model providers accept as the name of a function. */
+/** Function names that model providers accept. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const MAX_DESCRIPTION_BYTES = 4 * 1024;
 
@@ -37,10 +37,10 @@ function toDefinition({ name, description = '', inputSchema }: Tool): ToolDefini
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return 'did not answer in time';
-  if (error instanceof UnauthorizedError) return 'refused the token of this turn';
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) return 'did not respond in time';
+  if (error instanceof UnauthorizedError) return 'rejected the token of this turn';
   if (error instanceof SdkHttpError && error.status === 429) return 'is limiting requests; try again later';
-  if (error instanceof SdkHttpError && error.status !== undefined) return `answered with status ${error.status}`;
+  if (error instanceof SdkHttpError && error.status !== undefined) return `returned status ${error.status}`;
   return 'could not be reached';
 }
 
@@ -52,12 +52,12 @@ interface Session {
 }
 
 /**
- * Tools of an MCP server over streamable HTTP: connected to on first use, again after a failure. The turns share the
- * connection; each request carries the token of the turn that makes it.
+ * Tools of an MCP server over streamable HTTP. Connects on first use and again after a failure. Turns share the connection;
+ * each request has the token of its turn.
  */
 export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
   const { endpoint, version, logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000 } = deps;
-  // The SDK asks for the token once per HTTP request and passes no context to the function it asks.
+  // The SDK requests the token for each HTTP request, without a context.
   const tokenOfTurn = new AsyncLocalStorage<TokenOfTurn>();
   let session: Promise<Session> | undefined;
 
@@ -75,7 +75,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
     }
   }
 
-  /** One attempt at a time, shared by the turns that wait for it; a failed one is forgotten. */
+  /** Concurrent turns share one attempt; a failed attempt is discarded. */
   function current(): Promise<Session> {
     session ??= connect().catch((error: unknown) => {
       session = undefined;
@@ -95,7 +95,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
         return (await unlessAborted(tokenOfTurn.run(token, current), signal)).tools;
       } catch (error) {
         signal.throwIfAborted();
-        logger.warn({ err: error }, 'the tool server could not be listed');
+        logger.warn({ err: error }, 'listing the tools failed');
         throw new Error(`The tool server ${reasonOf(error)}.`, { cause: error });
       }
     },
@@ -109,8 +109,8 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
         return toToolResult(await tokenOfTurn.run(token, call));
       } catch (error) {
         signal.throwIfAborted();
-        logger.warn({ err: error, tool: name }, 'a tool call failed');
-        // The server is well and says what is wrong, with the arguments for one: the model can mend that.
+        logger.warn({ err: error, tool: name }, 'tool call failed');
+        // The server works and reports an error, such as invalid arguments, which the model can correct.
         if (error instanceof ProtocolError) return toToolResult(asFailure(`${name}: ${error.message}`));
         void discard(attempt);
         return { text: `${name}: the tool server ${reasonOf(error)}.`, failed: true };
@@ -126,7 +126,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
   };
 }
 
-/** The promise, or the signal's reason if that comes first; the work itself goes on for others. */
+/** Rejects with the reason of the signal if it aborts first. The work continues for other turns. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

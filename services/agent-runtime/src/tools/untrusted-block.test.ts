@@ -35,7 +35,7 @@ describe('an untrusted block', () => {
     expect(parse(createUntrustedBlock()('coder', 'Hello')).id).not.toBe(parse(untrusted('coder', 'Hello')).id);
   });
 
-  it('leaves out characters that hide or reorder text', () => {
+  it('contains no characters that hide or reorder text', () => {
     expect(parse(untrusted('coder', 'a\u202eb\u200bc')).text).toBe('abc');
   });
 

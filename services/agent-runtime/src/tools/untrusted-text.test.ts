@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { capped, visibleJson, visibleText } from './untrusted-text.js';
 
-describe('text from outside', () => {
+describe('untrusted text', () => {
   it.each([
     ['a bidirectional override', 'safe\u202Etxt.exe', 'safetxt.exe'],
     ['isolates and marks', '\u2066a\u2069\u200E\u061C', 'a'],
@@ -11,7 +11,7 @@ describe('text from outside', () => {
     ['variation selectors', 'a\u{E0100}b\uFE0F', 'ab'],
     ['controls', 'a\u0000\u001B[31mb\u0085', 'a[31mb'],
     ['half a surrogate pair', 'a\uD800b', 'a\uFFFDb'],
-  ])('loses %s', (_name, text, expected) => {
+  ])('is stripped of %s', (_name, text, expected) => {
     expect(visibleText(text)).toBe(expected);
   });
 
@@ -20,17 +20,17 @@ describe('text from outside', () => {
     expect(visibleText(text)).toBe(text);
   });
 
-  it('is cleaned in keys and strings at any depth, and nowhere else', () => {
+  it('is cleaned in keys and strings at any depth', () => {
     expect(visibleJson({ 'k\u200B': ['v\u202E', { n: 1, t: true, z: null }] })).toEqual({
       k: ['v', { n: 1, t: true, z: null }],
     });
   });
 
-  it('stays whole when it fits', () => {
+  it('is unchanged if it fits', () => {
     expect(capped('né', 3)).toBe('né');
   });
 
-  it('is cut to its limit without breaking a character', () => {
+  it('is truncated without splitting a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 40 }), (text, limit) => {
         fc.pre(Buffer.byteLength(text) > limit);

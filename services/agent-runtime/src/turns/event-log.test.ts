@@ -27,7 +27,7 @@ function attach(log: EventLog<number>, from: number): Reader {
   return reader;
 }
 
-/** What happens to the log, with `at` picking a reader or a position by its remainder. */
+/** An operation on the log; `at` selects a reader or a position modulo their number. */
 const command = fc.oneof(
   { weight: 5, arbitrary: fc.constant({ type: 'append' as const, at: 0 }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('attach' as const), at: fc.nat() }) },
@@ -39,7 +39,7 @@ const command = fc.oneof(
 const range = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i + 1);
 
-/** Nobody waits for the end: what is there is delivered. */
+/** Delivers the existing events without waiting for the end. */
 async function everybodyCaughtUp(log: EventLog<number>, readers: readonly Reader[]): Promise<void> {
   await tick();
   const following = readers.filter(({ hungUp }) => !hungUp);
@@ -47,7 +47,7 @@ async function everybodyCaughtUp(log: EventLog<number>, readers: readonly Reader
 }
 
 describe('an event log', () => {
-  it('gives every reader the events after its position, each once and in order, and ends after the last', async () => {
+  it('delivers the events after a position to each reader once and in order, and ends after the last', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 40 }), fc.boolean(), async (commands, fails) => {
         const log = createEventLog<number>();
@@ -70,14 +70,14 @@ describe('an event log', () => {
           const expected = range(from, log.length);
           expect(seen).toEqual(hungUp ? expected.slice(0, seen.length) : expected);
           const ends = fails ? ['failed'] : ['done'];
-          // Who hangs up may have met the end before.
+          // The log may have ended before the reader left.
           expect(hungUp ? [...ends, 'done'] : ends).toContain(end);
         }
       }),
     );
   });
 
-  it('lets a reader go that hangs up while it waits', async () => {
+  it('releases a reader that leaves while it waits', async () => {
     const log = createEventLog<number>();
     const reader = attach(log, 0);
     await tick();
@@ -86,7 +86,7 @@ describe('an event log', () => {
     expect(reader.end).toBe('done');
   });
 
-  it('takes nothing more once it is closed', () => {
+  it('rejects events after it is closed', () => {
     const log = createEventLog<number>();
     log.close();
     expect(() => log.append(1)).toThrow('the log is closed');

@@ -1,15 +1,14 @@
 /**
- * An append-only list that any number of readers follow, each at its own pace and from its own
- * position. A reader holds nothing but a cursor, so a slow or vanished one costs nothing.
+ * An append-only list for any number of readers. Each reader has only a cursor, so a slow or disconnected one costs nothing.
  */
 export interface EventLog<E> {
   readonly length: number;
   readonly closed: boolean;
-  /** @throws Error when the log is closed. */
+  /** @throws Error if the log is closed */
   append(event: E): void;
-  /** Ends every reader after the last event; with `failure`, by throwing it. Later calls do nothing. */
+  /** Ends all readers after the last event, or throws `failure` to them. Later calls have no effect. */
   close(failure?: Error): void;
-  /** The events after the first `from`, those to come included; ends at once when `signal` aborts. */
+  /** The events after the first `from`, including future ones. Ends immediately when `signal` aborts. */
   read(from: number, signal: AbortSignal): AsyncGenerator<E, void, undefined>;
 }
 

@@ -15,7 +15,7 @@ describe('finished turns', () => {
     return { turns, forgotten };
   }
 
-  it('are kept for their time and no longer', () => {
+  it('are kept for the configured time', () => {
     const { turns, forgotten } = setUp();
     turns.keep({ name: 'a', bytes: 1 });
     jest.advanceTimersByTime(4_999);
@@ -24,20 +24,20 @@ describe('finished turns', () => {
     expect(forgotten).toEqual(['a']);
   });
 
-  it('make room for newer ones, the oldest first', () => {
+  it('are removed for newer ones, the oldest first', () => {
     const { turns, forgotten } = setUp();
     for (const name of ['a', 'b', 'c']) turns.keep({ name, bytes: 40 });
     expect(forgotten).toEqual(['a']);
   });
 
-  it('keep the newest, however large', () => {
+  it('include the newest one, whatever its size', () => {
     const { turns, forgotten } = setUp();
     turns.keep({ name: 'a', bytes: 1 });
     turns.keep({ name: 'b', bytes: 1_000 });
     expect(forgotten).toEqual(['a']);
   });
 
-  it('are forgotten once', () => {
+  it('are removed once', () => {
     const { turns, forgotten } = setUp();
     const turn = { name: 'a', bytes: 60 };
     turns.keep(turn);

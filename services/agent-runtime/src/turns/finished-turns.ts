@@ -1,21 +1,21 @@
 export interface FinishedTurnsOptions<T> {
-  /** Bytes that all of them may take; beyond that the oldest is forgotten first. */
+  /** Total size in bytes, above which the oldest turns are removed. */
   maxBytes: number;
-  /** Milliseconds that each is kept. */
+  /** Milliseconds for which a turn is kept. */
   keepMs: number;
   onForget: (turn: T) => void;
 }
 
-/** What ended lately and may still be asked for. */
+/** Turns that ended recently and can still be requested. */
 export interface FinishedTurns<T> {
   keep(turn: T): void;
-  /** Forgets it now, if it is kept. */
+  /** Removes the turn if it is kept. */
   forget(turn: T): void;
 }
 
 export function createFinishedTurns<T extends { bytes: number }>(options: FinishedTurnsOptions<T>): FinishedTurns<T> {
   const { maxBytes, keepMs, onForget } = options;
-  /** In the order in which they ended. */
+  /** In the order of their ends. */
   const timers = new Map<T, NodeJS.Timeout>();
   let bytes = 0;
 

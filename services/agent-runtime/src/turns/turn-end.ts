@@ -1,12 +1,12 @@
-/** Why a turn, or the attempt to follow one, has no proper end. */
+/** Why the runtime does not start or follow a turn. */
 export type TurnRefusal =
-  /** No such turn here: lost with an earlier process, or forgotten since it ended. */
+  /** Unknown turn: lost with an earlier process, or removed after its end. */
   | 'not_found'
-  /** A higher generation of the turn took its place. */
+  /** A higher generation replaced the turn. */
   | 'superseded'
-  /** The caller claims more events than there are. */
+  /** The position is after the last event. */
   | 'beyond_the_end'
-  /** As many turns run as one runtime takes on. */
+  /** The runtime has reached its limit of running turns. */
   | 'too_many_turns'
   /** The runtime is about to exit. */
   | 'shutting_down';
@@ -21,10 +21,10 @@ export class TurnRefused extends Error {
   }
 }
 
-/** `stopped` is the user's wish, `too_long` means the events outgrew what is kept, else it is lost. */
+/** `stopped`: by the user. `too_long`: the events exceed the limit. `lost`: replaced or abandoned. */
 export type AbortCause = 'stopped' | 'too_long' | 'lost';
 
-/** The reason a turn's abort signal carries. */
+/** The reason of a turn's abort signal. */
 export class TurnAborted extends Error {
   override name = 'TurnAborted';
   readonly why: AbortCause;

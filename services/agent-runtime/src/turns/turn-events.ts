@@ -11,7 +11,7 @@ import {
   UsageSchema,
 } from '@uswarm/runtime-proto';
 
-/** What a turn event says, before the log numbers it. */
+/** The content of a turn event, before the log numbers it. */
 export type TurnEventBody = Exclude<TurnEvent['event'], { case: undefined }>;
 
 export const activityEvent = (activity: AgentActivity): TurnEventBody => ({
@@ -26,7 +26,7 @@ export const toolEvent = (tool: MessageInitShape<typeof ToolSchema>): TurnEventB
   value: create(ToolSchema, tool),
 });
 
-/** A message of the agent's own, besides its reply. */
+/** A separate message of the agent. */
 export const messageEvent = (message: MessageInitShape<typeof MessageSchema>): TurnEventBody => ({
   case: 'message',
   value: create(MessageSchema, message),
@@ -42,5 +42,5 @@ export const doneEvent = (done: Done): TurnEventBody => ({ case: 'done', value: 
 export const numbered = (number: number, event: TurnEventBody): TurnEvent =>
   create(TurnEventSchema, { number: BigInt(number), event });
 
-/** Bytes that the event takes on the wire. */
+/** Encoded size in bytes. */
 export const byteLength = (event: TurnEvent): number => toBinary(TurnEventSchema, event).byteLength;

@@ -33,7 +33,7 @@ const summary = (events: readonly TurnEvent[]): string[] =>
     `${number} ${event.case} ${event.case === 'chunk' || event.case === 'done' ? event.value.text : ''}`.trim(),
   );
 
-/** A registry whose turns are in the test's hands: each run waits for its `finish`. */
+/** A registry whose turns the test controls: each run waits for its `finish`. */
 function setUp(limits: Partial<TurnLimits> = {}) {
   const runs: { context: TurnContext; finish: (end: Done) => void; fail: (error: Error) => void }[] = [];
   const errors: unknown[] = [];
@@ -59,7 +59,7 @@ function setUp(limits: Partial<TurnLimits> = {}) {
     events.catch(() => undefined);
     await running;
     const run = runs.at(-1);
-    if (run === undefined) throw new Error('nothing runs');
+    if (run === undefined) throw new Error('no turn is running');
     return { ...run, events };
   }
   return { turns, runs, errors, clock, start };
@@ -77,7 +77,7 @@ describe('a turn registry', () => {
     expect(summary(await events)).toEqual(['1 chunk Hello', '2 chunk world', '3 done Hello world']);
   });
 
-  it('knows the tool token of a turn as it was last renewed, by a call or by a request that re-attaches', async () => {
+  it('passes on the latest tool token, from a renewal or from a request that re-attaches', async () => {
     const { turns, start } = setUp();
     const { context, finish, events } = await start({ toolToken: 'first' });
     expect(context.toolToken()).toBe('first');
@@ -92,7 +92,7 @@ describe('a turn registry', () => {
     await events;
   });
 
-  it('renews the tool token of no other turn or generation', async () => {
+  it('does not renew the tool token of another turn or generation', async () => {
     const { turns, start } = setUp();
     const { context, finish } = await start({ generation: 2 });
     expect(context.toolToken()).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a turn registry', () => {
     finish(done(''));
   });
 
-  it('runs a turn once, however often it is asked for', async () => {
+  it('runs a turn once for repeated requests', async () => {
     const { turns, runs, start } = setUp();
     const { context, finish, events } = await start();
     context.emit(chunkEvent('a'));
@@ -115,7 +115,7 @@ describe('a turn registry', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('goes on when everybody hung up, and replays to who comes back', async () => {
+  it('continues a turn without followers and replays its events to a client that returns', async () => {
     const { turns, start } = setUp();
     const hangUp = new AbortController();
     const first = all(turns.follow(request({ turnId: 'other' }), hangUp.signal));
@@ -129,18 +129,18 @@ describe('a turn registry', () => {
     expect(summary(again)).toEqual(['1 chunk later', '2 done later']);
   });
 
-  it('knows no turn that it is asked to go on with but never had', () => {
+  it('rejects a request to follow an unknown turn', () => {
     const { turns } = setUp();
     expect(() => turns.follow(request({ fromEvent: 3n }), NEVER)).toThrow(refused('not_found'));
   });
 
-  it('refuses a reader that claims more events than there are', async () => {
+  it('rejects a position after the last event', async () => {
     const { turns, start } = setUp();
     await start();
     expect(() => turns.follow(request({ fromEvent: 1n }), NEVER)).toThrow(refused('beyond_the_end'));
   });
 
-  it('lets a higher generation replace a lower one, and refuses the lower one from then on', async () => {
+  it('replaces a lower generation with a higher one and then rejects the lower one', async () => {
     const { turns, start } = setUp();
     const first = await start();
     const second = await start({ generation: 2 });
@@ -153,7 +153,7 @@ describe('a turn registry', () => {
     expect(() => turns.follow(request({ generation: 3, fromEvent: 1n }), NEVER)).toThrow(refused('not_found'));
   });
 
-  it('stops a turn by aborting it, and lets its runner say what was written', async () => {
+  it('stops a turn by aborting it and returns the text so far', async () => {
     const { turns, start } = setUp();
     const { context, events } = await start();
     turns.stop('turn', 1);
@@ -162,7 +162,7 @@ describe('a turn registry', () => {
     expect(() => turns.stop('turn', 1)).not.toThrow();
   });
 
-  it('stops only the generation it has', async () => {
+  it('does not stop another generation', async () => {
     const { turns, start } = setUp();
     await start({ generation: 2 });
     expect(() => turns.stop('turn', 1)).toThrow(refused('superseded'));
@@ -170,7 +170,7 @@ describe('a turn registry', () => {
     expect(() => turns.stop('unknown', 1)).toThrow(refused('not_found'));
   });
 
-  it('shows what runs and what it does, and since when nothing does', async () => {
+  it('lists running turns with their activity, and reports the idle time', async () => {
     const { turns, clock, start } = setUp();
     clock.ms = 40;
     expect(turns.idleMs()).toBe(40);
@@ -186,7 +186,7 @@ describe('a turn registry', () => {
     expect(turns.idleMs()).toBe(60);
   });
 
-  it('aborts a turn whose events outgrow the limit, and keeps their numbers without a gap', async () => {
+  it('aborts a turn whose events exceed the limit, without a gap in the numbers', async () => {
     const { start } = setUp({ bytesPerTurn: 100 });
     const { context, events } = await start();
     context.emit(chunkEvent('x'.repeat(60)));
@@ -195,7 +195,7 @@ describe('a turn registry', () => {
     expect((await events).map(({ number }) => number)).toEqual([1n, 2n]);
   });
 
-  it('forgets finished turns, the oldest first, when they take too much room', async () => {
+  it('removes finished turns above the size limit, the oldest first', async () => {
     const { turns, start } = setUp({ bytesFinished: 150 });
     for (const turnId of ['first', 'second']) {
       const { context, finish, events } = await start({ turnId });
@@ -207,13 +207,13 @@ describe('a turn registry', () => {
     expect(await all(turns.follow(request({ turnId: 'second', fromEvent: 1n }), NEVER))).toHaveLength(1);
   });
 
-  it('takes on no more turns than it may', async () => {
+  it('rejects turns above the limit', async () => {
     const { turns, start } = setUp({ running: 1 });
     await start();
     expect(() => turns.follow(request({ turnId: 'one more' }), NEVER)).toThrow(refused('too_many_turns'));
   });
 
-  it('ends a turn whose runner breaks, and reports the bug', async () => {
+  it('ends a turn whose runner throws, and reports the error', async () => {
     const { errors, start } = setUp();
     const { fail, events } = await start();
     fail(new Error('a bug'));
@@ -221,7 +221,7 @@ describe('a turn registry', () => {
     expect(errors).toEqual([new Error('a bug')]);
   });
 
-  it('lets running turns end when it shuts down, and gives up on those that do not', async () => {
+  it('waits for running turns at shutdown and abandons those that exceed the grace period', async () => {
     const { turns, start } = setUp();
     const quick = await start({ turnId: 'quick' });
     const slow = await start({ turnId: 'slow' });

@@ -19,21 +19,21 @@ export interface TurnContext {
   emit(event: TurnEventBody): void;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
-  /** The tool token as last received for this turn; undefined if the orchestrator sent none. */
+  /** The latest tool token of this turn; undefined if the orchestrator sent none. */
   toolToken: () => string | undefined;
 }
 
-/** Works on a turn until it has an end; must settle soon after its signal aborts. */
+/** Runs a turn to its end. Must settle soon after its signal aborts. */
 export type TurnRunner = (request: RunTurnRequest, context: TurnContext) => Promise<Done>;
 
 export interface TurnLimits {
-  /** Turns that run at once. */
+  /** Concurrent turns. */
   running: number;
   /** Bytes of events of one turn. */
   bytesPerTurn: number;
-  /** Bytes of events of all finished turns; beyond that the oldest is forgotten first. */
+  /** Bytes of events of all finished turns, above which the oldest are removed. */
   bytesFinished: number;
-  /** Milliseconds that a finished turn is kept. */
+  /** Milliseconds for which a finished turn is kept. */
   keepFinishedMs: number;
 }
 
@@ -47,36 +47,35 @@ export const defaultTurnLimits: TurnLimits = {
 export interface TurnRegistryDeps {
   run: TurnRunner;
   limits?: TurnLimits;
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
-  /** Called when the runner throws, which is a bug. */
+  /** Called if the runner throws, which is a bug. */
   onError: (error: unknown, turn: { turnId: string; generation: number }) => void;
 }
 
 export interface TurnRegistry {
   /**
-   * Starts the turn, or finds it, and follows its events; aborting `signal` never stops the turn.
+   * Starts the turn unless it exists, and follows its events. Aborting `signal` does not stop the turn.
    * @throws TurnRefused
    */
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
-  /** Asks a turn to end with outcome STOPPED; one that ended already stays as it is. @throws TurnRefused */
+  /** Stops a turn with outcome STOPPED. No effect on a finished turn. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
-  /** Replaces the tool token of a turn; a turn that ended needs none. @throws TurnRefused */
+  /** Replaces the tool token of a turn. No effect on a finished turn. @throws TurnRefused */
   renewToolToken(turnId: string, generation: number, toolToken: string): void;
   running(): RunningTurn[];
-  /** Milliseconds since the last turn ended, or since the start; 0 while one runs. */
+  /** Milliseconds since the last turn ended, or since startup; 0 while a turn runs. */
   idleMs(): number;
-  /** Whether the runtime is about to exit: it finishes what runs and starts nothing. */
+  /** Whether the runtime is about to exit: it finishes running turns and starts none. */
   shuttingDown(): boolean;
   /**
-   * Takes no more turns and waits up to `graceMs` for those that run. It gives up on the rest, and earlier on a turn
-   * that no one has followed for `UNFOLLOWED_MS`: readers get `shutting_down` and no `done`, so the caller runs the
-   * turn again elsewhere.
+   * Accepts no more turns and waits up to `graceMs` for running ones. It abandons the rest, and earlier a turn without
+   * followers for `UNFOLLOWED_MS`: readers get `shutting_down` without `done`, so the caller runs the turn elsewhere.
    */
   shutDown(graceMs: number): Promise<void>;
 }
 
-/** Milliseconds in which an orchestrator that lost its connection attaches again; after that the turn is not wanted. */
+/** Milliseconds in which an orchestrator that lost its connection re-attaches. After that the turn is abandoned. */
 const UNFOLLOWED_MS = 3_000;
 /** Milliseconds between two checks while shutting down. */
 const CHECK_MS = 50;
@@ -104,7 +103,7 @@ const internalError = (): Done =>
     errorMessage: 'Something went wrong in the agent runtime.',
   });
 
-/** Appends unless the turn is over; what outgrows the limit is left out and aborts the turn. */
+/** Appends unless the turn has ended. An event above the limit is dropped and aborts the turn. */
 function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number): void {
   const isDone = event.case === 'done';
   if (turn.log.closed) return;
@@ -119,7 +118,7 @@ function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number): void {
   if (event.case === 'activity') turn.activity = event.value.activity;
 }
 
-/** The turns of one runtime process, running and lately finished. */
+/** The running and recently finished turns of a runtime process. */
 export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
   const { run, onError, limits = defaultTurnLimits, now = () => performance.now() } = deps;
   const turns = new Map<string, Turn>();
@@ -136,7 +135,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
     if (turns.get(turn.turnId) === turn) turns.delete(turn.turnId);
   }
 
-  /** Ends a turn for its readers, at most once. */
+  /** Ends a turn for its readers, once. */
   function settle(turn: Turn, end: Done | TurnRefused): void {
     if (!running.delete(turn)) return;
     lastActive = now();
@@ -174,7 +173,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
     };
-    // Not before the next tick: whoever asked for the turn has it in hand when the work begins.
+    // On the next tick, so that the caller has the turn before it starts.
     turn.ended = Promise.resolve()
       .then(() => run(request, context))
       .catch((error: unknown) => {
