@@ -3,10 +3,10 @@ import { plainQuery } from './plain-query.js';
 
 export const MAX_RESULTS_DEFAULT = 5;
 export const MAX_RESULTS_CEILING = 15;
-/** Characters (code points) of a query; more is an argument error, because cutting changes the question. */
+/** Code points of a query. A longer query is an error, because truncation would change its meaning. */
 export const MAX_QUERY_LENGTH = 400;
 
-/** The tool's arguments as a model wrote them; nothing about them is taken for granted. */
+/** Unchecked arguments from a model. */
 export interface SearchArguments {
   query?: unknown;
   max_results?: unknown;
@@ -19,16 +19,12 @@ export interface CheckedArguments {
   notes: string[];
 }
 
-/**
- * spec: supporting §4.1 rules 1 and 2, §8
- *
- * @throws WebSearchError `invalid_argument`
- */
+/** @throws WebSearchError `invalid_argument` (TOOL-020, TOOL-021) */
 export function checkArguments({ query, max_results }: SearchArguments): CheckedArguments {
   const notes: string[] = [];
   const maxResults = checkMaxResults(max_results);
   if (maxResults > MAX_RESULTS_CEILING) {
-    notes.push(`max_results was lowered to ${MAX_RESULTS_CEILING}, the most there is.`);
+    notes.push(`max_results was lowered to the maximum, ${MAX_RESULTS_CEILING}.`);
   }
   return { query: checkQuery(query), maxResults: Math.min(maxResults, MAX_RESULTS_CEILING), notes };
 }

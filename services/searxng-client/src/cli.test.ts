@@ -4,8 +4,8 @@ import { runProgram } from '../test/run-program.js';
 
 const cli = (args: readonly string[], env?: Record<string, string>) => runProgram('cli.ts', args, env);
 
-describe('search from the command line', () => {
-  it('TOOL-004 TOOL-022: asks the SearXNG of SVC_SEARCH_ENDPOINT and prints the results for people', async () => {
+describe('the search command', () => {
+  it('TOOL-004 TOOL-022: queries SVC_SEARCH_ENDPOINT and prints the results as text', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: [row('tea'), row('pot')] }));
     const finished = await cli(['green', 'tea'], { SVC_SEARCH_ENDPOINT: searxng.endpoint });
     expect(finished).toEqual({
@@ -19,7 +19,7 @@ describe('search from the command line', () => {
     expect(searxng.requests[0]?.url.searchParams.get('q')).toBe('green tea');
   });
 
-  it('TOOL-005: --searxng-endpoint beats SVC_SEARCH_ENDPOINT', async () => {
+  it('TOOL-005: prefers --searxng-endpoint to SVC_SEARCH_ENDPOINT', async () => {
     await using asked = await startFakeSearxng(answerJson({ results: [] }));
     await using passedOver = await startFakeSearxng(answerJson({ results: [] }));
     const finished = await cli(['tea', '--searxng-endpoint', asked.endpoint], {
@@ -29,43 +29,43 @@ describe('search from the command line', () => {
     expect([asked.requests.length, passedOver.requests.length]).toEqual([1, 0]);
   });
 
-  it('TOOL-003: --help names the endpoint that is asked when nothing is set', async () => {
+  it('TOOL-003: prints the default endpoint in its help', async () => {
     const { code, stdout } = await cli(['--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('http://searxng.backend.svc.cluster.local:8080');
   });
 
-  it('TOOL-021: --max-results limits the rows; --json prints the outcome', async () => {
+  it('TOOL-021: limits the rows with --max-results and prints JSON with --json', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: [row('a'), row('b'), row('c')] }));
     const { stdout } = await cli(['x', '--max-results', '2', '--json', '--searxng-endpoint', searxng.endpoint]);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'ok', results: [{ title: 'Title a' }, { title: 'Title b' }] });
   });
 
-  it('tells failed engines from no results, by text and exit code', async () => {
+  it('distinguishes failed engines from no results by text and exit code', async () => {
     await using searxng = await startFakeSearxng(
       answerJson({ results: [], unresponsive_engines: [['alpha', 'timeout']] }),
     );
     const { code, stdout } = await cli(['x', '--searxng-endpoint', searxng.endpoint]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^The search failed at the search engines\.\n\nNote: Inconclusive: /);
+    expect(stdout).toMatch(/^The search engines failed\.\n\nNote: Inconclusive: /);
   });
 });
 
-describe('a command that cannot be carried out', () => {
-  it('TOOL-030: an explicitly empty endpoint is "not configured", exit code 1', async () => {
+describe('a failed search command', () => {
+  it('TOOL-030: prints "not configured" for an explicitly empty endpoint and exits with 1', async () => {
     const { code, stderr } = await cli(['tea'], { SVC_SEARCH_ENDPOINT: '' });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^web_search_tool: searxng endpoint is not configured/);
   });
 
-  it('TOOL-031: a status that is no success is named, exit code 1', async () => {
+  it('TOOL-031: prints an unsuccessful status and exits with 1', async () => {
     await using searxng = await startFakeSearxng((_, response) => void response.writeHead(429).end());
     const { code, stderr } = await cli(['tea', '--searxng-endpoint', searxng.endpoint]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^web_search_tool: searxng returned status 429/);
   });
 
-  it('with --json the error is JSON too', async () => {
+  it('prints the error as JSON with --json', async () => {
     const { code, stdout, stderr } = await cli(['tea', '--json', '--searxng-endpoint=']);
     expect([code, stderr]).toEqual([1, '']);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'not_configured' } });
@@ -81,7 +81,7 @@ describe('a command that cannot be carried out', () => {
     await expect(cli(args)).resolves.toEqual({ code: 2, stdout: '', stderr: `web_search_tool: ${text}\n` });
   });
 
-  it('an unknown option is a usage error, exit code 2', async () => {
+  it('exits with 2 for an unknown option', async () => {
     const { code, stderr } = await cli(['tea', '--pages', '3']);
     expect(code).toBe(2);
     expect(stderr).toContain("Unknown option '--pages'");

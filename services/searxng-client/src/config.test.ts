@@ -6,7 +6,7 @@ const SVC_MCP_SIGNING_KEY = `k2:${'s'.repeat(32)}`;
 const env = { SVC_MCP_SIGNING_KEY };
 
 describe('loadSearchConfig', () => {
-  it('TOOL-003: needs the signing key only', () => {
+  it('TOOL-003: requires only the signing key', () => {
     expect(loadSearchConfig(env, [])).toMatchObject({
       endpoint: 'http://searxng.backend.svc.cluster.local:8080',
       keys: [{ id: 'k2' }],
@@ -16,7 +16,7 @@ describe('loadSearchConfig', () => {
     });
   });
 
-  it('TOOL-004 TOOL-005: takes the endpoint from the variable, and rather from the flag', () => {
+  it('TOOL-004 TOOL-005: prefers the endpoint of the flag to the variable', () => {
     const withVariable = { ...env, SVC_SEARCH_ENDPOINT: 'http://v:1' };
     expect(loadSearchConfig(withVariable, []).endpoint).toBe('http://v:1');
     expect(loadSearchConfig(withVariable, ['--searxng-endpoint', 'http://f:2']).endpoint).toBe('http://f:2');
@@ -26,7 +26,7 @@ describe('loadSearchConfig', () => {
     expect(loadSearchConfig({ ...env, SVC_SEARCH_ENDPOINT: '' }, []).endpoint).toBe('');
   });
 
-  it('accepts a second key for a rotation, under an id of its own', () => {
+  it('accepts a second key with another id for a rotation', () => {
     const previous = `k1:${'p'.repeat(32)}`;
     const { keys } = loadSearchConfig({ ...env, SVC_MCP_SIGNING_KEY_PREVIOUS: previous }, []);
     expect(keys.map(({ id }) => id)).toEqual(['k2', 'k1']);
@@ -42,7 +42,7 @@ describe('loadSearchConfig', () => {
     expect(() => loadSearchConfig(bad, [])).toThrow(text);
   });
 
-  it('stops the start with an unknown flag', () => {
+  it('rejects an unknown flag', () => {
     expect(() => loadSearchConfig(env, ['--endpoint', 'x'])).toThrow(ConfigError);
   });
 });

@@ -6,19 +6,19 @@ import { resolveEndpoint } from './endpoint.js';
 const schema = z.object({
   SVC_MCP_SIGNING_KEY: secret(signingKey),
   SVC_MCP_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
-  /** Accept tokens without an expiry: pods made by release 0.2 have one until they are rolled out. */
+  /** Accept tokens without an expiry. Pods of release 0.2 use them until they are replaced. */
   ACCEPT_UNLIMITED_TOKENS: flag.default(false),
-  /** Requests of runtimes. */
+  /** Port for runtimes. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
   OPS_PORT: port.default(8081),
-  /** Searches a workspace may start in a minute, and have under way at once. */
+  /** Searches per workspace: started per minute, and concurrent. */
   SEARCH_RATE_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   SEARCH_CONCURRENCY: z.coerce.number().int().min(1).default(4),
 });
 
 export interface SearchServiceConfig {
-  /** Empty when searching is switched off. */
+  /** Empty disables search. */
   endpoint: string;
   keys: readonly SigningKey[];
   acceptUnlimitedTokens: boolean;
@@ -28,8 +28,7 @@ export interface SearchServiceConfig {
 }
 
 /**
- * The settings of the MCP server, from the environment and `--searxng-endpoint`.
- *
+ * Reads the settings of the MCP server from the environment and `--searxng-endpoint`.
  * @throws ConfigError
  */
 export function loadSearchConfig(
@@ -42,7 +41,7 @@ export function loadSearchConfig(
     throw new ConfigError('SVC_MCP_SIGNING_KEY and SVC_MCP_SIGNING_KEY_PREVIOUS have the same key id');
   }
   return {
-    // Not through loadConfig, which takes an empty variable for an unset one.
+    // loadConfig treats an empty variable as unset, but here an empty one disables search.
     endpoint: resolveEndpoint({ flag: endpointFlag(argv), env }),
     keys,
     acceptUnlimitedTokens: settings.ACCEPT_UNLIMITED_TOKENS,

@@ -1,26 +1,24 @@
 import { WebSearchError } from './errors.js';
 
-/** Where SearXNG is in the cluster. spec: supporting §2.4 */
+/** SearXNG in the cluster (TOOL-003). */
 export const DEFAULT_SEARCH_ENDPOINT = 'http://searxng.backend.svc.cluster.local:8080';
 
 export interface EndpointSources {
-  /** `--searxng-endpoint`; an empty value counts, and means "not configured". */
+  /** `--searxng-endpoint`. An empty value disables search. */
   flag?: string | undefined;
   env: Record<string, string | undefined>;
 }
 
 /**
  * The flag, else `SVC_SEARCH_ENDPOINT`, else the address in the cluster. An explicitly empty setting
- * is kept: it switches searching off, which is not the same as leaving it unset.
- * spec: supporting §2.4
+ * disables search (TOOL-030).
  */
 export function resolveEndpoint({ flag, env }: EndpointSources): string {
   return (flag ?? env['SVC_SEARCH_ENDPOINT'] ?? DEFAULT_SEARCH_ENDPOINT).trim();
 }
 
 /**
- * The URL of one search. spec: supporting §4.1
- *
+ * The URL of one search.
  * @throws WebSearchError `not_configured`, `invalid_endpoint`
  */
 export function searchUrl(endpoint: string, query: string, notConfiguredHint: string): URL {
@@ -31,7 +29,7 @@ export function searchUrl(endpoint: string, query: string, notConfiguredHint: st
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new WebSearchError('invalid_endpoint', 'searxng endpoint is not an http or https URL');
   }
-  // Credentials in the endpoint would end up in error texts that a model reads.
+  // Without credentials: the URL appears in error messages that a model reads.
   url.username = '';
   url.password = '';
   url.hash = '';

@@ -1,6 +1,6 @@
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 
-/** What a caller can branch on; the texts are for people and models. */
+/** Codes for programs; the messages are for users and models. */
 export const WEB_SEARCH_ERRORS = [
   'invalid_argument',
   'not_configured',
@@ -17,13 +17,13 @@ export const WEB_SEARCH_ERRORS = [
 export type WebSearchErrorCode = (typeof WEB_SEARCH_ERRORS)[number];
 
 /**
- * A search that gave no answer at all. The message begins with `web_search_tool: ` and is fit to be
- * shown to the language model as it is. spec: supporting §7
+ * A failed search. The message begins with `web_search_tool: ` (TOOL-030 to TOOL-032) and contains nothing that a
+ * language model must not see.
  */
 export class WebSearchError extends Error {
   override name = 'WebSearchError';
   readonly code: WebSearchErrorCode;
-  /** The HTTP status of SearXNG, with `bad_status` only. */
+  /** The HTTP status of SearXNG, for `bad_status`. */
   readonly status: number | undefined;
 
   constructor(code: WebSearchErrorCode, text: string, options: { status?: number; cause?: unknown } = {}) {

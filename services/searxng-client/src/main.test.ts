@@ -10,8 +10,8 @@ import { runProgram, startProgram } from '../test/run-program.js';
 const SVC_MCP_SIGNING_KEY = `k1:${'s'.repeat(32)}`;
 const env = { SVC_MCP_SIGNING_KEY, HTTP_PORT: '0', OPS_PORT: '0' };
 
-describe('the service', () => {
-  it('TOOL-005: serves the tool against --searxng-endpoint, counts, and stops on SIGTERM', async () => {
+describe('the search tool', () => {
+  it('TOOL-005: queries --searxng-endpoint, counts searches, and stops on SIGTERM', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: [row('tea')] }));
     const service = startProgram('main.ts', ['--searxng-endpoint', searxng.endpoint], env);
     const exit = once(service, 'exit');
@@ -38,7 +38,7 @@ describe('the service', () => {
     expect(await exit).toEqual([0, null]);
   });
 
-  it('does not start without a signing key, and says so', async () => {
+  it('exits with an error if the signing key is missing', async () => {
     const { code, stdout } = await runProgram('main.ts', [], {});
     expect(code).toBe(1);
     expect(stdout).toContain('SVC_MCP_SIGNING_KEY is not set');

@@ -25,9 +25,9 @@ await runService({ logger }, async (stack) => {
     onLimited: metrics.limited,
   });
   const http = await listen(server.handler, { port: config.port });
-  stack.defer('searches under way', () => server.close());
+  stack.defer('running searches', () => server.close());
   stack.defer('MCP server', () => http.close());
 
-  if (config.endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: every search will say so');
-  logger.info({ port: http.port, ops_port: ops.port }, 'serving web_search_tool at /mcp');
+  if (config.endpoint === '') logger.warn('SVC_SEARCH_ENDPOINT is empty: searches will fail');
+  logger.info({ port: http.port, ops_port: ops.port }, 'listening');
 });

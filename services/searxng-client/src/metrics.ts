@@ -4,14 +4,14 @@ import { WEB_SEARCH_ERRORS, WebSearchError, type WebSearchErrorCode } from './er
 import { type SearchOutcome, searchOutcomeSchema } from './outcome.js';
 import type { WebSearch } from './web-search.js';
 
-/** Engines beyond this many share one label, so that an odd SearXNG cannot grow the metrics for ever. */
+/** Further engines share one label, which bounds the number of series. */
 const MAX_ENGINE_LABELS = 50;
 
 export interface SearchMetrics {
-  /** @param status the outcome's, or the code of the error. */
+  /** @param status of the outcome, or the error code */
   searched(status: string, seconds: number): void;
   engineFailed(engine: string): void;
-  /** A workspace may not search now. */
+  /** A workspace has reached its limit. */
   limited(): void;
 }
 
@@ -19,18 +19,18 @@ export function createSearchMetrics(registry: Registry): SearchMetrics {
   const searches = initializedCounter(
     registry,
     'uswarm_searches_total',
-    'Searches by how they ended: the status of the outcome, or the code of the error.',
+    'Total searches by outcome status or error code.',
     { status: [...searchOutcomeSchema.shape.status.options, ...WEB_SEARCH_ERRORS, 'internal'] },
   );
   const duration = new Histogram({
     name: 'uswarm_search_duration_seconds',
-    help: 'Seconds from the question to the outcome or the error.',
+    help: 'Duration of a search in seconds.',
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10],
     registers: [registry],
   });
   const failures = new Counter({
     name: 'uswarm_search_engine_failures_total',
-    help: 'Searches in which a search engine did not answer.',
+    help: 'Total searches in which an engine did not respond.',
     labelNames: ['engine'],
     registers: [registry],
   });
@@ -48,7 +48,7 @@ export function createSearchMetrics(registry: Registry): SearchMetrics {
   };
 }
 
-/** The same search, counted. */
+/** Wraps a search with metrics. */
 export function measureSearches(search: WebSearch, metrics: SearchMetrics): WebSearch {
   return {
     async search(args, options) {

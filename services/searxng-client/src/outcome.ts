@@ -8,15 +8,14 @@ export const searchResultSchema = z.object({
 });
 
 /**
- * What a search came to. `empty`: every engine answered and none found anything. `upstream_failed`:
- * no rows, and some engine did not answer, so nothing can be concluded. `partial`: rows, but some
- * engine did not answer. spec: supporting §2.1, §7
+ * The outcome of a search. `empty`: all engines responded and found nothing. `upstream_failed`: no rows, and at least one
+ * engine did not respond, so the search is inconclusive. `partial`: rows, but at least one engine did not respond.
  */
 export const searchOutcomeSchema = z.object({
   status: z.enum(['ok', 'partial', 'empty', 'upstream_failed']),
   results: z.array(searchResultSchema),
   unresponsive_engines: z.array(z.object({ engine: z.string(), reason: z.string() })),
-  notes: z.array(z.string()).describe('what the reader should know about this answer'),
+  notes: z.array(z.string()).describe('remarks about this outcome'),
 });
 
 export type SearchResult = z.infer<typeof searchResultSchema>;

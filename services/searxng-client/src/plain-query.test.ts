@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { plainQuery } from './plain-query.js';
 
 /**
- * What SearXNG could take for a command, judged wider than `RawTextQuery` does: which engines,
- * languages and redirects there are depends on the installation.
+ * Words that could be commands. Wider than `RawTextQuery`, because engines, languages and redirects depend on the
+ * installation.
  */
 function couldBeCommand(word: string): boolean {
   return word.startsWith('!!') || /^!./u.test(word) || /^:\p{L}/u.test(word) || /^<\p{N}+$/u.test(word);
 }
 
-/** Python's idea of white space, by which SearXNG splits a query. */
+/** White space in Python, by which SearXNG splits a query. */
 const pythonSpace = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u;
 
 const commandish = fc
@@ -72,7 +72,7 @@ describe('plainQuery', () => {
     expect(plainQuery(query)).toBe(query);
   });
 
-  it('leaves nothing that SearXNG could take for a command', () => {
+  it('returns no word that SearXNG could read as a command', () => {
     fc.assert(
       fc.property(anyQuery, (query) => {
         expect(plainQuery(query).split(pythonSpace).filter(couldBeCommand)).toEqual([]);
@@ -81,7 +81,7 @@ describe('plainQuery', () => {
     );
   });
 
-  it('keeps words that begin with none of the three marks, in their order', () => {
+  it('keeps the order of words without a command prefix', () => {
     const word = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
       .filter((text) => /^[^!:<]/u.test(text) && !/[\s\p{C}\p{Default_Ignorable_Code_Point}]/u.test(text));
@@ -92,7 +92,7 @@ describe('plainQuery', () => {
     );
   });
 
-  it('is stable: plain text stays as it is', () => {
+  it('is idempotent', () => {
     fc.assert(fc.property(anyQuery, (query) => expect(plainQuery(plainQuery(query))).toBe(plainQuery(query))));
   });
 });

@@ -1,15 +1,15 @@
-/** C0 and C1 controls separate words for SearXNG's parser (Python's `\s` includes some of them). */
+/** SearXNG's parser splits words at some C0 and C1 controls, as Python's `\s` does. */
 const CONTROLS = /\p{Cc}/gu;
 
-/** Marks that are not seen. The two joiners stay: Persian, Hindi and emoji are spelt with them. */
+/** Invisible characters, except the two joiners, which Persian, Hindi and emoji need. */
 const INVISIBLE = /(?![\u200c\u200d])[\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Turns one word into text that SearXNG's query language leaves alone:
- * - `!images`, `!!g`, `!!` (engines, redirects to other sites, "first result") lose their marks,
- *   and vanish when they are nothing else; a lone `!` is no command and stays;
- * - `:de`, `:deutsch` (language) lose the colon; `::before` and `:)` are no commands and stay;
- * - `<3`, `<850` (time limit) become `< 3`, which keeps their meaning in "price <3".
+ * Removes the meaning that SearXNG's query language gives to a word:
+ * - `!images`, `!!g`, `!!` (engines, redirects to other sites, "first result") lose the prefix. A single `!` is not
+ *   a command and stays.
+ * - `:de`, `:deutsch` (language) lose the colon. `::before` and `:)` are not commands and stay.
+ * - `<3`, `<850` (time limit) become `< 3`, which keeps the meaning of "price <3".
  */
 function plainWord(word: string): string {
   if (word === '!') return word;
@@ -19,12 +19,11 @@ function plainWord(word: string): string {
 }
 
 /**
- * The query as plain text: what a person or a model wrote is never a command to SearXNG. Words that
- * do not begin with `!`, `:` or `<` are kept as they are; white space becomes single spaces.
- * May be empty, when the query held nothing but commands.
+ * The query without SearXNG commands. Words that do not begin with `!`, `:` or `<` are unchanged; white space becomes
+ * single spaces. Empty if the query contains only commands.
  *
- * The grammar is that of `RawTextQuery` in SearXNG's `searx/query.py`: words split at white space,
- * each judged by its first characters.
+ * The grammar is `RawTextQuery` in SearXNG's `searx/query.py`: words are split at white space, and their first characters
+ * decide.
  */
 export function plainQuery(query: string): string {
   return query

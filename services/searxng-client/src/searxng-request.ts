@@ -4,16 +4,14 @@ import { WebSearchError } from './errors.js';
 export interface SearxngRequestOptions {
   dispatcher: Dispatcher | undefined;
   userAgent: string;
-  /** Milliseconds for everything: connecting, waiting, and the whole body. */
+  /** Milliseconds for the connection, the response and its whole body. */
   timeoutMs: number;
   maxBytes: number;
   signal: AbortSignal | undefined;
 }
 
 /**
- * GETs the JSON of one search. Redirects are answers like any other (a status that is no success),
- * never followed: SearXNG sends them to other sites. spec: supporting §4.1, §7, §8
- *
+ * Requests the JSON of one search. Redirects are errors, because SearXNG redirects to other sites.
  * @throws WebSearchError
  */
 export async function requestJson(url: URL, options: SearxngRequestOptions): Promise<unknown> {
@@ -50,13 +48,13 @@ async function readChecked({ statusCode, body }: Dispatcher.ResponseData, maxByt
     }
     return Buffer.concat(chunks).toString('utf8');
   } finally {
-    // Nobody waits for what is left of a body that was refused.
+    // The rest of a rejected body is not read.
     body.on('error', () => undefined).destroy();
   }
 }
 
 function explainStatus(status: number): string {
-  if (status === 403) return ' (the JSON format is off: add "json" to search.formats in its settings)';
+  if (status === 403) return ' (the JSON format is disabled: add "json" to search.formats in its settings)';
   if (status === 429) return ' (too many requests; try again later)';
   if (status >= 300 && status < 400) return ' (a redirect, which is not followed)';
   return '';
@@ -67,7 +65,7 @@ function parseJson(text: string, contentType: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (cause) {
     if (contentType.includes('text/html') || /^\s*</.test(text)) {
-      throw new WebSearchError('not_json', 'searxng answered with HTML instead of JSON; is this address a SearXNG?');
+      throw new WebSearchError('not_json', 'searxng returned HTML instead of JSON; is this address a SearXNG?');
     }
     throw new WebSearchError('malformed_response', 'searxng sent malformed JSON', { cause });
   }
@@ -76,7 +74,7 @@ function parseJson(text: string, contentType: string): unknown {
 const CONNECTION_FAILURES: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
-  UND_ERR_SOCKET: 'connection closed before the answer was complete',
+  UND_ERR_SOCKET: 'connection closed before the response was complete',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'no such host',
 };
@@ -91,7 +89,7 @@ function toSearchError(
   if (signal?.aborted === true) return new WebSearchError('cancelled', 'the search was cancelled', { cause: error });
   const code = String((error as { code?: unknown } | undefined)?.code ?? '');
   if (deadline.aborted || code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const limit = `no complete answer within ${timeoutMs / 1_000} s`;
+    const limit = `no complete response within ${timeoutMs / 1_000} s`;
     return new WebSearchError('timeout', `GET ${url.href}: context deadline exceeded (${limit})`, { cause: error });
   }
   const failure = CONNECTION_FAILURES[code] ?? 'the request failed';

@@ -4,8 +4,8 @@ import { readResponse } from './searxng-response.js';
 
 const down = ['beta', 'timeout'];
 
-describe('fields that the tool does not read', () => {
-  it('TOOL-002: answers (objects), infoboxes, suggestions, corrections and new fields change nothing', () => {
+describe('unknown fields of a SearXNG response', () => {
+  it('TOOL-002: do not change the outcome: answers (objects), infoboxes, suggestions, corrections and new fields', () => {
     const results = [row('tea')];
     const further = {
       query: 'tea',
@@ -22,19 +22,19 @@ describe('fields that the tool does not read', () => {
   });
 
   it.each([null, 'none', {}, [null, 7, ['alone'], { name: 'x' }]])(
-    'TOOL-002: unresponsive_engines of another shape (%j) count as none',
+    'TOOL-002: unresponsive_engines of an unexpected shape count as none: %j',
     (unresponsive_engines) => {
       expect(readResponse({ results: [row('a')], unresponsive_engines }, 5).status).toBe('ok');
     },
   );
 });
 
-describe('status', () => {
-  it('rows and every engine answered: ok', () => {
+describe('the status of an outcome', () => {
+  it('is ok if there are rows and all engines responded', () => {
     expect(readResponse({ results: [row('a')], unresponsive_engines: [] }, 5).status).toBe('ok');
   });
 
-  it('rows and some engine down: partial, and says which', () => {
+  it('is partial if there are rows and an engine failed, and names that engine', () => {
     const outcome = readResponse({ results: [row('a')], unresponsive_engines: [down] }, 5);
     expect(outcome).toMatchObject({
       status: 'partial',
@@ -43,27 +43,27 @@ describe('status', () => {
     });
   });
 
-  it('TOOL-033: no rows and every engine answered: empty', () => {
+  it('TOOL-033: is empty if there are no rows and all engines responded', () => {
     expect(readResponse({ results: [], unresponsive_engines: [] }, 5)).toMatchObject({ status: 'empty', results: [] });
   });
 
-  it('TOOL-033: no rows and some engine down: failed, inconclusive, with an empty array', () => {
+  it('TOOL-033: is upstream_failed with an empty array if there are no rows and an engine failed', () => {
     const outcome = readResponse({ results: [], unresponsive_engines: [down] }, 5);
     expect(outcome).toMatchObject({ status: 'upstream_failed', results: [] });
     expect(outcome.notes.join()).toMatch(/^Inconclusive: .*beta \(timeout\)/);
   });
 
-  it('rows without a usable address do not count as rows', () => {
+  it('does not count rows without a usable address', () => {
     const results = [row('a', { url: 'javascript:alert(1)' })];
     expect(readResponse({ results }, 5)).toMatchObject({
       status: 'empty',
       results: [],
-      notes: ['1 rows without a usable web address were left out.'],
+      notes: ['1 rows without a usable web address were dropped.'],
     });
   });
 });
 
-describe('rows', () => {
+describe('the rows of an outcome', () => {
   it.each([
     'javascript:alert(1)',
     'data:text/html,x',
@@ -79,17 +79,17 @@ describe('rows', () => {
     expect(results.map(({ title }) => title)).toEqual(['Title a', 'Title c']);
   });
 
-  it('rows that are no objects are left out', () => {
+  it('exclude entries that are not objects', () => {
     const { results } = readResponse({ results: [null, 'x', [], row('a')] }, 5);
     expect(results.map(({ title }) => title)).toEqual(['Title a']);
   });
 
-  it('a missing excerpt is empty, a missing title is the host', () => {
+  it('have an empty excerpt if it is missing, and the host as title', () => {
     const { results } = readResponse({ results: [{ url: 'https://example.com/x' }] }, 5);
     expect(results).toEqual([{ title: 'example.com', url: 'https://example.com/x', snippet: '', engine: '' }]);
   });
 
-  it('long titles and excerpts are cut', () => {
+  it('have truncated titles and excerpts', () => {
     const { results } = readResponse(
       { results: [row('a', { title: 't'.repeat(999), content: 'c'.repeat(9_999) })] },
       5,
@@ -98,7 +98,7 @@ describe('rows', () => {
     expect(results[0]?.snippet).toBe(`${'c'.repeat(499)}…`);
   });
 
-  it('duplicates (other scheme, fragment, last slash) become one, in the first place, with an excerpt if any has one', () => {
+  it('merge duplicates (scheme, fragment, trailing slash) at the first position, with an excerpt if any has one', () => {
     const { results } = readResponse(
       {
         results: [
@@ -115,7 +115,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('TOOL-022: duplicates do not use up max_results', () => {
+  it('TOOL-022: do not count duplicates towards max_results', () => {
     const results = [row('a'), row('a'), row('b'), row('c')];
     expect(readResponse({ results }, 2).results.map(({ title }) => title)).toEqual(['Title a', 'Title b']);
   });

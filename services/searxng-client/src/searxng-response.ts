@@ -10,14 +10,14 @@ const NAME_LENGTH = 60;
 const REASON_LENGTH = 100;
 const MAX_ENGINES = 50;
 
-/** Rows that are not even objects, and fields of another type than promised, count as absent. */
+/** Rows that are not objects and fields of an unexpected type count as absent. */
 const text = z.string().catch('');
 const rowSchema = z.object({ title: text, url: text, content: text, engine: text });
 const absentRow = { title: '', url: '', content: '', engine: '' };
 
 /**
- * Only the two fields the tool reads. `answers` (objects), `infoboxes`, `suggestions`, `corrections`
- * and whatever a newer SearXNG adds may have any shape. spec: supporting §2.1
+ * The two fields that the tool reads. `answers` (objects), `infoboxes`, `suggestions`, `corrections` and new fields may
+ * have any shape (TOOL-002).
  */
 const responseSchema = z.object({
   results: z.array(rowSchema.catch(absentRow)),
@@ -25,14 +25,13 @@ const responseSchema = z.object({
 });
 
 /**
- * The outcome that one JSON answer of SearXNG stands for, with at most `maxResults` rows.
- *
+ * Converts the JSON of SearXNG to an outcome with at most `maxResults` rows.
  * @throws WebSearchError `malformed_response`
  */
 export function readResponse(json: unknown, maxResults: number): SearchOutcome {
   const response = responseSchema.safeParse(json);
   if (!response.success) {
-    throw new WebSearchError('malformed_response', 'searxng sent JSON that has no list of results');
+    throw new WebSearchError('malformed_response', 'searxng sent JSON without a list of results');
   }
   const rows = response.data.results;
   const usable = rows.map(toResult).filter((result) => result !== undefined);
@@ -57,7 +56,7 @@ function toResult(row: z.infer<typeof rowSchema>): SearchResult | undefined {
   };
 }
 
-/** `javascript:`, `data:` and addresses that pass off a user name as a host are not handed on. */
+/** Rejects `javascript:`, `data:` and URLs whose user name imitates a host. */
 function webAddress(address: string): URL | undefined {
   const url = URL.parse(address);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
@@ -65,7 +64,7 @@ function webAddress(address: string): URL | undefined {
   return disguised || url.href.length > URL_LENGTH ? undefined : url;
 }
 
-/** Pages that differ in scheme, fragment or a last slash only are one; the first keeps its place. */
+/** Merges URLs that differ only in scheme, fragment or trailing slash, at the position of the first. */
 function mergeDuplicates(results: readonly SearchResult[]): SearchResult[] {
   const merged = new Map<string, SearchResult>();
   for (const result of results) {
@@ -96,7 +95,7 @@ function statusOf(rows: number, unresponsive: number): SearchOutcome['status'] {
 function notesFor(rows: number, dropped: number, unresponsive: readonly UnresponsiveEngine[]): string[] {
   const notes: string[] = [];
   const names = unresponsive.map(({ engine, reason }) => `${engine} (${reason})`).join(', ');
-  if (dropped > 0) notes.push(`${dropped} rows without a usable web address were left out.`);
+  if (dropped > 0) notes.push(`${dropped} rows without a usable web address were dropped.`);
   if (names !== '' && rows > 0) notes.push(`Not every search engine answered: ${names}.`);
   if (names !== '' && rows === 0) {
     notes.push(`Inconclusive: search engines did not answer: ${names}. This does not mean that nothing exists.`);

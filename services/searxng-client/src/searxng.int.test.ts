@@ -39,7 +39,7 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
         { name: 'beta', searchUrl: beta.searchUrl, timeoutSeconds: 5 },
       ],
     });
-    // The first one takes longer: what it asks engines with is made then.
+    // The first search takes longer, because SearXNG creates its HTTP clients then.
     while ((await search('warm')).unresponsive_engines.length > 0);
   });
 
@@ -59,18 +59,18 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
     createWebSearch({ endpoint: searxng.endpoint }).search({ query });
   const titles = ({ results }: SearchOutcome): string[] => results.map(({ title }) => title);
 
-  it('SEARX-004 TOOL-050: one query goes to every engine, and their results come back merged', async () => {
+  it('SEARX-004 TOOL-050: sends one query to all engines and merges their results', async () => {
     const outcome = await search('green tea');
     expect([alpha.queries, beta.queries]).toEqual([['green tea'], ['green tea']]);
     expect(outcome).toMatchObject({ status: 'ok', unresponsive_engines: [], notes: [] });
     expect(titles(outcome).toSorted()).toEqual(['Title a', 'Title b', 'Title shared']);
   });
 
-  it('TOOL-050: what two engines found is one result, and the best', async () => {
+  it('TOOL-050: ranks a result of two engines first, once', async () => {
     expect(titles(await search('tea'))[0]).toBe('Title shared');
   });
 
-  it('TOOL-001 TOOL-051: rows name title, url, excerpt and engine, and asking takes no key', async () => {
+  it('TOOL-001 TOOL-051: returns title, url, excerpt and engine without a key', async () => {
     beta.respondWith(() => ({ results: [] }));
     alpha.respondWith(() => ({ results: [page('a')] }));
     expect((await search('tea')).results).toEqual([
@@ -78,19 +78,19 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
     ]);
   });
 
-  it('TOOL-033: engines that find nothing make an empty result', async () => {
+  it('TOOL-033: returns an empty outcome if no engine finds anything', async () => {
     for (const engine of [alpha, beta]) engine.respondWith(() => ({ results: [] }));
     expect(await search('tea')).toEqual({ status: 'empty', results: [], unresponsive_engines: [], notes: [] });
   });
 
-  it('TOOL-050: with one engine down the others still answer, and the outcome is partial', async () => {
+  it('TOOL-050: returns a partial outcome if one engine fails', async () => {
     beta.respondWith(() => ({ status: 500 }));
     const outcome = await search('tea');
     expect(outcome).toMatchObject({ status: 'partial', unresponsive_engines: [{ engine: 'beta' }] });
     expect(titles(outcome)).toEqual(['Title a', 'Title shared']);
   });
 
-  it('TOOL-050: one engine that does not answer in its time does not hold up the others', async () => {
+  it('TOOL-050: does not wait for an engine that exceeds its timeout', async () => {
     beta.respondWith(() => 'hang');
     const outcome = await search('tea');
     expect(outcome).toMatchObject({
@@ -100,27 +100,27 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
     expect(titles(outcome)).toEqual(['Title a', 'Title shared']);
   });
 
-  it('TOOL-033: with every engine down the outcome is inconclusive, not empty', async () => {
+  it('TOOL-033: returns an inconclusive outcome, not an empty one, if all engines fail', async () => {
     for (const engine of [alpha, beta]) engine.respondWith(() => ({ status: 503 }));
     const outcome = await search('tea');
     expect(outcome).toMatchObject({ status: 'upstream_failed', results: [] });
     expect(outcome.unresponsive_engines.map(({ engine }) => engine)).toEqual(['alpha', 'beta']);
   });
 
-  it('TOOL-010: a bang in a query is text, not a choice of engine', async () => {
-    // SearXNG itself would ask alpha alone.
+  it('TOOL-010: sends a bang as text, so that it does not select an engine', async () => {
+    // SearXNG itself would query only alpha.
     const raw = await fetch(`${searxng.endpoint}/search?format=json&q=${encodeURIComponent('!alpha tea')}`);
     expect([raw.status, alpha.queries, beta.queries]).toEqual([200, ['tea'], []]);
     await search('!alpha tea');
     expect([alpha.queries, beta.queries]).toEqual([['tea', 'alpha tea'], ['alpha tea']]);
   });
 
-  it('TOOL-010: a redirecting bang is searched for, not followed', async () => {
+  it('TOOL-010: searches for a redirecting bang instead of following it', async () => {
     await expect(search('!!g tea !!')).resolves.toMatchObject({ status: 'ok' });
     expect(alpha.queries).toEqual(['g tea']);
   });
 
-  /** What SearXNG searches for when asked for `query`; a command is no longer in it, an error has none. */
+  /** The query that SearXNG sends to engines, without commands; undefined after an error. */
   async function searchedFor(query: string): Promise<unknown> {
     const parameters = new URLSearchParams({ q: query, format: 'json', language: 'en' });
     const response = await fetch(`${searxng.endpoint}/search?${parameters}`, { redirect: 'manual' });
@@ -128,14 +128,14 @@ describeWith('searxng', 'the tool against a real SearXNG', () => {
   }
 
   it.each(['!alpha tea', '!general tea', ':de tea', ':english tea', '<3 tea', '<850 tea', '<² tea', 'tea !!'])(
-    'TOOL-010: SearXNG takes %j for a command, and the plain query for text',
+    'TOOL-010: makes plain text of %j, which SearXNG reads as a command',
     async (query) => {
       expect(await searchedFor(query)).not.toBe(query);
       expect(await searchedFor(plainQuery(query))).toBe(plainQuery(query));
     },
   );
 
-  it('TOOL-010: SearXNG finds no command in any plain query', async () => {
+  it('TOOL-010: makes plain queries in which SearXNG finds no command', async () => {
     for (const engine of [alpha, beta]) engine.respondWith(() => ({ results: [] }));
     const mark = fc.constantFrom('!', '!!', ':', '<');
     const argument = fc.constantFrom(

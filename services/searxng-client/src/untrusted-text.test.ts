@@ -16,11 +16,11 @@ describe('cleanText', () => {
     expect(cleanText(text, 100)).toBe(clean);
   });
 
-  it.each(['Grüße, 世界', 'नमस्ते', 'naïve café', '😀 ok', 'a < b && c > d'])('leaves %j alone', (text) => {
+  it.each(['Grüße, 世界', 'नमस्ते', 'naïve café', '😀 ok', 'a < b && c > d'])('keeps %j unchanged', (text) => {
     expect(cleanText(text, 100)).toBe(text);
   });
 
-  it('gives one line of visible text within the limit, whatever comes in', () => {
+  it('returns one line of visible text within the limit for any input', () => {
     const anyText = fc.string({ unit: 'binary', maxLength: 300 });
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 100 }), (text, limit) => {

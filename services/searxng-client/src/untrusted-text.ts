@@ -1,13 +1,12 @@
 /**
- * What strangers can hide text in or break output with: controls, format marks (zero-width, bidi,
- * tag characters), private use, non-characters, and everything else that shows as nothing (fillers,
- * variation selectors, the one that colours an emoji among them).
+ * Characters that can hide text or break output: controls, format characters (zero-width, bidi, tags), private use,
+ * non-characters, and other invisible characters (fillers, variation selectors including the one of emoji).
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * One line of plain text from a stranger's text: hidden characters dropped, white space (line breaks
- * too, so that a result cannot forge another one) collapsed, at most `maxLength` code points.
+ * Converts untrusted text to one line of at most `maxLength` code points: removes hidden characters and collapses white
+ * space. Line breaks are included, so a result cannot imitate another one.
  */
 export function cleanText(text: string, maxLength: number): string {
   const line = text.toWellFormed().replace(/\s+/gu, ' ').replace(HIDDEN, '').replace(/ {2,}/g, ' ').trim();

@@ -7,7 +7,7 @@ import { createWebSearch, MAX_RESPONSE_BYTES } from './web-search.js';
 
 const SHORT_MS = 150;
 
-/** One search against a SearXNG that answers so. */
+/** Runs one search against a SearXNG with this handler. */
 async function searchAgainst(respond: Respond, timeoutMs?: number): Promise<unknown> {
   await using searxng = await startFakeSearxng(respond);
   const deps = { endpoint: searxng.endpoint, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
@@ -22,37 +22,37 @@ function padded(bytes: number): string {
   return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
 }
 
-describe('an endpoint that is not set up', () => {
-  it.each(['', '   '])('TOOL-030: an empty setting (%j) is "not configured"', async (endpoint) => {
+describe('a search without a valid endpoint', () => {
+  it.each(['', '   '])('TOOL-030: fails with "not configured" for the empty setting %j', async (endpoint) => {
     await expect(createWebSearch({ endpoint }).search({ query: 'x' })).rejects.toMatchObject({
       code: 'not_configured',
       message: expect.stringMatching(/^web_search_tool: searxng endpoint is not configured/),
     });
   });
 
-  it('TOOL-030: ends with the sentence on how to get one', async () => {
+  it('TOOL-030: explains in the error how to run SearXNG', async () => {
     const search = createWebSearch({ endpoint: '', notConfiguredHint: 'Run `npm run searxng`.' });
     await expect(search.search({ query: 'x' })).rejects.toThrow(
       'web_search_tool: searxng endpoint is not configured. Run `npm run searxng`.',
     );
   });
 
-  it.each(['searxng:8080', 'ftp://searxng', 'nonsense'])('refuses the endpoint %j', async (endpoint) => {
+  it.each(['searxng:8080', 'ftp://searxng', 'nonsense'])('rejects the endpoint %j', async (endpoint) => {
     await expect(createWebSearch({ endpoint }).search({ query: 'x' })).rejects.toMatchObject({
       code: 'invalid_endpoint',
     });
   });
 });
 
-describe('a status that is no success', () => {
+describe('an unsuccessful status of SearXNG', () => {
   it.each([
     [302, ' (a redirect, which is not followed)'],
     [400, ''],
-    [403, ' (the JSON format is off: add "json" to search.formats in its settings)'],
+    [403, ' (the JSON format is disabled: add "json" to search.formats in its settings)'],
     [429, ' (too many requests; try again later)'],
     [500, ''],
     [503, ''],
-  ])('TOOL-031: %i is named in the error', async (status, explanation) => {
+  ])('TOOL-031: appears in the error: %i', async (status, explanation) => {
     const found = searchAgainst(
       (_, response) => void response.writeHead(status, { location: '/search' }).end('<html>'),
     );
@@ -63,7 +63,7 @@ describe('a status that is no success', () => {
     });
   });
 
-  it('a redirect to another site is not followed', async () => {
+  it('is reported for a redirect, which is not followed', async () => {
     await using other = await startFakeSearxng((_, response) => void response.end('{"results":[]}'));
     await using searxng = await startFakeSearxng(
       (_, response) => void response.writeHead(302, { location: `${other.endpoint}/search?q=x` }).end(),
@@ -75,7 +75,7 @@ describe('a status that is no success', () => {
   });
 });
 
-describe('the deadline', () => {
+describe('the deadline of a search', () => {
   const deadlineExceeded = {
     code: 'timeout',
     message: expect.stringMatching(
@@ -83,16 +83,16 @@ describe('the deadline', () => {
     ),
   };
 
-  it('TOOL-032 TOOL-040: covers the wait for the answer', async () => {
+  it('TOOL-032 TOOL-040: includes the wait for the response', async () => {
     await expect(searchAgainst(() => undefined, SHORT_MS)).rejects.toMatchObject(deadlineExceeded);
   });
 
-  it('TOOL-032 TOOL-040: covers a body that stops half way', async () => {
+  it('TOOL-032 TOOL-040: includes a body that stalls', async () => {
     const half: Respond = (_, response) => void response.writeHead(200, json).write('{"results":[');
     await expect(searchAgainst(half, SHORT_MS)).rejects.toMatchObject(deadlineExceeded);
   });
 
-  it('TOOL-032 TOOL-040: covers a body that trickles for ever', async () => {
+  it('TOOL-032 TOOL-040: includes a body that never ends', async () => {
     const trickle: Respond = (_, response) => {
       response.writeHead(200, json);
       const timer = setInterval(() => response.write(' '), 10);
@@ -102,14 +102,14 @@ describe('the deadline', () => {
   });
 });
 
-describe('the size of the answer', () => {
-  it('TOOL-041: exactly 4 MiB are read', async () => {
+describe('the size limit of a response', () => {
+  it('TOOL-041: allows exactly 4 MiB', async () => {
     expect(MAX_RESPONSE_BYTES).toBe(4_194_304);
     const found = searchAgainst((_, response) => void response.writeHead(200, json).end(padded(MAX_RESPONSE_BYTES)));
     await expect(found).resolves.toMatchObject({ status: 'empty' });
   });
 
-  it('TOOL-041: one byte more is refused', async () => {
+  it('TOOL-041: rejects one byte more', async () => {
     const found = searchAgainst(
       (_, response) => void response.writeHead(200, json).end(padded(MAX_RESPONSE_BYTES + 1)),
     );
@@ -119,7 +119,7 @@ describe('the size of the answer', () => {
     });
   });
 
-  it('TOOL-041: an endless answer is refused while it arrives, and the connection dropped', async () => {
+  it('TOOL-041: rejects an endless response while it arrives, and closes the connection', async () => {
     let dropped: Promise<unknown> = Promise.resolve('never asked');
     await using searxng = await startFakeSearxng((_, response) => {
       dropped = once(response, 'close');
@@ -138,19 +138,19 @@ function pour(response: ServerResponse): void {
   if (!response.destroyed) response.once('drain', () => pour(response));
 }
 
-describe('an answer that is not what was asked for', () => {
-  it('HTML is recognised by its type', async () => {
+describe('an invalid response of SearXNG', () => {
+  it('is reported as HTML by its content type', async () => {
     const html = { 'content-type': 'text/html; charset=utf-8' };
     const found = searchAgainst((_, response) => void response.writeHead(200, html).end('hello'));
     await expect(found).rejects.toMatchObject({ code: 'not_json', message: expect.stringContaining('HTML') });
   });
 
-  it('HTML is recognised by its look', async () => {
+  it('is reported as HTML by its content', async () => {
     const found = searchAgainst((_, response) => void response.writeHead(200).end('\n<!doctype html><p>hi'));
     await expect(found).rejects.toMatchObject({ code: 'not_json' });
   });
 
-  it.each(['', '{"results":[', 'OK'])('malformed JSON (%j) has a code of its own', async (body) => {
+  it.each(['', '{"results":[', 'OK'])('has the code malformed_response for malformed JSON: %j', async (body) => {
     const found = searchAgainst((_, response) => void response.writeHead(200, json).end(body));
     await expect(found).rejects.toMatchObject({ code: 'malformed_response' });
   });
@@ -164,8 +164,8 @@ describe('an answer that is not what was asked for', () => {
   );
 });
 
-describe('a connection that fails', () => {
-  it('says that it was refused', async () => {
+describe('a failed connection to SearXNG', () => {
+  it('is reported as refused', async () => {
     const probe = createServer().listen(0, '127.0.0.1');
     await once(probe, 'listening');
     const { port } = probe.address() as AddressInfo;
@@ -179,7 +179,7 @@ describe('a connection that fails', () => {
     });
   });
 
-  it('says that it ended before the answer was complete', async () => {
+  it('is reported as closed before the response was complete', async () => {
     const cut: Respond = (_, response) => {
       response.writeHead(200, { ...json, 'content-length': '100' }).write('{');
       setImmediate(() => response.destroy());
@@ -187,7 +187,7 @@ describe('a connection that fails', () => {
     await expect(searchAgainst(cut)).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('does not show credentials that stand in the endpoint', async () => {
+  it('is reported without the credentials of the endpoint', async () => {
     await using searxng = await startFakeSearxng(() => undefined);
     const endpoint = searxng.endpoint.replace('//', '//user:hunter2@');
     const search = createWebSearch({ endpoint, timeoutMs: SHORT_MS });

@@ -5,8 +5,8 @@ import { createWebSearch } from './web-search.js';
 const nothing = answerJson({ results: [] });
 const rows = (count: number) => Array.from({ length: count }, (_, index) => row(`r${index}`));
 
-describe('the request', () => {
-  it('TOOL-010 TOOL-011 TOOL-012 TOOL-013: GETs /search with q, format=json, safesearch=0 and language=en', async () => {
+describe('the request to SearXNG', () => {
+  it('TOOL-010 TOOL-011 TOOL-012 TOOL-013: is a GET of /search with q, format=json, safesearch=0 and language=en', async () => {
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'blue & green = ?' });
     const [request] = searxng.requests;
@@ -20,7 +20,7 @@ describe('the request', () => {
     });
   });
 
-  it('TOOL-014 TOOL-015: asks for JSON and says who asks', async () => {
+  it('TOOL-014 TOOL-015: has Accept: application/json and a User-Agent', async () => {
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' });
     expect(searxng.requests[0]?.headers).toMatchObject({
@@ -29,41 +29,41 @@ describe('the request', () => {
     });
   });
 
-  it('TOOL-051: carries no key and no cookie', async () => {
+  it('TOOL-051: has no key and no cookie', async () => {
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' });
     const { headers } = searxng.requests[0] ?? { headers: {} };
     expect(Object.keys(headers).toSorted()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
   });
 
-  it('keeps a path in front of /search, with or without a last slash', async () => {
+  it('keeps the path of the endpoint, with or without a trailing slash', async () => {
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: `${searxng.endpoint}/engine/` }).search({ query: 'x' });
     expect(searxng.requests[0]?.url.pathname).toBe('/engine/search');
   });
 
-  it('TOOL-010: sends a query that looks like a command as plain text', async () => {
+  it('TOOL-010: contains commands as plain text', async () => {
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: searxng.endpoint }).search({ query: '!!g :de <3 tea' });
     expect(searxng.requests[0]?.url.searchParams.get('q')).toBe('g de < 3 tea');
   });
 });
 
-describe('the arguments', () => {
+describe('the arguments of a search', () => {
   const search = createWebSearch({ endpoint: 'http://127.0.0.1:9' });
 
-  it.each([undefined, null, '', ' \t\n', 7, ['x']])('TOOL-020: refuses the query %j', async (query) => {
+  it.each([undefined, null, '', ' \t\n', 7, ['x']])('TOOL-020: are rejected with the query %j', async (query) => {
     await expect(search.search({ query })).rejects.toMatchObject({
       code: 'invalid_argument',
       message: 'web_search_tool: query must be a non-empty text',
     });
   });
 
-  it('TOOL-020: refuses a query of commands alone', async () => {
+  it('TOOL-020: are rejected if the query contains only commands', async () => {
     await expect(search.search({ query: '!! !!!' })).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  it('refuses a query of more than 400 characters, and takes one of 400', async () => {
+  it('may contain a query of at most 400 characters', async () => {
     await expect(search.search({ query: '😀'.repeat(401) })).rejects.toMatchObject({ code: 'invalid_argument' });
     await using searxng = await startFakeSearxng(nothing);
     const outcome = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: '😀'.repeat(400) });
@@ -71,7 +71,7 @@ describe('the arguments', () => {
   });
 
   it.each([0, -1, 2.5, '5', null, Number.NaN, Number.POSITIVE_INFINITY])(
-    'TOOL-021 TOOL-042: refuses max_results %p',
+    'TOOL-021 TOOL-042: are rejected with max_results %p',
     async (max_results) => {
       await expect(search.search({ query: 'x', max_results })).rejects.toMatchObject({
         code: 'invalid_argument',
@@ -93,15 +93,15 @@ describe('the arguments', () => {
     expect(results.map(({ title }) => title)).toEqual(rows(count).map(({ title }) => title));
   });
 
-  it('says when max_results was lowered', async () => {
+  it('cause a note if max_results was lowered', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: rows(1) }));
     const { notes } = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x', max_results: 99 });
-    expect(notes).toEqual(['max_results was lowered to 15, the most there is.']);
+    expect(notes).toEqual(['max_results was lowered to the maximum, 15.']);
   });
 });
 
-describe('the outcome', () => {
-  it('TOOL-001 TOOL-022: asks once and hands on title, url, content as snippet, and engine', async () => {
+describe('the outcome of a search', () => {
+  it('TOOL-001 TOOL-022: contains title, url, content as snippet, and engine, after one request', async () => {
     await using searxng = await startFakeSearxng(answerJson({ results: [row('tea')] }));
     const outcome = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'tea' });
     expect(searxng.requests).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('the outcome', () => {
     });
   });
 
-  it('TOOL-033: when the engines return nothing, the results are an empty array', async () => {
+  it('TOOL-033: contains an empty array if the engines return nothing', async () => {
     await using searxng = await startFakeSearxng(nothing);
     const outcome = await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' });
     expect(outcome).toEqual({ status: 'empty', results: [], unresponsive_engines: [], notes: [] });
@@ -121,7 +121,7 @@ describe('the outcome', () => {
 });
 
 describe('a cancelled search', () => {
-  it('ends with its own code, not as a timeout', async () => {
+  it('has the code cancelled, not timeout', async () => {
     const controller = new AbortController();
     await using searxng = await startFakeSearxng(() => controller.abort());
     const search = createWebSearch({ endpoint: searxng.endpoint });
@@ -131,8 +131,8 @@ describe('a cancelled search', () => {
   });
 });
 
-describe('the limits that nobody sets', () => {
-  it('TOOL-040: a search has 10 seconds', async () => {
+describe('the default limits', () => {
+  it('TOOL-040: give a search 10 seconds', async () => {
     const timeout = jest.spyOn(AbortSignal, 'timeout');
     await using searxng = await startFakeSearxng(nothing);
     await createWebSearch({ endpoint: searxng.endpoint }).search({ query: 'x' });

@@ -6,18 +6,18 @@ import type { SearchOutcome } from './outcome.js';
 import { requestJson } from './searxng-request.js';
 import { readResponse } from './searxng-response.js';
 
-/** Milliseconds a search may take, body included. spec: supporting §8 */
+/** Milliseconds per search, including the body (TOOL-040). */
 const SEARCH_TIMEOUT_MS = 10_000;
-/** Bytes of an answer; more is refused while it arrives. spec: supporting §8 */
+/** Bytes of a response. A larger one is rejected while it arrives (TOOL-041). */
 export const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const USER_AGENT = `uswarm-web-search/0.1 (${WEB_SEARCH_TOOL})`;
 
 const NOT_CONFIGURED_HINT = 'Set SVC_SEARCH_ENDPOINT to the address of a SearXNG that has the JSON format on.';
 
 export interface WebSearchDeps {
-  /** The address of SearXNG; empty means that searching is not configured. */
+  /** URL of SearXNG. Empty disables search. */
   endpoint: string;
-  /** A sentence, appended to the "not configured" error, on how to get a SearXNG. */
+  /** A sentence for the "not configured" error that explains how to run SearXNG. */
   notConfiguredHint?: string;
   dispatcher?: Dispatcher;
   timeoutMs?: number;
@@ -26,11 +26,11 @@ export interface WebSearchDeps {
 }
 
 export interface WebSearch {
-  /** @throws WebSearchError; engines that found nothing or failed are outcomes, not errors. */
+  /** Engines that fail or find nothing are outcomes, not errors. @throws WebSearchError */
   search(args: SearchArguments, options?: { signal?: AbortSignal | undefined }): Promise<SearchOutcome>;
 }
 
-/** The `web_search_tool`: one GET to SearXNG a search. spec: supporting §4.1 */
+/** Sends one GET to SearXNG per search (TOOL-022). */
 export function createWebSearch({
   endpoint,
   notConfiguredHint = NOT_CONFIGURED_HINT,

@@ -6,11 +6,11 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 
 export interface FakeSearxng extends AsyncDisposable {
   endpoint: string;
-  /** What was asked for, oldest first. */
+  /** Received requests, oldest first. */
   requests: { method: string; url: URL; headers: IncomingMessage['headers'] }[];
 }
 
-/** An HTTP server on a loopback port in the place of SearXNG. */
+/** An HTTP server on a loopback port that replaces SearXNG. */
 export async function startFakeSearxng(respond: Respond): Promise<FakeSearxng> {
   const requests: FakeSearxng['requests'] = [];
   const server = createServer((request, response) => {
@@ -31,13 +31,13 @@ export async function startFakeSearxng(respond: Respond): Promise<FakeSearxng> {
   };
 }
 
-/** Answers every request with this JSON. */
+/** Returns this JSON for each request. */
 export function answerJson(body: unknown): Respond {
   return (_request, response) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** A row as SearXNG sends it, with fields that the tool does not read. */
+/** A row of SearXNG, including fields that the tool ignores. */
 export function row(name: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     title: `Title ${name}`,

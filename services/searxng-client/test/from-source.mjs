@@ -1,6 +1,6 @@
-// Lets a child process run this workspace from its sources, so that no build can be stale:
+// Lets a child process run this workspace from its sources, so that a stale build cannot be used:
 //   node --conditions=uswarm-source --import ./from-source.mjs src/cli.ts
-// Node strips the types itself; only imports that name the built `.js` file have to be led back.
+// Node strips types; this hook resolves imports of `.js` files to `.ts`.
 import { registerHooks } from 'node:module';
 
 registerHooks({

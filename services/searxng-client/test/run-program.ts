@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 const folder = join(import.meta.dirname, '..');
 const hooks = pathToFileURL(join(import.meta.dirname, 'from-source.mjs')).href;
 
-/** Starts `src/<program>` as a process of its own, with this environment and no other. */
+/** Starts `src/<program>` as a separate process with only this environment. */
 export function startProgram(
   program: string,
   args: readonly string[],
@@ -22,7 +22,7 @@ export interface Finished {
   stderr: string;
 }
 
-/** Runs `src/<program>` to its end. */
+/** Runs `src/<program>` and waits for its exit. */
 export async function runProgram(
   program: string,
   args: readonly string[],

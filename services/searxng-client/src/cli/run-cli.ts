@@ -9,17 +9,17 @@ const HELP = `Usage: search <query> [--max-results N] [--json] [--searxng-endpoi
 
 Searches the web through SearXNG.
 
-  <query>                  what to search for; several words need no quotes
-  --max-results N          how many results, 1 to ${MAX_RESULTS_CEILING} (default ${MAX_RESULTS_DEFAULT}; more counts as ${MAX_RESULTS_CEILING})
+  <query>                  one or more words; quotes are optional
+  --max-results N          number of results, 1 to ${MAX_RESULTS_CEILING} (default ${MAX_RESULTS_DEFAULT}; higher values are lowered)
   --json                   print the outcome, or {"error":{"code","message"}}, as JSON
-  --searxng-endpoint URL   the SearXNG to ask; else SVC_SEARCH_ENDPOINT, else
+  --searxng-endpoint URL   URL of SearXNG; default: SVC_SEARCH_ENDPOINT, else
                            ${DEFAULT_SEARCH_ENDPOINT}
-  -h, --help               print this
+  -h, --help               print this help
 
 Exit codes:
-  0  the search engines answered (perhaps with no results)
-  1  the search failed, or no search engine gave an answer to go by
-  2  the arguments are wrong`;
+  0  the search succeeded, possibly without results
+  1  the search failed, or the search engines failed
+  2  invalid arguments`;
 
 export interface Output {
   out(text: string): void;
@@ -32,7 +32,7 @@ interface Invocation {
   json: boolean;
 }
 
-/** One search from the command line. @returns the exit code: 0, 1 or 2 as the help text has it. */
+/** Runs one search from the command line. @returns the exit code, as in the help text */
 export async function runCli(
   argv: readonly string[],
   env: Record<string, string | undefined>,
@@ -79,7 +79,7 @@ function parse(argv: readonly string[], env: Record<string, string | undefined>)
   return {
     args: {
       query: positionals.join(' '),
-      // What is no number stays text, which the search refuses with the rule it breaks.
+      // Text that is not a number is passed on: the search rejects it with the rule.
       ...(maxResults === undefined
         ? {}
         : { max_results: /^[-\d.]+$/.test(maxResults) ? Number(maxResults) : maxResults }),

@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type McpTokenRules, type SigningKey, verifyMcpToken } from '@uswarm/service-kit';
 
 /**
- * The workspace that the request's bearer token speaks for; without a valid one the request is
- * answered with 401 and `undefined` comes back.
+ * The workspace of the request's bearer token. Without a valid token, it responds with 401 and returns `undefined`.
  */
 export async function authenticate(
   keys: readonly SigningKey[],

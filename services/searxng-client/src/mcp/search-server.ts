@@ -16,25 +16,25 @@ export interface SearchServerDeps {
   search: WebSearch;
   /** Keys that sign tool tokens: the current one and, during a rotation, the previous one. */
   keys: readonly SigningKey[];
-  /** Accept tokens without an expiry as well; see `McpTokenRules`. */
+  /** Also accept tokens without an expiry; see `McpTokenRules`. */
   acceptUnlimitedTokens?: boolean;
   logger: Pick<Logger, 'error' | 'warn'>;
   limits?: WorkspaceLimits;
-  /** Told of each search that a workspace may not make now. */
+  /** Called for each search above the limits of its workspace. */
   onLimited?: () => void;
-  /** Host names that requests may be addressed to; any when absent. Loopback servers name theirs. */
+  /** Accepted `Host` names; default: any. Loopback servers set theirs. */
   allowedHosts?: readonly string[];
 }
 
 export interface SearchServer {
   handler: RequestListener;
-  /** Aborts searches under way. */
+  /** Aborts running searches. */
   close(): Promise<void>;
 }
 
 /**
- * `web_search_tool` as an MCP server: streamable HTTP at `/mcp`, stateless, a bearer token per
- * turn. It serves without a configured endpoint too; the tool then says what is missing.
+ * `web_search_tool` as an MCP server: stateless streamable HTTP at `/mcp`, with a bearer token per turn. Without a
+ * configured endpoint it serves, too, and the tool returns the error.
  */
 export function createSearchServer(deps: SearchServerDeps): SearchServer {
   const limiter = createWorkspaceLimiter(deps.limits ?? DEFAULT_LIMITS);
@@ -53,18 +53,18 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       registerWebSearchTool(
         server,
         (args, options) => search(workspaceId, args, options),
-        (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'a search failed unexpectedly'),
+        (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'search failed'),
       );
       return server;
     },
     {
       maxRequestBodySize: MAX_REQUEST_BYTES,
-      onerror: (error) => deps.logger.warn({ err: error }, 'an MCP request was refused'),
+      onerror: (error) => deps.logger.warn({ err: error }, 'MCP request rejected'),
     },
   );
   const serveMcp = toNodeHandler(mcp, { maxRequestBodySize: MAX_REQUEST_BYTES });
   const guards = [
-    // No page in a browser has business here: a request that names an origin is refused.
+    // Browsers have no access: requests with an `Origin` are rejected.
     originValidation([]),
     ...(deps.allowedHosts === undefined ? [] : [hostHeaderValidation([...deps.allowedHosts])]),
   ];
@@ -78,7 +78,7 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
     const rules = { allowUnlimited: deps.acceptUnlimitedTokens ?? false };
     const workspaceId = await authenticate(deps.keys, request, response, rules);
     if (workspaceId === undefined) return;
-    // The token itself is of no use further in, so it goes no further.
+    // Handlers do not need the token itself.
     const auth = { token: '', clientId: workspaceId, scopes: [] };
     const { method = 'GET', url = '/mcp' } = request;
     await serveMcp(Object.assign(request, { method, url, auth }), response);
@@ -87,7 +87,7 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
   return {
     handler: (request, response) => {
       serve(request, response).catch((error: unknown) => {
-        deps.logger.error({ err: error }, 'an MCP request failed');
+        deps.logger.error({ err: error }, 'MCP request failed');
         response.destroy();
       });
     },

@@ -5,7 +5,7 @@ import { createWorkspaceLimiter } from './workspace-limiter.js';
 const done = async () => 'done';
 
 describe('createWorkspaceLimiter', () => {
-  it('lets a minute of searches come at once, then one each time its share of a minute has passed', async () => {
+  it('allows a burst of one minute of searches, then one search per interval', async () => {
     let now = 0;
     const limiter = createWorkspaceLimiter({ perMinute: 2, concurrent: 9 }, () => now);
     await limiter.run('w', done);
@@ -19,7 +19,7 @@ describe('createWorkspaceLimiter', () => {
     await expect(limiter.run('w', done)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  it('bounds the searches under way, and frees the place of one that failed', async () => {
+  it('limits concurrent searches and releases the slot of a failed one', async () => {
     const limiter = createWorkspaceLimiter({ perMinute: 99, concurrent: 1 }, () => 0);
     const running = Promise.withResolvers<string>();
     const first = limiter.run('w', () => running.promise);
@@ -29,7 +29,7 @@ describe('createWorkspaceLimiter', () => {
     await expect(limiter.run('w', done)).resolves.toBe('done');
   });
 
-  it('never lets more searches through than the burst and the time that passed allow', async () => {
+  it('never allows more searches than the burst and the elapsed time', async () => {
     const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 10 }), async (waits, perMinute) => {

@@ -1,9 +1,9 @@
 import { WebSearchError } from '../errors.js';
 
 export interface WorkspaceLimits {
-  /** Searches a workspace may start in a minute; a full minute's worth may come at once. */
+  /** Searches per workspace and minute, and the size of a burst. */
   perMinute: number;
-  /** Searches of a workspace under way at once. */
+  /** Concurrent searches per workspace. */
   concurrent: number;
 }
 
@@ -14,18 +14,17 @@ interface Usage {
 }
 
 export interface WorkspaceLimiter {
-  /** Runs `task` if the workspace may search now. @throws WebSearchError `rate_limited` */
+  /** Runs `task` within the limits. @throws WebSearchError `rate_limited` */
   run<T>(workspaceId: string, task: () => Promise<T>): Promise<T>;
 }
 
-/** Idle workspaces are forgotten once there are this many. */
+/** Entries above which idle workspaces are removed. */
 const SWEEP_ABOVE = 10_000;
 
 /**
- * A token bucket and a ceiling of searches under way for each workspace, so that one swarm in a loop
- * does not get every engine to ban the address that all workspaces share. Counts per process.
- *
- * @param now milliseconds of a clock that never goes back.
+ * A token bucket and a concurrency limit per workspace: a looping swarm must not get the shared IP address banned by the
+ * engines. Counts per process.
+ * @param now milliseconds of a monotonic clock
  */
 export function createWorkspaceLimiter(
   { perMinute, concurrent }: WorkspaceLimits,
@@ -58,10 +57,7 @@ export function createWorkspaceLimiter(
     async run(workspaceId, task) {
       const usage = usageOf(workspaceId);
       if (usage.running >= concurrent) {
-        throw new WebSearchError(
-          'rate_limited',
-          `this workspace already has ${concurrent} searches under way; wait for one`,
-        );
+        throw new WebSearchError('rate_limited', `this workspace already runs ${concurrent} searches; wait for one`);
       }
       if (usage.tokens < 1) {
         const seconds = Math.ceil((1 - usage.tokens) / perMs / 1_000);
