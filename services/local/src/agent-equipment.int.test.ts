@@ -7,17 +7,17 @@ import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
 
 const MANY = 40;
 
-/** What the model was told besides the conversation. */
+/** The system prompt of a request. */
 const told = ({ messages }: ModelServerRequest): string =>
   messages.flatMap(({ role, content }) => (role === 'system' ? [content ?? ''] : [])).join('\n');
 const offered = ({ tools = [] }: ModelServerRequest): string[] => tools.map(({ function: { name } }) => name);
 
-describe('what is changed of an agent changes the next request that the model server receives', () => {
+describe('the next model request after a change of an agent', () => {
   let model: ModelServer;
   let local: RunningProgram;
   let mobile: Mobile;
   let agents: AgentSummary[];
-  /** `/v1/agents/<id>` of the manager, who answers in the swarm. */
+  /** `/v1/agents/<id>` of the manager, which answers in the swarm conversation. */
   let manager: string;
   beforeAll(async () => {
     model = await startModelServer({ script: () => [{ text: 'Understood.' }] });
@@ -45,7 +45,7 @@ describe('what is changed of an agent changes the next request that the model se
 
   const change = async (method: string, path: string, body?: unknown, expected = 200) =>
     expect((await mobile.api(method, path, body)).status).toBe(expected);
-  /** Asks, and gives what the model server received for it. */
+  /** Sends a message and returns the request to the model server. */
   const ask = async (): Promise<ModelServerRequest> => {
     const before = model.requests.length;
     const { answer } = await mobile.ask('Hello?');
@@ -54,7 +54,7 @@ describe('what is changed of an agent changes the next request that the model se
     return model.requests[before]!.body;
   };
 
-  it('its model: the default of the runtime, then the own one', async () => {
+  it('uses the default model of the runtime, then the configured one', async () => {
     expect((await ask()).model).toBe('model-of-flash');
     await change('PATCH', `${manager}/settings`, { model: 'opus' });
     expect((await ask()).model).toBe('model-of-opus');
@@ -62,7 +62,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect((await ask()).model).toBe('model-of-all');
   });
 
-  it('the length of its answers', async () => {
+  it('contains the response length', async () => {
     expect(told(await ask())).not.toContain('Answer in');
     await change('PATCH', `${manager}/settings`, { response_length: 'short' });
     expect(told(await ask())).toContain('Answer in one to three sentences.');
@@ -72,7 +72,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect(told(await ask())).not.toContain('Answer in');
   });
 
-  it('its prompts, in their order', async () => {
+  it('contains the prompts in their order', async () => {
     const [one, other] = [randomUUID(), randomUUID()];
     const prompts = [one, other].map((content) => ({ id: content, name: 'n', description: 'd', content }));
     await change('PATCH', `${manager}/settings`, { prompts });
@@ -83,7 +83,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect(told(await ask())).not.toContain(one);
   });
 
-  it('its tools', async () => {
+  it('contains the enabled tools', async () => {
     expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
     expect(offered(await ask())).toEqual(['action_card_tool']);
@@ -91,7 +91,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool']);
   });
 
-  it('its memories: written, replaced, switched off and forgotten', async () => {
+  it('contains the memories, unless they are deleted or disabled', async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     const key = 'what/they like ❤';
     await change('POST', `${manager}/memories`, { key, content: first, category: 'taste' });
@@ -107,7 +107,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect(told(await ask())).not.toContain(second);
   });
 
-  it('and nothing that is changed of a colleague', async () => {
+  it('contains no settings of another agent', async () => {
     const secret = randomUUID();
     const colleague = `/v1/agents/${agents[1]!.id}`;
     const prompts = [{ id: 'a', name: 'n', description: 'd', content: secret }];
@@ -123,7 +123,7 @@ describe('what is changed of an agent changes the next request that the model se
     expect(told(request)).not.toContain('Answer in');
   });
 
-  it('more memories than fit into a question do not keep it from being answered', async () => {
+  it('leaves out memories above the size limit', async () => {
     for (let n = 0; n < MANY; n += 1) {
       await change('POST', `${manager}/memories`, {
         key: `memory-${n}-`,

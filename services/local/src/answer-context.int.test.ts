@@ -12,14 +12,14 @@ const systemPrompt = ({ messages }: ModelServerRequest): string =>
 const weekday = (timeZone: string, at: number): string =>
   new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'long' }).format(at);
 
-/** Answers "What day is tomorrow?" from what the prompt states, as a model does. */
+/** Answers "What day is tomorrow?" from the prompt, as a model does. */
 function tomorrow(request: ModelServerRequest): string {
   const [, today = ''] = /Now:\nIt is (\w+)/.exec(systemPrompt(request)) ?? [];
   const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
   return `Tomorrow is ${days[(days.indexOf(today) + 1) % 7]}.`;
 }
 
-describe('what the model is told about the moment and the user', () => {
+describe('the context of a reply', () => {
   let model: ModelServer;
   let local: RunningProgram;
   let mobile: Mobile | undefined;
@@ -41,8 +41,8 @@ describe('what the model is told about the moment and the user', () => {
     return mobile;
   }
 
-  // Between them these zones are on two different dates at any moment.
-  it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('knows what day tomorrow is in %s', async (timeZone) => {
+  // These zones always have different dates.
+  it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('contains the local date in %s', async (timeZone) => {
     const client = await signIn({ 'x-timezone': timeZone, 'x-device-id': randomUUID() });
     const before = Date.now();
     const { answer } = await client.ask('What day is tomorrow?');
@@ -51,7 +51,7 @@ describe('what the model is told about the moment and the user', () => {
     expect(systemPrompt(model.requests.at(-1)!.body)).toContain(`in the time zone ${timeZone}.`);
   });
 
-  it('uses the time zone, name and language of the profile when no device sent a time zone', async () => {
+  it('contains time zone, name and language of the profile if no device sent a time zone', async () => {
     const client = await signIn();
     const profile = { nickname: 'Ada', time_zone: 'Asia/Tokyo', preferences: { platform_language: 'de' } };
     expect((await client.api('PATCH', '/v1/users', profile)).status).toBe(204);

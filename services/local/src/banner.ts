@@ -1,6 +1,6 @@
 import type { RunningLocal } from './local-mode.js';
 
-/** What a newcomer reads once everything runs: one URL, the credentials, the next command. */
+/** The text after startup: the URL, the credentials, the next command. */
 export function banner(running: RunningLocal, environment: Record<string, string | undefined>): string {
   const { url, issuer, e2eToken, model, search, dataDirectory } = running;
   // The chat finds local mode by its data folder.
@@ -11,7 +11,7 @@ export function banner(running: RunningLocal, environment: Record<string, string
       'ID token',
       `curl -s ${issuer}/dev/token -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada"}'`,
     ],
-    ...(e2eToken === undefined ? [] : [['E2E token', 'the one in E2E_TOKEN'] satisfies [string, string]]),
+    ...(e2eToken === undefined ? [] : [['E2E token', 'see E2E_TOKEN'] satisfies [string, string]]),
     ['model', model],
     ['search', search],
     ['data', dataDirectory],

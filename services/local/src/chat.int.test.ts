@@ -23,7 +23,7 @@ describe('npm run chat beside local mode without search', () => {
   });
   afterAll(() => local?.stop());
 
-  it('shows the workspace getting ready, the tool at work, and an answer that tells how to get search', async () => {
+  it('shows the workspace status, the tool call, and an answer that explains how to enable search', async () => {
     const chat = runChat(local.directory, [QUESTION, '--email', 'once@example.com']);
     expect(await chat.ended).toBe(0);
     const lines = chat.stdout().trimEnd().split('\n');
@@ -58,7 +58,7 @@ describe('npm run chat beside local mode without search', () => {
     expect(fromServer.some(({ event }) => event === 'message.chunk')).toBe(true);
   });
 
-  it('asks what is piped into it, line by line, and ends with the input', async () => {
+  it('sends each line of its input and ends with the input', async () => {
     const chat = runChat(local.directory, ['--email', 'piped@example.com']);
     chat.type('First nonce 4711\n/nonsense\nSecond nonce 4712\n');
     chat.type();
@@ -69,7 +69,7 @@ describe('npm run chat beside local mode without search', () => {
     expect(positions.toSorted((a, b) => a - b)).toEqual(positions);
   });
 
-  it('shows what was said before when it begins again', async () => {
+  it('shows earlier messages after a restart', async () => {
     const talk = async (...lines: string[]): Promise<string> => {
       const chat = runChat(local.directory, ['--email', 'again@example.com']);
       for (const line of lines) chat.type(`${line}\n`);
@@ -83,8 +83,8 @@ describe('npm run chat beside local mode without search', () => {
 
   it.each([
     ['it waits for the workspace', /workspace: /],
-    ['it waits for a question', /OPENAI_MODEL and start again\.\n/],
-  ])('ends with 130 on Ctrl-C while %s', async (_when, printed) => {
+    ['it waits for input', /OPENAI_MODEL and start again\.\n/],
+  ])('exits with 130 on Ctrl-C while %s', async (_when, printed) => {
     const chat = runChat(local.directory, ['--email', 'interrupted@example.com']);
     chat.type('Hello\n');
     await chat.printed(printed);
@@ -93,7 +93,7 @@ describe('npm run chat beside local mode without search', () => {
   });
 });
 
-it('says in one sentence that local mode does not run', async () => {
+it('npm run chat reports in one sentence that local mode is not running', async () => {
   const directory = await newDataFolder();
   const chat = runChat(directory, ['Anybody there?']);
   expect(await chat.ended).toBe(1);

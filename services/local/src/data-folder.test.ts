@@ -20,20 +20,20 @@ const open = (): DataFolder => openDataFolder({ directory, url });
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
 describe('the data folder', () => {
-  it('is made for its owner alone and says its format', () => {
+  it('is created for its owner only and contains its format', () => {
     const folder = open();
     expect(mode(directory)).toBe(0o700);
     expect(JSON.parse(readFileSync(folder.file('format.json'), 'utf8'))).toEqual({ format: 1, postgres_major: 18 });
     folder.close();
   });
 
-  it('is `.data` unless USWARM_DATA_DIR names another one', () => {
+  it('is `.data` unless USWARM_DATA_DIR is set', () => {
     expect(dataDirectory({})).toMatch(/\.data$/);
     expect(dataDirectory({ USWARM_DATA_DIR: '' })).toBe(dataDirectory({}));
     expect(dataDirectory({ USWARM_DATA_DIR: directory })).toBe(directory);
   });
 
-  it('keeps its secrets, readable by their owner alone', () => {
+  it('keeps its secrets, readable only by their owner', () => {
     const first = open();
     first.close();
     const second = open();
@@ -43,7 +43,7 @@ describe('the data folder', () => {
     second.close();
   });
 
-  it('gets a secret that an earlier version did not have, and keeps the others', () => {
+  it('receives a secret that an earlier version did not have, and keeps the others', () => {
     const first = open();
     first.close();
     const { cursor_key: _dropped, ...kept } = first.secrets;
@@ -54,7 +54,7 @@ describe('the data folder', () => {
     second.close();
   });
 
-  it('tells other programs where local mode runs, while it runs', () => {
+  it('contains the URL of local mode while it runs', () => {
     const folder = open();
     const info = { url, issuer: `${url}/dev/issuer`, e2e_token: null, pid: process.pid };
     folder.writeLocalJson(info);
@@ -65,8 +65,8 @@ describe('the data folder', () => {
   });
 });
 
-describe('what is for uswarmctl', () => {
-  it('tells where the internal API is and what opens it, to its owner alone, while local mode runs', () => {
+describe('admin.json', () => {
+  it('contains URL and key of the internal API, readable only by its owner, while local mode runs', () => {
     const folder = open();
     const info = { url, key: folder.secrets.admin_api_key, pid: process.pid };
     folder.writeAdminJson(info);
@@ -77,8 +77,8 @@ describe('what is for uswarmctl', () => {
   });
 });
 
-describe('one instance at a time', () => {
-  it('uses a data folder', () => {
+describe('the lock of the data folder', () => {
+  it('rejects a second instance', () => {
     const folder = open();
     expect(open).toThrow(LocalError);
     expect(open).toThrow(`Another instance (pid ${process.pid}, ${url}) already uses the data folder ${directory}`);
@@ -87,10 +87,10 @@ describe('one instance at a time', () => {
   });
 
   it.each([
-    ['a process that is gone', { ...ownIdentity(), pid: 2 ** 22 + 1 }],
-    ['another process with its number', { ...ownIdentity(), started: 'long ago' }],
-    ['nobody', {}],
-  ])('takes over the lock of %s', (_whose, holder) => {
+    ['a process that has ended', { ...ownIdentity(), pid: 2 ** 22 + 1 }],
+    ['another process with the same pid', { ...ownIdentity(), started: 'long ago' }],
+    ['an invalid holder', {}],
+  ])('is taken over from %s', (_whose, holder) => {
     open().close();
     writeFileSync(join(directory, 'lock'), JSON.stringify({ ...holder, url }));
     const folder = open();
@@ -98,7 +98,7 @@ describe('one instance at a time', () => {
     folder.close();
   });
 
-  it('is given the folder back after a start that failed', () => {
+  it('is released after a failed start', () => {
     open().close();
     writeFileSync(join(directory, 'format.json'), '{}');
     expect(open).toThrow('cannot be read');
@@ -106,14 +106,14 @@ describe('one instance at a time', () => {
   });
 });
 
-describe('a folder that this version cannot use', () => {
+describe('an unusable data folder', () => {
   it.each([
-    ['{"format":2,"postgres_major":18}', /newer version \(format 2, this one knows 1\): update this checkout/],
-    ['{"format":0,"postgres_major":18}', /older version \(format 0, this one needs 1\): move it away/],
+    ['{"format":2,"postgres_major":18}', /newer version \(format 2, this one supports 1\): update this checkout/],
+    ['{"format":0,"postgres_major":18}', /older version \(format 0, this one requires 1\): move it away/],
     ['{"format":1,"postgres_major":17}', /database of Postgres 17 and this version runs Postgres 18/],
     ['{"format":"1"}', /cannot be read/],
     ['', /cannot be read/],
-  ])('is named for %s', (text, sentence) => {
+  ])('is reported for %s', (text, sentence) => {
     expect(formatProblem(text)).toMatch(sentence);
     open().close();
     writeFileSync(join(directory, 'format.json'), text);
@@ -121,25 +121,25 @@ describe('a folder that this version cannot use', () => {
     expect(open).toThrow(/or set USWARM_DATA_DIR to another one\.$/);
   });
 
-  it('is one with other files in it, which stay as they are', () => {
+  it('is a folder with other files, which are not changed', () => {
     mkdirSync(directory);
     writeFileSync(join(directory, 'letter.txt'), 'mine');
-    expect(open).toThrow('holds other files and is no data folder of uswarm');
+    expect(open).toThrow('contains other files and is not a data folder of uswarm');
     expect(readdirSync(directory)).toEqual(['letter.txt']);
   });
 
-  it('is not one that only holds SearXNG', () => {
+  it('is not a folder that contains only SearXNG', () => {
     mkdirSync(join(directory, 'searxng'), { recursive: true });
     open().close();
     expect(readdirSync(directory)).toContain('format.json');
   });
 
-  it('is one whose path is a file', () => {
+  it('is a path to a file', () => {
     writeFileSync(directory, '');
-    expect(open).toThrow(/cannot be made; set USWARM_DATA_DIR/);
+    expect(open).toThrow(/cannot be created; set USWARM_DATA_DIR/);
   });
 
-  it('is one with broken secrets', () => {
+  it('is a folder with invalid secrets', () => {
     open().close();
     writeFileSync(join(directory, 'secrets.json'), 'broken');
     expect(open).toThrow(/secrets\.json cannot be read/);

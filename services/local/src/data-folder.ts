@@ -12,19 +12,19 @@ const POSTGRES_MAJOR = 18;
 
 const format = z.object({ format: z.int(), postgres_major: z.int() });
 
-/** What other commands may have put into a folder before local mode first uses it. */
+/** Entries that other commands may have created in the folder before. */
 const FOREIGN_ENTRIES = new Set(['searxng', 'lock']);
 
-/** What `<data>/local.json` tells other programs on this machine while local mode runs. */
+/** `<data>/local.json`, for other programs on this machine while local mode runs. */
 export interface LocalInfo {
   url: string;
   issuer: string;
-  /** `null` while the end-to-end bypass is off. */
+  /** `null` if the end-to-end bypass is disabled. */
   e2e_token: string | null;
   pid: number;
 }
 
-/** What `<data>/admin.json` tells `uswarmctl`: where the internal API is, and what opens it. */
+/** `<data>/admin.json`, for `uswarmctl`: URL and key of the internal API. */
 export interface AdminInfo {
   url: string;
   key: string;
@@ -34,31 +34,31 @@ export interface AdminInfo {
 export interface DataFolder {
   path: string;
   secrets: LocalSecrets;
-  /** A path inside of the folder. */
+  /** A path inside the folder. */
   file(...names: string[]): string;
   writeLocalJson(info: LocalInfo): void;
   writeAdminJson(info: AdminInfo): void;
-  /** Removes `local.json` and `admin.json`, and lets others use the folder. */
+  /** Removes `local.json` and `admin.json`, and releases the folder. */
   close(): void;
 }
 
 export interface DataFolderOptions {
   directory: string;
-  /** Where this instance will answer; shown to whoever starts a second one. */
+  /** URL of this instance, for the error of a second one. */
   url: string;
 }
 
 const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 
-/** `USWARM_DATA_DIR` (relative to where the command was typed), else `.data` in the repository. */
+/** `USWARM_DATA_DIR` (relative to the working directory), else `.data` in the repository. */
 export function dataDirectory(env: Record<string, string | undefined>): string {
   const chosen = env['USWARM_DATA_DIR'];
   return chosen === undefined || chosen === '' ? join(repositoryRoot, '.data') : resolve(chosen);
 }
 
 /**
- * Makes or opens the folder that holds everything local mode keeps, for this process alone.
- * @throws LocalError with one sentence: in use, of another version, or no folder of ours.
+ * Creates or opens the data folder and locks it for this process.
+ * @throws LocalError if it is in use, has another version, or is not a data folder
  */
 export function openDataFolder({ directory, url }: DataFolderOptions): DataFolder {
   makeFolder(directory);
@@ -88,7 +88,7 @@ function makeFolder(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new LocalError(`The data folder ${directory} cannot be made; set USWARM_DATA_DIR to another one.`, {
+    throw new LocalError(`The data folder ${directory} cannot be created; set USWARM_DATA_DIR to another one.`, {
       cause: error,
     });
   }
@@ -99,7 +99,7 @@ function checkFormat(directory: string): void {
   if (!existsSync(file)) {
     if (readdirSync(directory).some((name) => !FOREIGN_ENTRIES.has(name))) {
       throw new LocalError(
-        `${directory} holds other files and is no data folder of uswarm; set USWARM_DATA_DIR to an empty or new one.`,
+        `${directory} contains other files and is not a data folder of uswarm; set USWARM_DATA_DIR to an empty or new one.`,
       );
     }
     writePrivateFile(file, `${JSON.stringify({ format: DATA_FORMAT, postgres_major: POSTGRES_MAJOR })}\n`);
@@ -111,21 +111,21 @@ function checkFormat(directory: string): void {
   }
 }
 
-/** What is wrong with a folder of that `format.json`, and the first thing to do about it. */
+/** The problem with this `format.json` and its solution; undefined if there is none. */
 export function formatProblem(text: string): string | undefined {
   const parsed = format.safeParse(parseJson(text));
-  if (!parsed.success) return 'has a format.json that cannot be read: move the folder away to begin afresh';
+  if (!parsed.success) return 'has a format.json that cannot be read: move the folder away to start from scratch';
   const { format: version, postgres_major: major } = parsed.data;
   if (version > DATA_FORMAT) {
-    return `was made by a newer version (format ${version}, this one knows ${DATA_FORMAT}): update this checkout`;
+    return `was created by a newer version (format ${version}, this one supports ${DATA_FORMAT}): update this checkout`;
   }
   if (version < DATA_FORMAT) {
-    return `was made by an older version (format ${version}, this one needs ${DATA_FORMAT}): move it away to begin afresh`;
+    return `was created by an older version (format ${version}, this one requires ${DATA_FORMAT}): move it away to start from scratch`;
   }
   if (major !== POSTGRES_MAJOR) {
     return (
-      `holds a database of Postgres ${major} and this version runs Postgres ${POSTGRES_MAJOR}: ` +
-      'go back to the version that made it'
+      `contains a database of Postgres ${major} and this version runs Postgres ${POSTGRES_MAJOR}: ` +
+      'use the version that created it'
     );
   }
   return undefined;

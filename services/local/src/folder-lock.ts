@@ -8,10 +8,8 @@ import { z } from 'zod';
 const lock = z.object({ pid: z.int().positive(), started: z.string(), url: z.string() });
 
 /**
- * Takes a folder for this process alone. The lock of a process that is gone (its number may be
- * another program's by now: the start time tells) is taken over.
- *
- * @returns what gives the folder back. @throws LocalError when another instance runs.
+ * Locks a folder for this process. The lock of a process that has ended is taken over; pid and start time identify it.
+ * @returns a function that releases the lock. @throws LocalError if another instance runs
  */
 export function lockFolder(directory: string, url: string): () => void {
   const file = join(directory, 'lock');
@@ -28,10 +26,10 @@ export function lockFolder(directory: string, url: string): () => void {
       removeStale(file, found);
     }
   }
-  throw new LocalError(`The data folder ${directory} cannot be locked: too many instances start at once.`);
+  throw new LocalError(`The data folder ${directory} cannot be locked: too many instances are starting.`);
 }
 
-/** A link appears with its whole content or not at all, and never over another one. */
+/** Creating a link is atomic and never replaces an existing file. */
 function createLock(file: string, content: string): boolean {
   const draft = `${file}.${randomUUID()}`;
   writePrivateFile(draft, content);
@@ -63,7 +61,7 @@ function refuseIfLive(directory: string, content: string): void {
   );
 }
 
-/** Moves it aside and looks again: somebody else may have taken the folder over in between. */
+/** Moves the lock aside and checks it again, because another process may have taken it over. */
 function removeStale(file: string, stale: string): void {
   const aside = `${file}.${randomUUID()}`;
   try {

@@ -32,7 +32,7 @@ describe('local mode with its defaults', () => {
   });
   afterAll(() => local?.stop());
 
-  it('tells other programs where it is, and nobody but its owner', async () => {
+  it('publishes its URL to programs of its owner only', async () => {
     const { url, issuer, program } = local;
     expect(await localJson(local)).toEqual({ url, issuer, e2e_token: null, pid: program.pid });
     expect((await stat(path.join(local.directory, 'local.json'))).mode & 0o777).toBe(0o600);
@@ -53,22 +53,22 @@ describe('local mode with its defaults', () => {
     expect(await response.text()).toMatch(content);
   });
 
-  describe('addressed by a name that somebody points at this machine', () => {
+  describe('addressed by a foreign name of this machine', () => {
     const foreign = { host: 'rebound.example' };
     const polling = '/socket.io/?EIO=4&transport=polling';
     const websocket = '/socket.io/?EIO=4&transport=websocket';
 
-    it.each(['/v1/health', '/', '/dev/issuer/.well-known/openid-configuration'])('refuses %s', async (route) => {
+    it.each(['/v1/health', '/', '/dev/issuer/.well-known/openid-configuration'])('rejects %s', async (route) => {
       expect((await rawRequest(`${local.url}${route}`, foreign)).status).toBe(421);
       expect((await rawRequest(`${local.url}${route}`, { host: 'localhost' })).status).toBe(200);
     });
 
-    it('refuses socket.io by polling', async () => {
+    it('rejects socket.io by polling', async () => {
       expect((await rawRequest(`${local.url}${polling}`, foreign)).status).toBe(403);
       expect((await rawRequest(`${local.url}${polling}`, { host: 'localhost' })).status).toBe(200);
     });
 
-    it('refuses socket.io by WebSocket', async () => {
+    it('rejects socket.io by WebSocket', async () => {
       const at = `${local.url}${websocket}`;
       expect((await rawRequest(at, { ...UPGRADE, ...foreign })).upgraded).toBe(false);
       expect((await rawRequest(at, { ...UPGRADE, host: 'localhost' })).upgraded).toBe(true);
@@ -83,13 +83,13 @@ describe('local mode with E2E_TOKEN', () => {
   });
   afterAll(() => local?.stop());
 
-  it('lets a test name the user that it wants to be', async () => {
+  it('authenticates a test as the user that it names', async () => {
     expect(await post(local, '/v1/auth/sign-in', asTestUser)).toEqual({ status: 204, code: undefined });
     const wrong = { ...asTestUser, 'x-e2e-token': E2E_TOKEN.replace('a', 'b') };
     expect(await post(local, '/v1/auth/sign-in', wrong)).toEqual({ status: 401, code: 'token_invalid' });
   });
 
-  it('tells the token to programs that may read its local.json', async () => {
+  it('publishes the token in local.json', async () => {
     expect(await localJson(local)).toMatchObject({ e2e_token: E2E_TOKEN });
   });
 });
@@ -103,14 +103,14 @@ describe('local mode with SIGNATURE_MODE=required', () => {
   });
   afterAll(() => local?.stop());
 
-  /** As a client signs, written anew from the specification. */
+  /** The signature of a client, independent of the production code. */
   function signed(secret = SIGNATURE_SECRET): Record<string, string> {
     const timestamp = String(Date.now());
     const signature = createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
     return { 'x-token': token, 'x-timestamp': timestamp, 'x-signature': signature };
   }
 
-  /** What a socket is told that is not let in. */
+  /** The connection error of a rejected socket. */
   async function socketRefusal(credentials: Record<string, string>): Promise<unknown> {
     const socket = io(`${local.url}/v1`, { auth: credentials, forceNew: true, reconnection: false });
     const code = await new Promise((resolve, reject) => {
@@ -121,21 +121,21 @@ describe('local mode with SIGNATURE_MODE=required', () => {
     return code;
   }
 
-  it('does the whole job for a client that signs', async () => {
+  it('serves a client that signs', async () => {
     const mobile = await startMobile({ restUrl: local.url, socketUrl: local.url, token, credentials: signed });
     const { done } = await mobile.ask('Are you there?');
     expect(done.payload['status']).toBe('delivered');
     mobile.close();
   });
 
-  it('lets nobody in over REST without the right signature', async () => {
+  it('rejects REST requests without a valid signature', async () => {
     const { 'x-signature': _left, ...unsigned } = signed();
     expect(await post(local, '/v1/auth/sign-up', unsigned)).toEqual({ status: 401, code: 'signature_missing' });
     const forged = await post(local, '/v1/auth/sign-up', signed('another secret than that'));
     expect(forged).toEqual({ status: 401, code: 'signature_invalid' });
   });
 
-  it('lets nobody in over socket.io without the right signature', async () => {
+  it('rejects sockets without a valid signature', async () => {
     expect(await socketRefusal({ 'x-token': token })).toBe('signature_missing');
     expect(await socketRefusal(signed('another secret than that'))).toBe('signature_invalid');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isLoopbackHost } from './host-guard.js';
 
 describe('isLoopbackHost', () => {
-  it.each(['127.0.0.1', '127.0.0.1:8080', 'localhost', 'LOCALHOST:1', '[::1]', '[::1]:65535'])('takes %s', (host) => {
+  it.each(['127.0.0.1', '127.0.0.1:8080', 'localhost', 'LOCALHOST:1', '[::1]', '[::1]:65535'])('accepts %s', (host) => {
     expect(isLoopbackHost(host)).toBe(true);
   });
 
@@ -21,7 +21,7 @@ describe('isLoopbackHost', () => {
     '::1',
     'localhost:',
     ' localhost',
-  ])('does not take %j', (host) => {
+  ])('rejects %j', (host) => {
     expect(isLoopbackHost(host)).toBe(false);
   });
 });

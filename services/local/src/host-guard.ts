@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
-/** Whether a request was addressed to this machine itself, and not to a name that somebody points at it. */
+/** Whether a `Host` header is a loopback address, not a foreign name that resolves to this machine. */
 export function isLoopbackHost(host: string | undefined): boolean {
   return host !== undefined && LOOPBACK.test(host);
 }
 
 /**
- * Refuses requests whose `Host` is another name: a web page could otherwise reach local mode
- * through a name of its own that resolves to this machine (DNS rebinding).
+ * Rejects requests with another `Host`. Otherwise a web page could reach local mode through a name that resolves to this
+ * machine (DNS rebinding).
  */
 export function refuseForeignHost(request: IncomingMessage, response: ServerResponse): boolean {
   if (isLoopbackHost(request.headers.host)) return false;

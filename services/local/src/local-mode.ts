@@ -28,12 +28,12 @@ const ISSUER_PATH = '/dev/issuer';
 
 export interface LocalModeDeps {
   settings: Settings;
-  /** Made once the data folder is there, so that logs go into it. */
+  /** Called after the data folder exists, because the log is in it. */
   createLog: (file: string) => Logger;
-  /** One short line when a step begins. */
+  /** Called with one line at the beginning of each step. */
   progress: (line: string) => void;
   stack: CloseStack;
-  /** Ends the start between two steps; `stack` then holds what was started until there. */
+  /** Ends startup between two steps; `stack` contains the started components. */
   signal: AbortSignal;
 }
 
@@ -47,8 +47,8 @@ export interface RunningLocal {
 }
 
 /**
- * Starts everything in this process, in the order in which it is needed.
- * @throws LocalError; the signal's reason where that ended the start
+ * Starts all services in this process, in the order of their dependencies.
+ * @throws LocalError; the reason of the signal if it ended startup
  */
 export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal> {
   const { settings, createLog, progress, stack, signal } = deps;
@@ -118,7 +118,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     admit: ({ headers }) => isLoopbackHost(headers.host),
   });
   const http = await listen(httpServer, { host: HOST, port: settings.port }).catch(async (error: unknown) => {
-    // Somebody took the port since it was looked at.
+    // Another process took the port after the check.
     await checkPortFree({ port: settings.port, host: HOST });
     throw error;
   });
@@ -127,7 +127,7 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
   folder.writeLocalJson({ url, issuer: issuerUrl, e2e_token: settings.e2eToken ?? null, pid: process.pid });
-  logger.info({ url, ops: ops.url, internal: internal.url, mcp: search.mcpEndpoint }, 'local mode runs');
+  logger.info({ url, ops: ops.url, internal: internal.url, mcp: search.mcpEndpoint }, 'listening');
   return { url, issuer: issuerUrl, e2eToken: settings.e2eToken, dataDirectory: folder.path, ...facts };
 }
 
@@ -142,12 +142,12 @@ async function startDatabase(
   stack.defer('Postgres', () => postgres.close());
   signal.throwIfAborted();
   const url = await postgres.createDatabase('uswarm');
-  progress('Bringing the database up to date');
+  progress('Migrating the database');
   await migrate(url, logger);
   return url;
 }
 
-/** @returns the endpoint; empty where there is none. */
+/** @returns the endpoint; empty if there is none */
 async function startSearch(
   folder: DataFolder,
   { settings: { withSearch, searchEndpoint }, progress, stack, signal }: LocalModeDeps,
@@ -160,7 +160,7 @@ async function startSearch(
     logFile: folder.file('searxng.log'),
     onProgress: progress,
   });
-  // An installation takes a minute that Ctrl-C need not wait for: SearXNG ends with this process.
+  // Ctrl-C does not wait for an installation, which takes a minute: SearXNG ends with this process.
   const searxng = await Promise.race([starting, aborted(signal)]);
   stack.defer('SearXNG', searxng.close);
   return searxng.endpoint;
@@ -172,7 +172,7 @@ async function aborted(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-interface OrchestratorPlace {
+interface OrchestratorSettings {
   settings: Settings;
   folder: DataFolder;
   databaseUrl: string;
@@ -181,11 +181,11 @@ interface OrchestratorPlace {
   mcpEndpoint: string;
 }
 
-function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint }: OrchestratorPlace) {
+function orchestratorEnvironment({ settings, folder, databaseUrl, url, issuerUrl, mcpEndpoint }: OrchestratorSettings) {
   const { secrets } = folder;
   return {
     DATABASE_URL: databaseUrl,
-    // The id stays when the port changes, so that everybody is still who they were.
+    // The id does not depend on the port, so that users keep their identity.
     OIDC_ISSUERS: JSON.stringify([{ id: 'development', issuer: issuerUrl, audience: DEVELOPMENT_CLIENT_ID }]),
     SIGNATURE_MODE: settings.signature.mode,
     SIGNATURE_SECRET: settings.signature.secret,
@@ -218,7 +218,7 @@ function describe({ modelProvider, environment }: Settings, searchEndpoint: stri
   return { model, search };
 }
 
-/** One port for pages, the development issuer and the API; socket.io takes its own path first. */
+/** One port for pages, the development issuer and the API. socket.io handles its path first. */
 function route(pages: ReturnType<typeof createPages>, issuer: RequestListener, app: RequestListener): RequestListener {
   return (request, response) => {
     if (refuseForeignHost(request, response)) return;

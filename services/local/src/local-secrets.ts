@@ -9,19 +9,19 @@ const secrets = z.object({
   internal_api_key: z.string().min(1),
   /** `<id>:<secret>`, for the tokens of `uswarmctl`. */
   admin_api_key: z.string().min(1),
-  /** `<id>:<secret>`, for the tokens that runtimes show to MCP servers. */
+  /** `<id>:<secret>`, for the tokens of runtimes for MCP servers. */
   mcp_signing_key: z.string().min(1),
   /** PEM of the Ed25519 key that signs calls to runtimes. */
   call_private_key: z.string().min(1),
   /** Signs page cursors. */
   cursor_key: z.string().min(1),
-  /** Keys the hash that is left of a deleted user. */
+  /** Key of the hash that remains of a deleted user. */
   identity_key: z.string().min(1),
-  /** `<id>:<32 bytes as base64>`; encrypts what other apps give us. */
+  /** `<id>:<32 bytes as base64>`; encrypts the tokens of integrations. */
   integration_token_keys: z.string().min(1),
 });
 
-/** What services need to trust each other, made once per data folder. */
+/** The secrets of the services, created once per data folder. */
 export type LocalSecrets = z.infer<typeof secrets>;
 
 const random = (): string => randomBytes(32).toString('base64url');
@@ -38,7 +38,7 @@ function generate(): LocalSecrets {
   };
 }
 
-/** Reads the file, or makes it; a secret that it does not have yet is added. @throws LocalError */
+/** Reads or creates the file and adds missing secrets. @throws LocalError */
 export function loadSecrets(file: string): LocalSecrets {
   if (!existsSync(file)) return save(file, generate());
   const known = secrets.partial().safeParse(parseJson(readFileSync(file, 'utf8')));

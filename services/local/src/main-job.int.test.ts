@@ -39,13 +39,13 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       await local?.stop();
     });
 
-    it('answers with exactly the titles and URLs of this search', () => {
+    it('answers with the exact titles and URLs of this search', () => {
       const text = textOf(asked.answer);
       expect(urlsIn(text).toSorted()).toEqual(search.results.map(({ url }) => url).toSorted());
       for (const { title } of search.results) expect(text).toContain(title);
     });
 
-    it('RT-005 RT-006: shows the question, the reply and what became of them, in seq order', () => {
+    it('RT-005 RT-006: sends the message, the reply and their updates in seq order', () => {
       const durable = mobile.events.filter(({ payload }) => payload['seq'] !== undefined);
       const seqs = durable.map(({ payload }) => Number(payload['seq']));
       expect(seqs).toEqual(seqs.map((_, index) => seqs[0]! + index));
@@ -65,7 +65,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       expect(names.indexOf('message.send.ack')).toBeLessThan(names.indexOf('message.new'));
     });
 
-    it('RT-009: streams the answer in chunks that add up to it', () => {
+    it('RT-009: streams the reply in chunks that add up to it', () => {
       expect(asked.streamed).toBe(textOf(asked.answer));
       expect(mobile.events.filter(({ name }) => name === 'message.chunk').length).toBeGreaterThan(1);
     });
@@ -76,7 +76,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       expect(mobile.events.indexOf(asked.done)).toBeGreaterThan(last);
     });
 
-    it('RT-011: shows the tool at work and what it searched for', async () => {
+    it('RT-011: shows the tool call and its query', async () => {
       const tools = mobile.events.filter(({ name }) => name === 'agent.tool').map(({ payload }) => payload);
       expect(tools).toMatchObject([
         { tool: 'web_search_tool', status: 'running', query: expect.stringContaining('green tea') },
@@ -85,7 +85,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       expect(search.upstream.queries.length).toBe(1);
     });
 
-    it('RT-012: shows what the agent does: reading, thinking, writing, online again', async () => {
+    it('RT-012: shows the activity of the agent: reading, thinking, writing, online', async () => {
       await mobile.saw('agent.status', ({ status }: { status: string }) => status === 'writing');
       const ofManager = mobile.events
         .filter(({ name, payload }) => name === 'agent.status' && payload['conversation_id'] === mobile.conversationId)
@@ -95,7 +95,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       );
     });
 
-    it('keeps the conversation as the socket showed it', async () => {
+    it('returns the same conversation over REST as over the socket', async () => {
       const listed = await mobile.api(
         'GET',
         `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`,
@@ -104,7 +104,7 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
       expect(data.map(({ content }) => content.type)).toEqual(['text', 'tool_status', 'text']);
     });
 
-    it('writes no token and no text of messages into its log', async () => {
+    it('does not log tokens or message texts', async () => {
       const log = await readFile(path.join(local.directory, 'uswarm.log'), 'utf8');
       expect(log).toContain('runtime changed');
       expect(log).not.toContain(mobile.token);
@@ -152,14 +152,14 @@ describeWith('searxng', 'local mode as a process, against a real SearXNG', () =>
   });
 });
 
-describe('ten users at once', () => {
+describe('ten concurrent users', () => {
   let local: RunningProgram;
   beforeAll(async () => {
     local = await runLocalMode();
   });
   afterAll(() => local?.stop());
 
-  it('CONV-006: each gets the own nonce back, and nobody else does', async () => {
+  it('CONV-006: each receive their own nonce, and no other user receives it', async () => {
     const mobiles = await Promise.all(Array.from({ length: 10 }, () => newMobile(local)));
     const nonces = mobiles.map(() => randomUUID());
     const answers = await Promise.all(mobiles.map((mobile, index) => mobile.ask(`Please repeat ${nonces[index]}`)));

@@ -8,7 +8,7 @@ import { readSettings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Aborted by the first Ctrl-C; the second ends the process at once. */
+/** Aborts on the first Ctrl-C. The second one ends the process immediately. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   const interrupt = (): void => {
@@ -20,7 +20,7 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** Starts, and stops what was started when the signal says so, be it in the middle. @throws what failed */
+/** Runs until the signal aborts, also during startup, then stops all started components. @throws the startup error */
 async function run(signal: AbortSignal): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env);
   if (settings === undefined) return say(USAGE);

@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 export interface PageFacts {
   url: string;
   issuer: string;
-  /** What answers: `demo`, or the provider that is configured. */
+  /** The configured model, or `demo`. */
   model: string;
   search: string;
 }
 
-/** The pages of local mode; everything else on the port is the API. @returns false where it is none of them */
+/** Serves the pages of local mode. @returns false for all other paths, which belong to the API */
 export type ServePage = (path: string, response: ServerResponse) => boolean;
 
 const HEADERS = {

@@ -4,11 +4,11 @@ import { expect, it } from '@jest/globals';
 import { freePort, LocalError } from '@uswarm/testkit';
 import { checkPortFree, listeningInodes } from './port-check.js';
 
-it('a free port passes', async () => {
+it('checkPortFree accepts a free port', async () => {
   await expect(checkPortFree({ port: await freePort() })).resolves.toBeUndefined();
 });
 
-it('a port in use is named with its holder and the setting that chooses another', async () => {
+it('checkPortFree reports a used port with its holder and the setting for another port', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -20,7 +20,7 @@ it('a port in use is named with its holder and the setting that chooses another'
   await new Promise((resolve) => server.close(resolve));
 });
 
-it('only sockets that listen on exactly that port count', () => {
+it('listeningInodes returns only sockets that listen on that port', () => {
   const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1 0
    1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 222 1 0

@@ -6,11 +6,11 @@ import { commandLine, LocalError, programOf } from '@uswarm/testkit';
 export interface PortCheck {
   port: number;
   host?: string;
-  /** The environment variable that chooses another port. */
+  /** The environment variable that sets the port. */
   setting?: string;
 }
 
-/** @throws LocalError that names who has the port, as far as this user may know. */
+/** @throws LocalError with the process that uses the port, if this user can see it */
 export async function checkPortFree({ port, host = '127.0.0.1', setting = 'USWARM_PORT' }: PortCheck): Promise<void> {
   const code = await tryToListen(port, host);
   if (code === undefined) return;
@@ -24,7 +24,7 @@ export async function checkPortFree({ port, host = '127.0.0.1', setting = 'USWAR
   throw new LocalError(`Port ${port} is already in use${by}. Set ${setting} to another one.`);
 }
 
-/** @returns the error code, or `undefined` when it worked. */
+/** @returns the error code; undefined on success */
 async function tryToListen(port: number, host: string): Promise<string | undefined> {
   const server = createServer();
   const code = await new Promise<string | undefined>((resolve) => {
@@ -79,7 +79,7 @@ export function listeningInodes(table: string | undefined, port: number): string
     .map((columns) => columns[9] ?? '');
 }
 
-/** Other users' processes may not be looked into, and any may end meanwhile. */
+/** Processes of other users are not readable, and any process may end meanwhile. */
 function quietly<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -53,7 +53,7 @@ describe('the realtime interface', () => {
       socket.once('connect_error', resolve);
     });
 
-  it('RT-001 RT-004: workspace.subscribe takes workspace_ids and is answered with those that are the caller’s', async () => {
+  it('RT-001 RT-004: acknowledges workspace.subscribe with the workspace_ids that belong to the caller', async () => {
     const foreign = randomUUID();
     mobile.socket.emit('workspace.subscribe', { workspace_ids: [mobile.workspaceId, foreign] });
     const { payload } = await mobile.saw(
@@ -66,7 +66,7 @@ describe('the realtime interface', () => {
     });
   });
 
-  it('RT-001: somebody else’s workspace looks like one that does not exist, and none of its events come', async () => {
+  it('RT-001: treats the workspace of another user as unknown and sends none of its events', async () => {
     const other = await startMobile({
       restUrl: local.url,
       socketUrl: local.url,
@@ -81,19 +81,19 @@ describe('the realtime interface', () => {
     other.close();
   });
 
-  it('RT-002: after workspace.unsubscribe the events stop', async () => {
+  it('RT-002: sends no events after workspace.unsubscribe', async () => {
     await mobile.ask('Hello');
     mobile.socket.emit('workspace.unsubscribe', { workspace_ids: [mobile.workspaceId] });
     const before = count('message.new');
     const messageId = await mobile.send('Hello again');
-    // The answer is there, and nothing was said of it.
+    // The reply exists, but no event announced it.
     const listed = async (): Promise<MessageData[]> => {
       const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
       return ((await mobile.api('GET', path)).body as { data: MessageData[] }).data;
     };
     let messages = await listed();
     while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') {
-      // Slower than what a user may ask for.
+      // Below the rate limit of a user.
       await sleep(200);
       messages = await listed();
     }
@@ -101,7 +101,7 @@ describe('the realtime interface', () => {
     expect(count('message.new')).toBe(before);
   });
 
-  it('RT-003 STATE-005: an accepted message.send is acknowledged, stored as sent, and ends in message.done', async () => {
+  it('RT-003 STATE-005: acknowledges message.send, stores the message as sent, and ends with message.done', async () => {
     const sent = draft({ content: { type: 'text', text: 'Grüße 👋' } });
     mobile.socket.emit('message.send', sent);
     const ack = await mobile.saw('message.send.ack');
@@ -124,10 +124,10 @@ describe('the realtime interface', () => {
     ],
     ['an empty text', { content: { type: 'text', text: ' ' } }, 'validation_failed'],
     ['a conversation that does not exist', { conversation_id: randomUUID() }, 'conversation_not_found'],
-    ['a workspace that is no id', { workspace_id: 'mine' }, 'workspace_not_found'],
+    ['an invalid workspace id', { workspace_id: 'mine' }, 'workspace_not_found'],
     ['a payload of the wrong form', { content: 7 }, 'validation_failed'],
     ['an attachment that was never uploaded', { attachments: [{ id: randomUUID() }] }, 'attachment_invalid'],
-  ])('RT-008 ERR-004: %s is told by message.send.error, and nothing is stored', async (_what, more, code) => {
+  ])('RT-008 ERR-004: reports %s with message.send.error and stores nothing', async (_what, more, code) => {
     const sent = draft(more);
     mobile.socket.emit('message.send', sent);
     const refused = await mobile.saw('message.send.error');
@@ -137,7 +137,7 @@ describe('the realtime interface', () => {
     expect((await mobile.api('GET', path)).body).toMatchObject({ data: [] });
   });
 
-  it('ERR-005: a reply that fails ends in message.done with status failed, and says why', async () => {
+  it('ERR-005: ends a failed reply with message.done, status failed and the reason', async () => {
     const { answer, done } = await mobile.ask('Please refuse this');
     expect(done.payload['status']).toBe('failed');
     expect(answer.status).toBe('failed');
@@ -147,7 +147,7 @@ describe('the realtime interface', () => {
     expect(shown.payload['agent_id']).toBe(done.payload['agent_id']);
   });
 
-  it('RT-013: the transport is socket.io at /socket.io/, by polling and by WebSocket', async () => {
+  it('RT-013: serves socket.io at /socket.io/ by polling and by WebSocket', async () => {
     for (const transport of ['polling', 'websocket']) {
       const socket = await connection({ path: '/socket.io/', transports: [transport], auth: { 'x-token': token } });
       expect(socket).not.toBeInstanceOf(Error);
@@ -155,13 +155,13 @@ describe('the realtime interface', () => {
     }
   });
 
-  it('RT-014 VER-001: REST lies below /v1/ and the realtime namespace is /v1; others are refused', async () => {
+  it('RT-014 VER-001: serves REST below /v1/ and the realtime namespace /v1, and rejects others', async () => {
     expect((await mobile.api('GET', '/v1/workspaces')).status).toBe(200);
     expect(mobile.socket.connected).toBe(true);
     expect(await connection({ auth: { 'x-token': token } }, '/')).toMatchObject({ data: { code: 'route_not_found' } });
   });
 
-  it('RT-015: a socket authenticates with the headers of a REST call, or with the same names in auth', async () => {
+  it('RT-015: authenticates a socket by the headers of a REST call, or by the same names in auth', async () => {
     const ways = [
       { extraHeaders: { 'X-Token': token } },
       { extraHeaders: { Authorization: `Bearer ${token}` } },

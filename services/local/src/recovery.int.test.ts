@@ -12,7 +12,7 @@ describeWith('valkey', 'services as separate processes', () => {
   let model: ModelServer;
   let services: SeparateServices;
   let mobile: Mobile;
-  /** How many answers are to stop in their middle until the hold point of that number is released. */
+  /** Number of replies that pause in the middle until their hold point is released. */
   let held = 0;
 
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describeWith('valkey', 'services as separate processes', () => {
         [mobile.workspaceId],
       )
     )[0];
-  /** Sends a question whose answer stops in its middle, and waits until the client shows half of it. */
+  /** Sends a message whose reply pauses in the middle, and waits until the client has half of it. */
   const askAndHold = async (): Promise<{ hold: string; replyId: string }> => {
     held = 1;
     const hold = `middle-${model.requests.length}`;
@@ -72,7 +72,7 @@ describeWith('valkey', 'services as separate processes', () => {
     return updates.map(({ payload }) => payload['message'] as MessageData).findLast(({ id }) => id === replyId)!;
   };
 
-  it('finishes the turn in a new generation when the runtime is killed between two chunks', async () => {
+  it('finishes the turn in a new generation if the runtime is killed between two chunks', async () => {
     const before = { ...model.usageReported };
     const { replyId } = await askAndHold();
     const killed = await runtimePid();
@@ -98,11 +98,11 @@ describeWith('valkey', 'services as separate processes', () => {
     });
   });
 
-  it('hands a turn over to another orchestrator when the one that has it is killed', async () => {
+  it('moves a turn to another orchestrator if its orchestrator is killed', async () => {
     const { hold, replyId } = await askAndHold();
     const second = await services.addOrchestrator();
     await services.orchestrators[0]!.stop('SIGKILL');
-    // Only once the other one follows the turn may it end.
+    // The turn ends only after the other orchestrator follows it.
     await second.printed(/expired lease taken over/);
     model.release(hold);
     const answer = await finished(replyId);

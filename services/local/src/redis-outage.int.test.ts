@@ -22,7 +22,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'uswarm-outage-'));
     valkey = await startValkey({ directory });
-    // Questions are stored and not answered; rates are counted in Redis and leave room for all sends.
+    // Messages are stored without replies. Rate limits use Redis and allow all sends.
     const env = { TURN_WORKERS: '0', RUNTIME_WORKERS: '0' };
     const rates = Object.fromEntries(
       ['IP', 'USER', 'SENDS'].flatMap((name) => [
@@ -63,7 +63,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
   /** Sends over REST and over the socket. @returns the ids of all messages, each of which was acknowledged */
   async function sendBothWays(): Promise<string[]> {
     const conversations = `/v1/workspaces/${mobile.workspaceId}/conversations`;
-    // A conversation of its own: each takes a limited number of questions without an answer.
+    // A separate conversation, because each accepts a limited number of unanswered messages.
     const conversation = await mobile.api('POST', conversations, { type: 'swarm' });
     expect(conversation.status).toBe(201);
     const { id } = (conversation.body as { data: Conversation }).data;
@@ -85,7 +85,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
       ({ name, payload }) => name === 'message.new' && (payload['message'] as MessageData | undefined)?.id === id,
     );
 
-  /** Everything that was acknowledged is in the log, whose positions have no hole. */
+  /** All acknowledged messages are in the event log, without gaps. */
   async function nothingIsMissing(ids: readonly string[]): Promise<void> {
     const { body } = await mobile.api('GET', `/v1/workspaces/${mobile.workspaceId}/events?since=0`);
     const events = (body as { data: { seq: number; event: string; payload: { message?: MessageData } }[] }).data;
@@ -95,7 +95,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     expect(new Set(stored).size).toBe(stored.length);
   }
 
-  it('acknowledges every send and stays ready while Redis is down, and delivers the events afterwards', async () => {
+  it('acknowledges each send and stays ready while Redis is down, and delivers the events afterwards', async () => {
     await valkey.kill();
     await busBecomes('orchestrator', '0');
     await busBecomes('gateway', '0');
@@ -103,7 +103,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     const ids = await sendBothWays();
     expect(await readiness()).toEqual([200, 200]);
     expect(ids.filter(seen)).toEqual([]);
-    // The gateway is connected first: the bus does not keep what passes while it is away.
+    // The gateway connects first, because the bus does not store events for a disconnected one.
     const [orchestrator] = services.orchestrators;
     process.kill(orchestrator!.pid, 'SIGSTOP');
     try {
@@ -118,12 +118,12 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
     await nothingIsMissing(ids);
   });
 
-  it('acknowledges every send while Redis hangs, and goes on when Redis answers again', async () => {
+  it('acknowledges each send while Redis hangs, and delivers the events after Redis recovers', async () => {
     const before = await sendBothWays();
     process.kill(valkey.pid, 'SIGSTOP');
     let during: string[] = [];
     try {
-      // Traffic goes on until both services have noticed: writes must not keep a dead connection alive.
+      // Traffic continues until both services detect the failure: writes must not keep a dead connection alive.
       while ((await busUp('orchestrator')) === '1' || (await busUp('gateway')) === '1') {
         mobile.socket.emit('workspace.subscribe', { workspace_ids: [randomUUID()] });
         during = [...during, ...(await sendBothWays())];

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '@uswarm/testkit';
 import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from '../test/local.js';
 
-/** Starts local mode where it cannot start. @returns its sentence, after checking that this is all it said */
+/** Starts local mode, which must fail. @returns its error message, the only line on standard error */
 async function refusal(env: Record<string, string>, args: string[] = []): Promise<string> {
   const program = startLocalMode(env, args);
   expect(await program.ended).toBe(1);
@@ -13,7 +13,7 @@ async function refusal(env: Record<string, string>, args: string[] = []): Promis
   return sentence ?? '';
 }
 
-describe('local mode beside one that runs', () => {
+describe('a second local mode', () => {
   let local: RunningProgram;
   let spare: string;
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('local mode beside one that runs', () => {
     await rm(path.dirname(spare), { recursive: true, force: true });
   });
 
-  it('says who uses the data folder, and leaves that one alone', async () => {
+  it('reports the process that uses the data folder, without affecting it', async () => {
     const infoFile = path.join(local.directory, 'local.json');
     const before = await readFile(infoFile, 'utf8');
     const env = { USWARM_DATA_DIR: local.directory, USWARM_PORT: String(await freePort()) };
@@ -38,29 +38,29 @@ describe('local mode beside one that runs', () => {
     expect(health.data.online).toBe(true);
   });
 
-  it('says who has the port, and gives the data folder back', async () => {
+  it('reports the process that uses the port, and releases the data folder', async () => {
     const env = { USWARM_DATA_DIR: spare, USWARM_PORT: new URL(local.url).port };
     const sentence = await refusal(env);
     expect(sentence).toMatch(/^Port \d+ is already in use( \(by .*pid \d+\))?\. Set USWARM_PORT to another one\.$/);
-    // The second time it is still the port, and not a folder that the first time left locked.
+    // The second attempt fails at the port again, not at a folder that the first one left locked.
     expect(await refusal(env)).toBe(sentence);
   });
 });
 
-describe('local mode that cannot start', () => {
+describe('the start of local mode', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await newDataFolder();
   });
   afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
 
-  it('refuses a data folder of an older format', async () => {
+  it('rejects a data folder of an older format', async () => {
     const old = path.join(path.dirname(directory), 'old');
     await mkdir(old);
     await writeFile(path.join(old, 'format.json'), JSON.stringify({ format: 0, postgres_major: 18 }));
     expect(await refusal({ USWARM_DATA_DIR: old, USWARM_PORT: String(await freePort()) })).toBe(
-      `The data folder ${old} was made by an older version (format 0, this one needs 1): ` +
-        'move it away to begin afresh, or set USWARM_DATA_DIR to another one.',
+      `The data folder ${old} was created by an older version (format 0, this one requires 1): ` +
+        'move it away to start from scratch, or set USWARM_DATA_DIR to another one.',
     );
   });
 
@@ -68,17 +68,17 @@ describe('local mode that cannot start', () => {
     [{ USWARM_PORT: 'abc' }, 'USWARM_PORT is not valid: must be a port number up to 65535.'],
     [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
     [{ E2E_TOKEN: 'short' }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
-  ])('refuses the environment %j', async (env, sentence) => {
+  ])('rejects the environment %j', async (env, sentence) => {
     expect(await refusal({ USWARM_DATA_DIR: directory, ...env })).toBe(sentence);
   });
 
-  it('refuses an argument that it does not know', async () => {
+  it('rejects an unknown argument', async () => {
     const sentence = await refusal({ USWARM_DATA_DIR: directory }, ['--serach']);
     expect(sentence).toBe("Unknown option '--serach'. Try npm start -- --help.");
   });
 });
 
-it('prints how it is used, and starts nothing', async () => {
+it('npm start -- --help prints the usage and starts nothing', async () => {
   const directory = await newDataFolder();
   const program = startLocalMode({ USWARM_DATA_DIR: directory }, ['--help']);
   expect(await program.ended).toBe(0);

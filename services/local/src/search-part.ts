@@ -2,7 +2,7 @@ import { createMetrics, listen, type Logger, parseSigningKey, type RunningServer
 import { createSearchMetrics, createSearchServer, createWebSearch, measureSearches } from '@uswarm/searxng-client';
 
 export interface SearchPartOptions {
-  /** Empty where none is configured: the tool then says how to get one. */
+  /** Empty if none is configured: the tool then explains how to configure it. */
   endpoint: string;
   signingKey: string;
   logger: Logger;
@@ -11,7 +11,7 @@ export interface SearchPartOptions {
 const HOW_TO_SEARCH =
   'Start SearXNG with `npm start -- --search`, or run it with `npm run searxng` and set SVC_SEARCH_ENDPOINT.';
 
-/** `web_search_tool` on a loopback port of its own. @returns the URL that runtimes get, and how to stop it */
+/** Serves `web_search_tool` on a separate loopback port. @returns its URL for runtimes, and a function that stops it */
 export async function startSearchPart({ endpoint, signingKey, logger }: SearchPartOptions) {
   const search = createWebSearch({ endpoint, notConfiguredHint: HOW_TO_SEARCH });
   const server = createSearchServer({

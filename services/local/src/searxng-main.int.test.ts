@@ -16,14 +16,14 @@ describeWith('searxng', 'npm run searxng', () => {
   beforeAll(async () => {
     directory = await newDataFolder();
     port = String(await freePort());
-    // What other tests have installed is not fetched again.
+    // Reuses the installation of other tests.
     await mkdir(SEARXNG_FOLDER, { recursive: true });
     await mkdir(directory, { recursive: true });
     await symlink(SEARXNG_FOLDER, path.join(directory, 'searxng'));
   });
   afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
 
-  it('prints the endpoint that answers and what to type next, and Ctrl-C ends it', async () => {
+  it('prints the endpoint and the next command, and stops on Ctrl-C', async () => {
     const program = run();
     await program.printed(/Ctrl-C stops it/);
     const endpoint = `http://127.0.0.1:${port}`;
@@ -38,7 +38,7 @@ describeWith('searxng', 'npm run searxng', () => {
     expect(program.stderr()).toBe('');
   });
 
-  it('says in one sentence that its port is no port', async () => {
+  it('reports an invalid port in one sentence', async () => {
     const program = run({ SEARXNG_PORT: '70000' });
     expect(await program.ended).toBe(1);
     expect(program.stderr()).toBe('SEARXNG_PORT is not valid: must be a port number up to 65535\n');

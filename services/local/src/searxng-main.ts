@@ -5,7 +5,7 @@ import { LocalError, startSearxng } from '@uswarm/testkit';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 
-// `npm run searxng`: a SearXNG of one's own, for local mode or for anything else on this machine.
+// `npm run searxng`: a separate SearXNG for local mode or other programs on this machine.
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<void> {

@@ -25,7 +25,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
   }
   const closed = async ({ socket }: Mobile): Promise<unknown> => (await once(socket as never, 'disconnect'))[0];
 
-  it('a logout closes the sockets that came with the token, and lets them in no more; others stay', async () => {
+  it('closes and rejects the sockets of a token after its logout, but no others', async () => {
     const email = `${randomUUID()}@example.com`;
     const token = await tokenOf(email);
     const [phone, sameToken, tablet, other] = [
@@ -41,12 +41,12 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     const refused = once(phone.socket as never, 'connect_error');
     phone.socket.connect();
     expect((await refused)[0]).toMatchObject({ data: { code: 'token_revoked' } });
-    // What they send still arrives, so they are not merely about to be closed.
+    // Their messages still arrive, so they are not about to be closed.
     await Promise.all([tablet.send('still here'), other.send('so am I')]);
     expect([tablet.socket.connected, other.socket.connected]).toEqual([true, true]);
   });
 
-  it('signing out everywhere closes all sockets of the user, and lets none of its tokens in again', async () => {
+  it('closes all sockets of a user who signs out everywhere, and rejects all their tokens', async () => {
     const email = `${randomUUID()}@example.com`;
     const [phone, tablet, other] = [
       await connect(await tokenOf(email)),
@@ -65,7 +65,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     expect(other.socket.connected).toBe(true);
   });
 
-  it('the deletion of an account closes all its sockets, whatever their token', async () => {
+  it('closes all sockets of a deleted account', async () => {
     const email = `${randomUUID()}@example.com`;
     const [phone, tablet] = [await connect(await tokenOf(email)), await connect(await tokenOf(email))];
     const reasons = Promise.all([closed(phone), closed(tablet)]);
@@ -73,7 +73,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     expect(await reasons).toEqual(['io server disconnect', 'io server disconnect']);
   });
 
-  it('AUTH-008 VER-003 a socket says which device it is on, as a request does', async () => {
+  it('AUTH-008 VER-003 reads the device from the headers of a socket, as from those of a request', async () => {
     const device = {
       'x-device-id': `phone ${randomUUID()}`,
       'x-device-info': 'iPhone 17; iOS 26.1',
@@ -82,7 +82,7 @@ describeWith('valkey', 'sessions, over orchestrator and gateway as separate proc
     };
     const email = `${randomUUID()}@example.com`;
     const token = await tokenOf(email);
-    // Signed up without those headers, so that only the handshake says them.
+    // Sign-up has no such headers, so they come only from the handshake.
     (await connect(token)).close();
     const { socket } = await connect(token);
     socket.disconnect();

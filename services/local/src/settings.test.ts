@@ -6,7 +6,7 @@ import { readSettings } from './settings.js';
 const SECRET = 'sixteen letters!';
 const TOKEN = 'x'.repeat(32);
 
-/** The sentence that a person reads. */
+/** The error message. */
 function refusal(args: string[], env: Record<string, string>): string {
   try {
     readSettings(args, env);
@@ -14,11 +14,11 @@ function refusal(args: string[], env: Record<string, string>): string {
     if (error instanceof LocalError) return error.message;
     throw error;
   }
-  throw new Error('nothing was refused');
+  throw new Error('no error was thrown');
 }
 
 describe('the settings of local mode', () => {
-  it('need nothing', () => {
+  it('have defaults for everything', () => {
     expect(readSettings([], {})).toEqual({
       port: 8080,
       dataDirectory: expect.stringMatching(/\/\.data$/),
@@ -56,12 +56,12 @@ describe('the settings of local mode', () => {
     });
   });
 
-  it('know a real model by its key alone', () => {
+  it('select a real model if only its key is set', () => {
     expect(readSettings([], { OPENAI_API_KEY: 'k' })?.modelProvider).toBe('openai');
     expect(readSettings([], { OPENAI_API_KEY: '', OPENAI_MODEL: 'm' })?.modelProvider).toBe('demo');
   });
 
-  it.each([['--help'], ['-h']])('are not read for %s, whatever else is wrong', (argument) => {
+  it.each([['--help'], ['-h']])('are not read for %s, even if others are invalid', (argument) => {
     expect(readSettings([argument], { USWARM_PORT: 'abc' })).toBeUndefined();
   });
 
@@ -80,7 +80,7 @@ describe('the settings of local mode', () => {
       { USWARM_PORT: 'abc', E2E_TOKEN: 'short' },
       'USWARM_PORT is not valid: must be a port number up to 65535; E2E_TOKEN is not valid: needs at least 32 characters.',
     ],
-  ])('refuse %j in one sentence', (environment, sentence) => {
+  ])('reject %j in one sentence', (environment, sentence) => {
     expect(refusal([], environment as Record<string, string>)).toBe(sentence);
   });
 
@@ -88,7 +88,7 @@ describe('the settings of local mode', () => {
     [['--serach'], "Unknown option '--serach'. Try npm start -- --help."],
     [['search'], "Unexpected argument 'search'. Try npm start -- --help."],
     [['--search=yes'], "Option '--search' does not take an argument. Try npm start -- --help."],
-  ])('refuse the arguments %j in one sentence', (args, sentence) => {
+  ])('reject the arguments %j in one sentence', (args, sentence) => {
     expect(refusal(args, {})).toBe(sentence);
   });
 });

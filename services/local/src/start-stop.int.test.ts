@@ -9,25 +9,25 @@ import { developmentToken, type Mobile, startMobile } from '../test/mobile.js';
 import { childrenOf, loggedRuntimes } from '../test/processes.js';
 import { checkPortFree } from './port-check.js';
 
-/** What a user finds: who they are, what they have, and what was said. */
-interface Belongings {
+/** The data of a user. */
+interface UserData {
   profile: unknown;
   workspaceId: string;
   conversationId: string;
   messages: unknown[];
 }
 
-/** The same person each time, on whatever port local mode is now. */
+/** Signs the same user in on the current port. */
 async function ada({ url, issuer }: RunningProgram): Promise<Mobile> {
   const token = await developmentToken(issuer, 'ada@example.com');
   return startMobile({ restUrl: url, socketUrl: url, token });
 }
 
-async function belongingsOf({ workspaceId, conversationId, api }: Mobile): Promise<Belongings> {
+async function belongingsOf({ workspaceId, conversationId, api }: Mobile): Promise<UserData> {
   const { data: profile } = (await api('GET', '/v1/users/profile')).body as { data: unknown };
   const list = `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
   const { data } = (await api('GET', list)).body as { data: MessageData[] };
-  // Without the agents, which may be busy at one time and idle at another.
+  // Without the agents, whose activity changes.
   const messages = data.map(({ id, role, content, created_at: at }) => ({ id, role, content, at }));
   return { profile, workspaceId, conversationId, messages };
 }
@@ -37,7 +37,7 @@ describe('local mode as a process', () => {
   let local: RunningProgram;
   let mobile: Mobile;
   let children: ProcessIdentity[];
-  let before: Belongings;
+  let before: UserData;
   const start = async (): Promise<void> => {
     local = await runLocalMode({ USWARM_DATA_DIR: directory });
     mobile = await ada(local);
@@ -71,48 +71,48 @@ describe('local mode as a process', () => {
       code = await local.program.stop('SIGINT');
     });
 
-    it('exits with 0 and says that all is stopped', () => {
+    it('exits with 0 and reports that everything is stopped', () => {
       expect(code).toBe(0);
       expect(local.program.stdout()).toMatch(/\nStopping\nEverything is stopped; your data is kept\.\n$/);
       expect(local.program.stderr()).toBe('');
     });
 
-    it('leaves no process behind, neither Postgres nor a runtime', () => {
+    it('stops Postgres and all runtimes', () => {
       expect(children.length).toBeGreaterThanOrEqual(2);
       expect(loggedRuntimes(directory).length).toBeGreaterThanOrEqual(1);
       expect(running()).toEqual([]);
     });
 
-    it('gives its port back', async () => {
+    it('releases its port', async () => {
       await expect(checkPortFree({ port: Number(new URL(local.url).port) })).resolves.toBeUndefined();
     });
 
-    it('takes local.json and the lock away', () => {
+    it('removes local.json and the lock', () => {
       expect(existsSync(path.join(directory, 'local.json'))).toBe(false);
       expect(existsSync(path.join(directory, 'lock'))).toBe(false);
     });
   });
 
-  describe('started again on another port', () => {
+  describe('restarted on another port', () => {
     let first: RunningProgram;
     beforeAll(async () => {
       first = local;
       await start();
     });
 
-    it('has the user, the conversation and the messages of before', async () => {
+    it('keeps the user, the conversation and the messages', async () => {
       expect(local.url).not.toBe(first.url);
       expect(before.messages).toHaveLength(2);
       expect(await belongingsOf(mobile)).toEqual(before);
     });
 
-    it('goes on with the conversation', async () => {
+    it('continues the conversation', async () => {
       await mobile.ask('And this');
       expect((await belongingsOf(mobile)).messages.slice(2)).toEqual(before.messages);
     });
   });
 
-  describe('started again after kill -9', () => {
+  describe('restarted after kill -9', () => {
     let survivors: ProcessIdentity[];
     beforeAll(async () => {
       await remember();
@@ -121,13 +121,13 @@ describe('local mode as a process', () => {
       await start();
     });
 
-    it('ends what the killed one left running', async () => {
+    it('ends the processes that the killed instance left behind', async () => {
       expect(survivors.length).toBeGreaterThanOrEqual(2);
       const gone = await Promise.all(survivors.map((process) => waitForExit(process, 10_000)));
       expect(gone).not.toContain(false);
     });
 
-    it('has everything that was said before, and answers', async () => {
+    it('keeps all messages and answers', async () => {
       expect(await belongingsOf(mobile)).toEqual(before);
       const { done } = await mobile.ask('Are you well?');
       expect(done.payload['status']).toBe('delivered');
@@ -135,7 +135,7 @@ describe('local mode as a process', () => {
   });
 
   describe('stopped by SIGTERM', () => {
-    it('exits with 0 and leaves no process behind', async () => {
+    it('exits with 0 and stops all its processes', async () => {
       children = childrenOf(local.program.pid);
       mobile.close();
       expect(await local.program.stop('SIGTERM')).toBe(0);
@@ -145,14 +145,14 @@ describe('local mode as a process', () => {
   });
 });
 
-describe('local mode interrupted while it starts', () => {
+describe('local mode interrupted during startup', () => {
   let directory: string;
   beforeAll(async () => {
     directory = await newDataFolder();
   });
   afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
 
-  it('stops what it has started, and starts the next time', async () => {
+  it('stops the started components, and starts the next time', async () => {
     const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()) };
     const interrupted = startLocalMode(env);
     await interrupted.printed(/Starting Postgres/);

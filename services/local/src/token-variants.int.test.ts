@@ -35,11 +35,11 @@ describeWith('valkey', 'variants of a token at the sockets of a separate gateway
     return mobile;
   }
 
-  it.each(ALGORITHMS)('a logout closes open sockets of all of them and lets none in again: %s', async (algorithm) => {
+  it.each(ALGORITHMS)('are all logged out together, with their sockets: %s', async (algorithm) => {
     const token = await issuers[algorithm].issueToken({ claims: { aud: 'app', sub: randomUUID() } });
     const variants = tokenVariants(token, algorithm);
     const open = [await connect(token)];
-    // The other variants are refused at the handshake from the start.
+    // The handshake rejects the other variants before the logout, too.
     if (variants['negated'] !== undefined) open.push(await connect(variants['negated']));
     const reasons = Promise.all(open.map(async ({ socket }) => (await once(socket as never, 'disconnect'))[0]));
     expect((await open[0]?.api('POST', '/v1/auth/logout'))?.status).toBe(204);

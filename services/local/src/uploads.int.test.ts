@@ -18,7 +18,7 @@ describe('local mode', () => {
   });
   afterAll(() => local?.stop());
 
-  it('keeps files that are uploaded in its data folder, and gives links that work as they are', async () => {
+  it('stores uploads in its data folder and returns working links', async () => {
     const form = new FormData();
     form.append('file', new Blob(['hello']), 'hello.txt');
     const answer = await fetch(`${local.url}/v1/uploads`, { method: 'POST', headers, body: form });
@@ -29,7 +29,7 @@ describe('local mode', () => {
     expect(await (await fetch(data.url)).text()).toBe('hello');
   });
 
-  it('connects apps whose clients it was told of', async () => {
+  it('offers the configured integrations', async () => {
     const body = JSON.stringify({ provider: 'github' });
     const json = { ...headers, 'content-type': 'application/json' };
     const answer = await fetch(`${local.url}/v1/integrations/connect`, { method: 'POST', headers: json, body });

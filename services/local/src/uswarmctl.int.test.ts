@@ -38,7 +38,7 @@ describe('npm run ctl beside local mode', () => {
   const json = async (...args: string[]): Promise<never> =>
     JSON.parse((await ctl([...args, '--json'])).stdout) as never;
 
-  it('shows a user, found without any setting', async () => {
+  it('shows a user without configuration', async () => {
     const { code, stdout } = await ctl(['user', 'show', email]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {2}e-mail {6}ada@example\.com$/m);
@@ -46,7 +46,7 @@ describe('npm run ctl beside local mode', () => {
     expect(stdout).toMatch(/^ {2}workspace {3}[\da-f-]{36} {2}\w+ {2}My workspace$/m);
   });
 
-  it('bans and lets in again', async () => {
+  it('bans and unbans a user', async () => {
     expect(await ctl(['user', 'ban', email, '--reason', 'spam'])).toEqual({
       code: 0,
       stdout: `${email} is banned.\n`,
@@ -58,7 +58,7 @@ describe('npm run ctl beside local mode', () => {
     expect((await api('GET', '/v1/users/profile')).status).toBe(200);
   });
 
-  it('changes the plan', async () => {
+  it('changes the plan of a user', async () => {
     expect((await ctl(['user', 'plan', email, 'pro', '--until', '2999-01-01'])).stdout).toBe(
       `${email}: plan set to pro (expires at 2999-01-01T00:00:00.000Z).\n`,
     );
@@ -67,7 +67,7 @@ describe('npm run ctl beside local mode', () => {
     expect([wrong.code, wrong.stderr]).toEqual([1, 'plan must be one of free, pro\n']);
   });
 
-  it('publishes a legal text from a file', async () => {
+  it('publishes a legal document from a file', async () => {
     const file = path.join(local.directory, '..', 'terms.md');
     await writeFile(file, '# New terms\n');
     expect((await ctl(['legal', 'publish', 'terms_of_service', '2027-01', file])).stdout).toBe(
@@ -93,7 +93,7 @@ describe('npm run ctl beside local mode', () => {
     expect([none.code, none.stderr]).toEqual([1, 'Workspace not found.\n']);
   });
 
-  it('lists turns, and says why it does not requeue one', async () => {
+  it('lists turns and explains why one cannot be requeued', async () => {
     expect((await ctl(['turns', 'list'])).stdout).toBe('No results.\n');
     const id = crypto.randomUUID();
     expect(await ctl(['turns', 'requeue', id])).toEqual({
@@ -103,7 +103,7 @@ describe('npm run ctl beside local mode', () => {
     });
   });
 
-  it('leaves everything in the audit log, with who did it', async () => {
+  it('records each action and its actor in the audit log', async () => {
     await ctl(['user', 'ban', email, '--as', 'oscar']);
     const entries = (await json('audit', '--user', email)) as { actor: string; action: string }[];
     expect(entries.find(({ action }) => action === 'user.ban')?.actor).toBe('oscar');
@@ -111,7 +111,7 @@ describe('npm run ctl beside local mode', () => {
   });
 
   it.each<[string, string[], Record<string, string>, RegExp]>([
-    ['nobody', ['user', 'show', 'nobody@example.com'], {}, /^User nobody@example\.com not found\./],
+    ['an unknown user', ['user', 'show', 'unknown@example.com'], {}, /^User unknown@example\.com not found\./],
     [
       'another key',
       ['turns', 'list', '--url', 'INTERNAL'],
@@ -119,15 +119,15 @@ describe('npm run ctl beside local mode', () => {
       /^Authentication failed: key rejected\./,
     ],
     [
-      'an address where nobody answers',
+      'an unreachable URL',
       ['turns', 'list', '--url', 'http://127.0.0.1:1'],
       { USWARM_ADMIN_KEY: `k:${'x'.repeat(32)}` },
       /^http:\/\/127\.0\.0\.1:1 refused the connection\./,
     ],
-    ['an address without a key', ['turns', 'list', '--url', 'http://127.0.0.1:1'], {}, /^The key is missing/],
+    ['a URL without a key', ['turns', 'list', '--url', 'http://127.0.0.1:1'], {}, /^The key is missing/],
     ['no local mode', ['turns', 'list'], { USWARM_DATA_DIR: '/nonexistent' }, /^uswarm is not running here\./],
-    ['a turn id that is none', ['turns', 'requeue', 'x'], {}, /^turn_ids\.0: /],
-  ])('says in a sentence what is wrong with %s', async (_what, args, env, sentence) => {
+    ['an invalid turn id', ['turns', 'requeue', 'x'], {}, /^turn_ids\.0: /],
+  ])('explains in one sentence an error due to %s', async (_what, args, env, sentence) => {
     const info = JSON.parse(await readFile(path.join(local.directory, 'admin.json'), 'utf8')) as { url: string };
     const { code, stdout, stderr } = await ctl(
       args.map((arg) => (arg === 'INTERNAL' ? info.url : arg)),

@@ -9,21 +9,21 @@ export interface RunningProgram {
   url: string;
   issuer: string;
   directory: string;
-  /** Stops it as Ctrl-C does, and removes the data. @returns the exit code */
+  /** Stops it with SIGINT and removes the data. @returns the exit code */
   stop(): Promise<number | null>;
 }
 
-/** A data folder that does not exist yet, in a folder of its own that is to be removed. */
+/** The path of a new data folder, inside a temporary folder that the test removes. */
 export async function newDataFolder(): Promise<string> {
   return path.join(await mkdtemp(path.join(tmpdir(), 'uswarm-local-')), 'data');
 }
 
-/** Starts local mode as a process of its own, as `npm start` does. */
+/** Starts local mode as a separate process, like `npm start`. */
 export function startLocalMode(env: Record<string, string>, args: string[] = []): Program {
   return runProgram('services/local/dist/main.js', args, { LOG_LEVEL: 'debug', USWARM_DEMO_DELAY_MS: '1', ...env });
 }
 
-/** Starts local mode, with data of its own unless `env` names a folder, and waits until it runs. */
+/** Starts local mode, with a new data folder unless `env` has one, and waits until it runs. */
 export async function runLocalMode(env: Record<string, string> = {}, args: string[] = []): Promise<RunningProgram> {
   const port = env['USWARM_PORT'] ?? String(await freePort());
   const directory = env['USWARM_DATA_DIR'] ?? (await newDataFolder());

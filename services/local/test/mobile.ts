@@ -4,7 +4,7 @@ import { SERVER_EVENTS } from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 
-/** An event as it came, checked against the contract. */
+/** A received event, checked against the contract. */
 export interface SeenEvent {
   name: ServerEventName;
   payload: Record<string, unknown>;
@@ -17,10 +17,10 @@ export interface Mobile {
   events: SeenEvent[];
   socket: Socket;
   api: Api;
-  /** Resolves with the first event, past or to come, that fits. */
+  /** Resolves with the first past or future event that matches. */
   saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
   send(text: string): Promise<string>;
-  /** Sends, waits for `message.done` of the answer, and returns what the client then shows. */
+  /** Sends a message, waits for `message.done` of the reply, and returns the text that the client shows. */
   ask(text: string): Promise<{ answer: MessageData; done: SeenEvent; streamed: string }>;
   close(): void;
 }
@@ -29,24 +29,24 @@ export interface MobilePlace {
   restUrl: string;
   socketUrl: string;
   token: string;
-  /** What goes with each request and each attempt to connect; by default the token alone. */
+  /** Headers of requests and handshakes; default: only the token. */
   credentials?: () => Record<string, string>;
-  /** Where another certificate authority or address is wanted. */
+  /** For another certificate authority or address. */
   fetch?: (
     url: string,
     init: { method: string; headers: Record<string, string>; body?: string },
   ) => Promise<FetchAnswer>;
   socketOptions?: Partial<ManagerOptions & SocketOptions>;
-  /** Milliseconds that an event may take. */
+  /** Milliseconds to wait for an event. */
   eventDeadlineMs?: number;
-  /** The server may be of the release before, which lacks fields of this contract: nothing is checked against it. */
+  /** For a server of the previous release, which lacks fields of this contract: disables the check. */
   unchecked?: boolean;
 }
 type FetchAnswer = Pick<Response, 'status' | 'text'>;
 
 export type Api = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: never }>;
 
-/** The REST side alone; each answer is checked against the contract. */
+/** A REST client that checks each response against the contract. */
 export function createApi({
   credentials,
   fetch: request = fetch,
@@ -66,7 +66,7 @@ export function createApi({
   };
 }
 
-/** What a mobile app does, with plain `fetch` and `socket.io-client`: sign up, subscribe, ask. */
+/** A client like the mobile app, with `fetch` and `socket.io-client`: signs up, subscribes, sends messages. */
 export async function startMobile(place: MobilePlace): Promise<Mobile> {
   const { restUrl, socketUrl, token, credentials = () => ({ 'x-token': token }) } = place;
   const { eventDeadlineMs = 150_000, fetch: request = fetch, socketOptions = {}, unchecked = false } = place;
@@ -166,7 +166,7 @@ export async function startMobile(place: MobilePlace): Promise<Mobile> {
   };
 }
 
-/** What the chunks of a message add up to; a new generation starts the text again. */
+/** The text of the chunks of a message. A new generation restarts the text. */
 export function streamedText(events: readonly SeenEvent[], messageId: string): string {
   let generation = 0;
   let text = '';
@@ -179,7 +179,7 @@ export function streamedText(events: readonly SeenEvent[], messageId: string): s
   return text;
 }
 
-/** An ID token of the development issuer, as anybody on this machine gets one. */
+/** An ID token of the development issuer. */
 export async function developmentToken(issuer: string, email: string, name = 'Ada'): Promise<string> {
   const response = await fetch(`${issuer}/dev/token`, {
     method: 'POST',

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { identifyProcess, type ProcessIdentity } from '@uswarm/testkit';
 
-/** The processes that a process started and that run now, told apart from later ones with their numbers. */
+/** The running child processes, identified by pid and start time. */
 export function childrenOf(parent: number): ProcessIdentity[] {
   return processTable()
     .filter(([, ppid]) => ppid === parent)
@@ -11,7 +11,7 @@ export function childrenOf(parent: number): ProcessIdentity[] {
     .filter((identity) => identity !== undefined);
 }
 
-/** Every agent runtime that local mode wrote into its log, also those that it started while it stopped. */
+/** All agent runtimes in the log of local mode, including those that started during shutdown. */
 export function loggedRuntimes(directory: string): number[] {
   const log = readFileSync(path.join(directory, 'uswarm.log'), 'utf8');
   return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"runtime process listening"/g)].map(([, pid]) => Number(pid));
@@ -31,7 +31,7 @@ function processTable(): [pid: number, ppid: number][] {
 function parentOnLinux(pid: string): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may hold spaces and brackets itself: fields count from behind the last one.
+    // The name in parentheses may contain spaces and parentheses: fields count from the last one.
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
   } catch {
     return 0;

@@ -6,25 +6,25 @@ const REPOSITORY = path.resolve(import.meta.dirname, '../../..');
 
 export interface Program {
   pid: number;
-  /** Everything it printed. */
+  /** All output. */
   output(): string;
-  /** What of it went to standard output. */
+  /** Standard output. */
   stdout(): string;
-  /** What of it went to standard error. */
+  /** Standard error. */
   stderr(): string;
-  /** Resolves with what matched once the output has it; rejects when the program ends first. */
+  /** Resolves with the match once it is printed; rejects if the program ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Types into its standard input; without a text, the input ends. */
+  /** Writes to standard input; without a text, ends it. */
   type(text?: string): void;
-  /** Sends the signal and waits for the end. @returns the exit code, null where the signal ended it */
+  /** Sends the signal and waits for the end. @returns the exit code; null if the signal ended it */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** The exit code, once it has ended and all that it printed was read. */
+  /** The exit code, after all output was read. */
   ended: Promise<number | null>;
 }
 
 /**
- * Runs a built program of the workspace, by its path from the repository, with this environment
- * alone. Its standard input stays open until the test ends it.
+ * Runs a built program, by its path in the repository, with only this environment. Its standard input stays open until the
+ * test ends it.
  */
 export function runProgram(script: string, args: readonly string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, [path.join(REPOSITORY, script), ...args], {
@@ -39,7 +39,7 @@ export function runProgram(script: string, args: readonly string[], env: Record<
       printed.all += piece;
     });
   }
-  // A program that has ended does not read what is typed.
+  // Ignores writes to a program that has ended.
   child.stdin.on('error', () => undefined);
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return {

@@ -7,7 +7,7 @@ export interface RawAnswer {
   upgraded: boolean;
 }
 
-/** A request with headers that `fetch` does not let one set, such as `Host`. */
+/** A request with headers that `fetch` does not allow, such as `Host`. */
 export async function rawRequest(url: string, headers: Record<string, string>): Promise<RawAnswer> {
   const sent = request(url, { headers, agent: false });
   const answered = once(sent, 'response').then(([response]) => ({
@@ -24,7 +24,7 @@ export async function rawRequest(url: string, headers: Record<string, string>): 
   return { status: first.response.statusCode ?? 0, upgraded: first.upgraded };
 }
 
-/** What asks for a WebSocket. */
+/** The headers of a WebSocket upgrade. */
 export const UPGRADE = {
   connection: 'Upgrade',
   upgrade: 'websocket',

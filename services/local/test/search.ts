@@ -11,18 +11,18 @@ import {
 
 const CACHE = process.env['USWARM_TEST_CACHE'] ?? path.resolve(import.meta.dirname, '../../../.cache');
 
-/** Where the tests keep their SearXNG, so that it is installed once. */
+/** SearXNG of the tests, installed once. */
 export const SEARXNG_FOLDER = path.join(CACHE, 'searxng');
 
 export interface ControlledSearch {
   searxng: RunningSearxng;
   upstream: SearchUpstream;
-  /** What the upstream answers; nobody could know these titles and URLs from elsewhere. */
+  /** The results of the upstream, with random titles and URLs. */
   results: UpstreamResult[];
   close(): Promise<void>;
 }
 
-/** A real SearXNG whose only engine is ours, with results that are random for this run. */
+/** A real SearXNG with one controlled engine, whose results are random. */
 export async function startControlledSearch(): Promise<ControlledSearch> {
   const directory = SEARXNG_FOLDER;
   await mkdir(directory, { recursive: true });

@@ -12,9 +12,9 @@ export interface SeparateServices {
   issuer: OidcIssuer;
   orchestrators: Program[];
   gateway: Program;
-  /** Base URLs of the operations ports of the first orchestrator and of the gateway. */
+  /** Base URLs of the operations ports of the first orchestrator and the gateway. */
   operations: { orchestrator: string; gateway: string };
-  /** One more orchestrator on the same database. */
+  /** Starts another orchestrator on the same database. */
   addOrchestrator(): Promise<Program>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ async function listening(program: Program, message: string): Promise<Program> {
 const operationsOf = async (program: Program, pattern: RegExp): Promise<string> =>
   `http://127.0.0.1:${(await program.printed(pattern))[1]}`;
 
-/** Orchestrator and gateway as processes of their own, with the real Postgres and, by default, the Valkey of the run. */
+/** Orchestrator and gateway as separate processes, with the Postgres and, by default, the Valkey of the test run. */
 export async function startSeparateServices(
   env: Record<string, string> = {},
   redis = process.env['TEST_REDIS_URL'] ?? '',
@@ -112,6 +112,6 @@ export function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // The process has ended.
   }
 }
