@@ -121,7 +121,7 @@ function createSyncs(
       const parent = caches.parents.get(key);
       if (parent?.metadata.uid !== undefined) timeToReady.seen(parent.metadata.uid, phaseOf(parent['status']));
       const result = await syncUserSwarm(deps, key, syncOptions);
-      // The start limiter was not asked.
+      // The reconcile did not call the start limiter.
       if (result.outcome === 'gone' || result.outcome === 'waiting') starts.forget(key);
       return result;
     },

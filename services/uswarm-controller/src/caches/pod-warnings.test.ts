@@ -118,14 +118,14 @@ describe('the Events of stuck pods', () => {
 });
 
 it('are listed for one pod only and not for the whole namespace', async () => {
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const list = async (...args: unknown[]) => {
-    asked.push(args.slice(0, 2));
+    calls.push(args.slice(0, 2));
     return { items: [event('FailedMount', '')], resourceVersion: '1', continueToken: undefined };
   };
   const found = await listPodWarnings({ list }, pod(), new AbortController().signal);
   expect(found.map(({ reason }) => reason)).toEqual(['FailedMount']);
-  expect(asked).toEqual([
+  expect(calls).toEqual([
     [
       expect.objectContaining({ plural: 'events' }),
       { namespace: 'ns', fieldSelector: 'involvedObject.uid=u1,type=Warning', limit: 50 },

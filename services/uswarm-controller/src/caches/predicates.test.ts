@@ -167,7 +167,7 @@ describe('podChanged', () => {
     ],
     ['it failed', { phase: 'Failed', reason: 'Evicted' }, { phase: 'Failed', reason: 'Other' }],
     [
-      'a container that comes first fails',
+      'an init container fails',
       { initContainerStatuses: [{ name: 'first', state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
       { initContainerStatuses: [{ name: 'first', restartCount: 3 }] },
     ],

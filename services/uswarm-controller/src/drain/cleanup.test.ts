@@ -111,14 +111,14 @@ describe('the cleanup after a release that was removed without Helm', () => {
   it('does nothing if the release appears only after the Job, as in an apply in another order', async () => {
     addUserSwarm('a');
     const running = run({ goneMs: 60_000 });
-    const asked = (): boolean => server.requests.some(({ path }) => path.startsWith(DEPLOYMENTS));
-    await eventually(asked);
+    const checked = (): boolean => server.requests.some(({ path }) => path.startsWith(DEPLOYMENTS));
+    await eventually(checked);
     addToRelease(DEPLOYMENTS, 'uswarm-orchestrator');
     await running;
     expect(server.writes()).toEqual([]);
   });
 
-  it('stops deleting when the release comes back', async () => {
+  it('stops deleting when the release is installed again', async () => {
     addUserSwarm('a');
     const running = run();
     await eventually(() => server.get(USER_SWARMS, 'a')?.metadata.deletionTimestamp !== undefined);

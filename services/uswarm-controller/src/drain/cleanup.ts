@@ -42,17 +42,17 @@ export async function cleanUp(deps: CleanupDeps, signal: AbortSignal): Promise<v
 async function awaitGone(deps: CleanupDeps, signal: AbortSignal): Promise<void> {
   const { guard, goneMs = GONE_MS, everyMs = EVERY_MS, timeoutMs, print, elapsed = () => performance.now() } = deps;
   const deadline = elapsed() + timeoutMs;
-  let goneSince: number | undefined;
+  let absentSince: number | undefined;
   let failure: string | undefined;
   for (;;) {
     try {
       await guard.check(signal);
-      goneSince ??= elapsed();
-      if (elapsed() - goneSince >= goneMs) return;
+      absentSince ??= elapsed();
+      if (elapsed() - absentSince >= goneMs) return;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ReleaseInstalled || elapsed() >= deadline) throw error;
-      goneSince = undefined;
+      absentSince = undefined;
       const { message } = error as Error;
       if (message !== failure) print(`Retrying after a failure: ${message}`);
       failure = message;

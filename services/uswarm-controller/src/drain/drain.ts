@@ -113,8 +113,8 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<void>
     await sleep(everyMs, undefined, { signal });
   }
   const after = `after ${seconds(elapsed() - start)}`;
-  if (progress.gone() === 0) print('No UserSwarms found.');
-  else print(`${counted(progress.gone())} deleted with all children ${after}.`);
+  if (progress.deleted() === 0) print('No UserSwarms found.');
+  else print(`${counted(progress.deleted())} deleted with all children ${after}.`);
 }
 
 async function listPass(client: DrainClient, signal: AbortSignal): Promise<Pass> {
@@ -193,22 +193,22 @@ async function giveUp(deps: DrainDeps, seen: readonly KubernetesObject[], signal
 /** Prints the progress when it changes. */
 function createProgress(print: (line: string) => void) {
   const known = new Set<string>();
-  let gone = 0;
-  let told: string | undefined;
+  let deleted = 0;
+  let printed: string | undefined;
   return {
-    gone: () => gone,
+    deleted: () => deleted,
     /** @returns whether a UserSwarm was deleted since the last pass */
     update(terminating: readonly KubernetesObject[], kept: readonly KubernetesObject[]): boolean {
       for (const { metadata } of terminating) known.add(metadata.uid ?? metadata.name);
-      const before = gone;
-      gone = known.size - terminating.length;
-      if (told === undefined && kept.length > 0) {
+      const before = deleted;
+      deleted = known.size - terminating.length;
+      if (printed === undefined && kept.length > 0) {
         print(`Kept because of the label ${KEEP_LABEL}=true: ${kept.map(({ metadata }) => metadata.name).join(', ')}`);
       }
       const line = `${counted(terminating.length)} remaining.`;
-      if (line !== told && terminating.length > 0) print(line);
-      told = line;
-      return gone > before;
+      if (line !== printed && terminating.length > 0) print(line);
+      printed = line;
+      return deleted > before;
     },
   };
 }

@@ -25,12 +25,12 @@ export interface LeaderElectionDeps {
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-type HoldResult = 'held' | 'lost' | 'unknown';
+type LeaseResult = 'held' | 'lost' | 'unknown';
 
 /** Acquires the lease, leads while it holds it, and returns to standby when it is lost, until aborted. */
 export async function runLeaderElection(deps: LeaderElectionDeps, signal: AbortSignal): Promise<void> {
   const { lease, timing = DEFAULT_LEADER_ELECTION_TIMING, onStartedLeading, logger } = deps;
-  const tryHold = async (timeoutMs: number): Promise<HoldResult> => {
+  const tryAcquireOrRenew = async (timeoutMs: number): Promise<LeaseResult> => {
     try {
       return (await lease.tryAcquireOrRenew(AbortSignal.timeout(timeoutMs))) ? 'held' : 'lost';
     } catch (error) {
@@ -40,12 +40,12 @@ export async function runLeaderElection(deps: LeaderElectionDeps, signal: AbortS
   };
   while (!signal.aborted) {
     // The lease counts from the request, however late the response is.
-    const asked = performance.now();
-    if ((await tryHold(timing.renewDeadlineMs)) === 'held') {
+    const requestedAt = performance.now();
+    if ((await tryAcquireOrRenew(timing.renewDeadlineMs)) === 'held') {
       logger.info({}, 'became leader');
       const lost = new AbortController();
       const leading = onStartedLeading(AbortSignal.any([signal, lost.signal]));
-      await renewUntilLost(tryHold, timing, asked, signal);
+      await renewUntilLost(tryAcquireOrRenew, timing, requestedAt, signal);
       lost.abort(new Error('lost leadership'));
       await leading;
       if (!signal.aborted) logger.warn({}, 'lost leadership');
@@ -66,7 +66,7 @@ function release(lease: Lease, deadlineMs: number): Promise<void> {
 
 /** Resolves when another process holds the lease, or when it could not be renewed until the deadline. */
 async function renewUntilLost(
-  tryHold: (timeoutMs: number) => Promise<HoldResult>,
+  tryAcquireOrRenew: (timeoutMs: number) => Promise<LeaseResult>,
   { retryPeriodMs, renewDeadlineMs }: LeaderElectionTiming,
   acquiredAt: number,
   signal: AbortSignal,
@@ -76,10 +76,10 @@ async function renewUntilLost(
   while (left() > 0) {
     await pause(Math.min(retryPeriodMs, left()), signal);
     if (signal.aborted) return;
-    const asked = performance.now();
-    const answer = await tryHold(Math.max(1, Math.min(retryPeriodMs * 2, left())));
-    if (answer === 'held') renewedAt = asked;
-    if (answer === 'lost') return;
+    const requestedAt = performance.now();
+    const result = await tryAcquireOrRenew(Math.max(1, Math.min(retryPeriodMs * 2, left())));
+    if (result === 'held') renewedAt = requestedAt;
+    if (result === 'lost') return;
   }
 }
 

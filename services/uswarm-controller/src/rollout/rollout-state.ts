@@ -60,19 +60,23 @@ export function memberOf(parent: KubernetesObject): Member {
   return { ...member, state: stateOf(member, status, requested !== undefined) };
 }
 
-function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
+function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, isRequested: boolean): MemberState {
   const { parent, pending, granted } = member;
   if (parent.metadata.deletionTimestamp !== undefined) return 'none';
   const { suspend } = (parent['spec'] ?? {}) as { suspend?: boolean };
-  if (suspend === true) return granted === undefined ? 'none' : stateOfStopped(member, status, asked);
+  if (suspend === true) return granted === undefined ? 'none' : stateOfStopped(member, status, isRequested);
   if (pending !== undefined) return stateOfOld(member, status);
   return granted === undefined ? 'none' : stateOfNew(member, status);
 }
 
 /** The state of a suspended runtime with a grant. */
-function stateOfStopped({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus, asked: boolean): MemberState {
+function stateOfStopped(
+  { granted }: Omit<Member, 'state'>,
+  status: UserSwarmStatus,
+  isRequested: boolean,
+): MemberState {
   // The orchestrator removes the request when it resumes the runtime or leaves it suspended.
-  if (asked) return 'inFlight';
+  if (isRequested) return 'inFlight';
   // It resumes with another revision, which is not part of this rollout.
   if (granted !== status.revision) return 'unused';
   // Suspending a failed runtime does not fix the revision. A runtime that was suspended at the grant has not tried it.
@@ -90,8 +94,8 @@ function stateOfOld(
     return 'inFlight';
   // The previous grant is still in flight.
   const ready = conditionOf(status, 'Ready');
-  const onItsWay = ready?.status !== 'True' && PENDING_REASONS.has(ready?.reason);
-  if (granted !== undefined && onItsWay) return 'inFlight';
+  const isPending = ready?.status !== 'True' && PENDING_REASONS.has(ready?.reason);
+  if (granted !== undefined && isPending) return 'inFlight';
   // No longer requested, or for a revision that is no longer the current one.
   return rolloutGrant === undefined ? 'waiting' : 'unused';
 }

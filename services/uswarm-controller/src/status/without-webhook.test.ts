@@ -52,14 +52,14 @@ describe('the status during an outage of the webhook', () => {
     expect(needsWebhook(parent, observed)).toBe(needs);
   });
 
-  const told = (parent: KubernetesObject, observed: Observed) => {
+  const outageStatus = (parent: KubernetesObject, observed: Observed) => {
     const status = statusWithoutWebhook(parent, observed, { cause: 'connection refused', now: NOW });
     const conditions = status['conditions'] as Condition[];
     return { status, ready: conditions.find(({ type }) => type === 'Ready'), conditions };
   };
 
   it('reports a new UserSwarm as Progressing with the reason in Ready and Synced', () => {
-    const { status, conditions } = told(userSwarm(undefined), none);
+    const { status, conditions } = outageStatus(userSwarm(undefined), none);
     const message = 'The webhook is unavailable: connection refused.';
     const common = { reason: 'WebhookUnavailable', message, observedGeneration: 2 };
     expect(status).toMatchObject({ phase: 'Progressing' });
@@ -71,31 +71,31 @@ describe('the status during an outage of the webhook', () => {
   });
 
   it('reports a UserSwarm with a lost pod as not Ready', () => {
-    const { status, ready: shown } = told(userSwarm(READY), children());
+    const { status, ready: shown } = outageStatus(userSwarm(READY), children());
     expect(status).toMatchObject({ phase: 'Progressing', observedGeneration: 2, address: 'a:1' });
     expect(shown).toMatchObject({ status: 'False', lastTransitionTime: '2030-01-01T00:01:00Z' });
   });
 
   it('reports a terminating UserSwarm as Deleting', () => {
-    const { status, ready: shown } = told(userSwarm(READY, dying), children(1));
+    const { status, ready: shown } = outageStatus(userSwarm(READY, dying), children(1));
     expect(status['phase']).toBe('Deleting');
     expect(shown).toMatchObject({ status: 'False', reason: 'WebhookUnavailable' });
   });
 
   it('keeps a running UserSwarm with a pending change Ready', () => {
-    const { status, ready: shown } = told(userSwarm(READY, { generation: 3 }), children(1));
+    const { status, ready: shown } = outageStatus(userSwarm(READY, { generation: 3 }), children(1));
     expect(status).toMatchObject({ phase: 'Ready', observedGeneration: 2 });
     expect(shown).toMatchObject({ status: 'True', reason: 'WebhookUnavailable', lastTransitionTime: BEFORE });
   });
 
   it('keeps a suspended UserSwarm Suspended', () => {
     const parent = userSwarm(SUSPENDED, { generation: 3 }, { suspend: true });
-    expect(told(parent, children()).status['phase']).toBe('Suspended');
-    expect(told(userSwarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
+    expect(outageStatus(parent, children()).status['phase']).toBe('Suspended');
+    expect(outageStatus(userSwarm(SUSPENDED, { generation: 3 }), children()).status['phase']).toBe('Progressing');
   });
 
   it('keeps the first cause to save writes', () => {
-    const first = told(userSwarm(undefined), none).status;
+    const first = outageStatus(userSwarm(undefined), none).status;
     const again = statusWithoutWebhook(userSwarm(first), none, { cause: 'a timeout', now: NOW });
     expect(again).toEqual(first);
   });

@@ -62,10 +62,10 @@ describe('the sync request', () => {
         ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'agent-runtime-workspace-a-1', uid: 'x' }],
       }),
     );
-    const told = object('Event', 'told');
-    const of = ({ metadata: { name } }: KubernetesObject): KubernetesObject[] => (name === 'stuck' ? [told] : []);
+    const event = object('Event', 'e');
+    const of = ({ metadata: { name } }: KubernetesObject): KubernetesObject[] => (name === 'stuck' ? [event] : []);
     const related = observeRelated(parent, createStore(), { pods, warnings: { of } });
-    expect(related['Event.v1']).toEqual({ 'ns/told': told });
+    expect(related['Event.v1']).toEqual({ 'ns/e': event });
     const silent = observeRelated(parent, createStore(), { pods, warnings: { of: () => [] } });
     expect(Object.keys(silent)).toEqual(['Pod.v1', 'Namespace.v1']);
   });
