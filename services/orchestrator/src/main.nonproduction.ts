@@ -3,7 +3,7 @@ import { createEndToEndBypass } from './features/auth/e2e-bypass.js';
 import { e2eToken } from './features/auth/e2e-token.js';
 import { startServer } from './http/server.js';
 
-// For test systems: as the production entry point, with the end-to-end bypass if E2E_TOKEN is set.
+// The entry point of test systems: like production, with the end-to-end bypass if E2E_TOKEN is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
 
 await runService({ logger }, async (stack) => {

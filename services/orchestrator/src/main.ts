@@ -1,8 +1,7 @@
 import { createLogger, runService } from '@uswarm/service-kit';
 import { startServer } from './http/server.js';
 
-// The production entry point. It must never reach the end-to-end bypass, and a token for it is a
-// mistake that has to be seen.
+// The production entry point. It must not import the end-to-end bypass, and it fails if a token for it is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
 
 await runService({ logger }, async (stack) => {

@@ -3,12 +3,11 @@ import { MigrationConfig } from './config.js';
 import { migrate } from './database/migrate.js';
 import { DatabaseUnavailable, waitForDatabase } from './database/wait-for-database.js';
 
-// Brings the schema up to date and ends; what an init container runs. Several at once are safe.
+// Migrates the schema and exits; an init container runs it. Concurrent runs are safe.
 // Exit codes: 0 up to date, 1 a migration failed, 2 not configured, 3 no database.
 const logger = createLogger({ service: 'orchestrator-migrations', level: process.env['LOG_LEVEL'] ?? 'info' });
 
-// The first process of a container ignores signals that it has no handler for. A migration that is
-// cut off is rolled back.
+// PID 1 of a container ignores signals without a handler. An interrupted migration is rolled back.
 for (const [signal, code] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],

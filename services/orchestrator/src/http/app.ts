@@ -40,7 +40,7 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const locals = ({ res }: Request): Record<string, unknown> => res?.locals ?? {};
 
-/** The public REST interface. spec: orchestrator §4 */
+/** The public REST API. */
 export function createApp(deps: AppDeps): Express {
   const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
   const app = express();

@@ -11,7 +11,7 @@ import { testEnvironment } from '../test-orchestrator.js';
 
 const writeContent = fileURLToPath(new URL('../../../../hack/images/write-content.mjs', import.meta.url));
 
-describe('the orchestrator as its image has it', () => {
+describe('the orchestrator in its image', () => {
   let folder: string;
   let testDatabase: TestDatabase;
   let issuer: OidcIssuer;
@@ -27,7 +27,7 @@ describe('the orchestrator as its image has it', () => {
     await issuer.close();
   });
 
-  it('migrates an empty database and then serves, each from one bundled file', async () => {
+  it('migrates an empty database and serves requests from bundled files', async () => {
     const dist = path.join(folder, 'app/dist');
     const migration = startEntryPoint('migrate-main', { DATABASE_URL: testDatabase.url }, dist);
     expect({ code: await migration.exitCode, last: migration.lines.at(-1) }).toEqual({

@@ -17,8 +17,8 @@ const read = (more: Record<string, string | undefined> = {}) =>
 
 const issuerAt = (n: number) => ({ issuer: `https://idp-${n}.example.com`, audience: 'app' });
 
-describe('the settings', () => {
-  it('ask for a signature unless they say otherwise, and listen where they are expected', () => {
+describe('the configuration', () => {
+  it('requires signatures and has the documented ports by default', () => {
     expect(read()).toMatchObject({ SIGNATURE_MODE: 'required', HTTP_PORT: 8080, OPS_PORT: 8081, INTERNAL_PORT: 8082 });
   });
 
@@ -29,7 +29,7 @@ describe('the settings', () => {
     },
   );
 
-  it.each(SECRETS)('refuse a short %s, and do not show it', (name) => {
+  it.each(SECRETS)('rejects a short %s without showing it', (name) => {
     const value = 'too-short-to-be-a-secret';
     expect(() => read({ [name]: value })).toThrow(ConfigError);
     expect(() => read({ [name]: value })).toThrow(
@@ -38,11 +38,14 @@ describe('the settings', () => {
   });
 
   it.each([
-    ['no JSON', 'https://idp.example.com'],
+    ['that are not JSON', 'https://idp.example.com'],
     ['no issuer at all', '[]'],
-    ['one without an audience', '[{"issuer": "https://idp.example.com"}]'],
-    ['one that is no URL', '[{"issuer": "idp", "audience": "app"}]'],
-    ['the id that is kept for the bypass', '[{"id": "e2e", "issuer": "https://idp.example.com", "audience": "app"}]'],
+    ['without an audience', '[{"issuer": "https://idp.example.com"}]'],
+    ['one that is not at a URL', '[{"issuer": "idp", "audience": "app"}]'],
+    [
+      'with the id that is reserved for the bypass',
+      '[{"id": "e2e", "issuer": "https://idp.example.com", "audience": "app"}]',
+    ],
     [
       'two with the same id',
       JSON.stringify([
@@ -60,7 +63,7 @@ describe('the settings', () => {
     ],
     ['a symmetric algorithm', JSON.stringify([{ ...issuerAt(1), algorithms: ['HS256'] }])],
     ['an empty list of algorithms', JSON.stringify([{ ...issuerAt(1), algorithms: [] }])],
-  ])('refuse issuers: %s', (_what, issuers) => {
+  ])('rejects issuers %s', (_what, issuers) => {
     expect(() => read({ OIDC_ISSUERS: issuers })).toThrow(/OIDC_ISSUERS/);
   });
 
@@ -68,7 +71,7 @@ describe('the settings', () => {
     ['http://idp.example.com', undefined],
     ['http://localhost.example.com', undefined],
     ['https://idp.example.com', 'http://idp.example.com/keys'],
-  ])('refuse the issuer %s with keys at %s unless OIDC_ALLOW_HTTP is set', (issuer, jwks_uri) => {
+  ])('rejects the issuer %s with keys at %s unless OIDC_ALLOW_HTTP is set', (issuer, jwks_uri) => {
     const settings = {
       SIGNATURE_MODE: 'off',
       OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'app', ...(jwks_uri === undefined ? {} : { jwks_uri }) }]),
@@ -85,27 +88,27 @@ describe('the settings', () => {
     },
   );
 
-  it('read a key whose line breaks came as two characters', () => {
+  it('accepts a private key with escaped line breaks', () => {
     expect(read().CALL_PRIVATE_KEY.split('\n')).toHaveLength(3);
   });
 
-  it('with a required signature want its secret', () => {
+  it('requires SIGNATURE_SECRET if signatures are required', () => {
     expect(() => checkConfig(read())).toThrow(/SIGNATURE_SECRET is not set/);
     expect(checkConfig(read({ SIGNATURE_SECRET: 'x'.repeat(16) })).SIGNATURE_SECRET).toHaveLength(16);
     expect(checkConfig(read({ SIGNATURE_MODE: 'off' })).SIGNATURE_MODE).toBe('off');
   });
 
-  describe('of runtimes as pods', () => {
+  describe('with runtimes as pods', () => {
     const kubernetes = { RUNTIME_DRIVER: 'kubernetes', SIGNATURE_MODE: 'off' };
 
-    it('have defaults that fit an installation', () => {
+    it('has the defaults of the chart', () => {
       expect(read(kubernetes)).toMatchObject({
         RUNTIME_NAMESPACE: 'userswarms',
         RUNTIME_ENV_SECRET: 'uswarm-model-env',
       });
     });
 
-    it('name no Secret when that is set to nothing', () => {
+    it('uses no Secret if RUNTIME_ENV_SECRET is empty', () => {
       const { RUNTIME_ENV_SECRET: secret } = readConfig({ ...environment, ...kubernetes, RUNTIME_ENV_SECRET: '' });
       expect(secret).toBe('');
     });
@@ -117,7 +120,7 @@ describe('the settings', () => {
       ['RUNTIME_DRIVER', 'docker'],
       ['IDLE_SUSPEND_AFTER_S', '-1'],
       ['IDLE_SUSPEND_AFTER_S', 'soon'],
-    ])('refuse %s=%s', (name, value) => {
+    ])('rejects %s=%s', (name, value) => {
       expect(() => read({ ...kubernetes, [name]: value })).toThrow(name);
     });
   });
@@ -127,18 +130,18 @@ describe('the settings', () => {
     const keys = `one:${Buffer.alloc(32).toString('base64')}`;
     const check = (more: Record<string, string>) => checkConfig(read({ SIGNATURE_MODE: 'off', ...more }));
 
-    it('name none unless they are set', () => {
+    it('has no integration provider by default', () => {
       expect(read().INTEGRATION_PROVIDERS).toEqual({});
     });
 
-    it('want a key for the tokens of the first provider', () => {
+    it('requires INTEGRATION_TOKEN_KEYS if a provider is configured', () => {
       expect(() => check({ INTEGRATION_PROVIDERS: zoom })).toThrow(/INTEGRATION_TOKEN_KEYS is not set/);
       expect(check({ INTEGRATION_PROVIDERS: zoom, INTEGRATION_TOKEN_KEYS: keys }).INTEGRATION_TOKEN_KEYS).toHaveLength(
         1,
       );
     });
 
-    it('do not show a key that is refused', () => {
+    it('rejects an invalid token key without showing it', () => {
       const bad = 'one:c2hvcnQtc2VjcmV0';
       expect(() => read({ INTEGRATION_TOKEN_KEYS: bad })).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining('c2hvcnQtc2VjcmV0') }),
@@ -150,11 +153,11 @@ describe('the settings', () => {
     const s3 = { OBJECT_STORE: 's3', OBJECT_DIRECTORY: undefined, S3_BUCKET: 'files' };
     const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
 
-    it('name a folder for files', () => {
+    it('uses the configured folder for files', () => {
       expect(objectSettings(read())).toEqual({ store: 'file', directory: '/var/lib/uswarm' });
     });
 
-    it('put the bucket into the path of a server that is not named after it', () => {
+    it('puts the bucket into the path of a custom S3 endpoint', () => {
       expect(objectSettings(read({ ...s3, ...keys, S3_ENDPOINT: 'https://s3.example.com' }))).toMatchObject({
         pathStyle: true,
         endpoint: 'https://s3.example.com',
@@ -162,7 +165,7 @@ describe('the settings', () => {
       });
     });
 
-    it('leave credentials to the SDK, and the bucket in the host name, for Amazon itself', () => {
+    it('leaves credentials to the SDK and the bucket in the host name for Amazon S3', () => {
       expect(objectSettings(read(s3))).toEqual({
         store: 's3',
         bucket: 'files',
@@ -176,7 +179,7 @@ describe('the settings', () => {
       [{ OBJECT_DIRECTORY: undefined }, /OBJECT_DIRECTORY is not set/],
       [{ ...s3, S3_BUCKET: undefined }, /S3_BUCKET is not set/],
       [{ ...s3, ...keys, S3_SECRET_ACCESS_KEY: undefined }, /S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together/],
-    ])('are refused at the start where something is missing: %j', (environmentPart, message) => {
+    ])('rejects incomplete settings of the object store: %j', (environmentPart, message) => {
       expect(() => checkConfig(read({ SIGNATURE_MODE: 'off', ...environmentPart }))).toThrow(message);
     });
   });
@@ -186,7 +189,7 @@ describe('the settings', () => {
     ['process', undefined, 0],
     ['kubernetes', '0', 0],
     ['process', '5', 5_000],
-  ])('suspend idle runtimes of driver %s with IDLE_SUSPEND_AFTER_S=%s after %d ms', (RUNTIME_DRIVER, seconds, ms) => {
+  ])('suspends idle runtimes of driver %s with IDLE_SUSPEND_AFTER_S=%s after %d ms', (RUNTIME_DRIVER, seconds, ms) => {
     expect(idleSuspendAfterMs(read({ RUNTIME_DRIVER, IDLE_SUSPEND_AFTER_S: seconds }))).toBe(ms);
   });
 });

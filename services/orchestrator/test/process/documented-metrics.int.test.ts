@@ -8,6 +8,6 @@ beforeAll(async () => {
 });
 afterAll(() => uswarm.close());
 
-it('docs/metrics.md has every metric of the orchestrator, and no other', () => {
+it('docs/metrics.md lists exactly the metrics of the orchestrator', () => {
   expect(metricsIn(uswarm.metrics)).toEqual(documentedMetrics('orchestrator'));
 });

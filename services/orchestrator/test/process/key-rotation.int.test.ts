@@ -42,7 +42,7 @@ const settings = (keys: Keys): Record<string, string> => ({
 const previous = (keys: Keys): Record<string, string> =>
   Object.fromEntries(Object.entries(settings(keys)).flatMap(([name, value]) => [[`${name}_PREVIOUS`, value]]));
 
-/** An orchestrator with a signed-up user, and what clients that hold some generation of keys get from it. */
+/** An orchestrator with a signed-up user, and requests of clients that have the old or the new keys. */
 async function startScene(environment: Record<string, string>, current: Keys) {
   const uswarm: TestOrchestrator = await startTestOrchestrator({ environment });
   const signed = (person: TestUser, keys: Keys) => {
@@ -63,9 +63,9 @@ async function startScene(environment: Record<string, string>, current: Keys) {
 
   return {
     close: () => uswarm.close(),
-    /** The status of a request that an app signs. */
+    /** The status of a request signed by an app. */
     app: async (keys: Keys) => (await signed(user, keys).raw({ method: 'GET', path: '/v1/workspaces' })).status,
-    /** The status of what a gateway asks. */
+    /** The status of a request of a gateway. */
     gateway: async (keys: Keys) => {
       const token = await signInternalToken(parseSigningKey(keys.internal), userId);
       const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.subscriptions}`, {
@@ -76,13 +76,13 @@ async function startScene(environment: Record<string, string>, current: Keys) {
       await answer.body.dump();
       return answer.statusCode;
     },
-    /** How a call of an operator is refused that has a wrong body. */
+    /** The error code of an operator's request with an invalid body. */
     operator: async (keys: Keys) => {
       const token = await signAdminToken(parseSigningKey(keys.admin), 'olivia');
-      // The token is checked first: only those who may ask are told that the body is wrong.
+      // The token is checked before the body.
       return createTestAdmin(uswarm).refusal('user.show', {}, token);
     },
-    /** The status of a page asked for by a cursor. */
+    /** The status of a request with a cursor. */
     page: async (keys: Keys) => {
       const scope = { userId, conversationId: home.conversationId, direction: 'backward' as const };
       const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, before_seq: null, walk: 'older' }, scope);
@@ -94,7 +94,7 @@ async function startScene(environment: Record<string, string>, current: Keys) {
       const links = createUploadLinks({ secret: keys.cursor, baseUrl: '', clock: systemClock });
       return (await download(uswarm.url, links.url(uploaded.body.data.id))).status;
     },
-    /** What a new account finds used whose predecessor was deleted under these keys, and whose hashes are left. */
+    /** The usage of a new account whose predecessor was deleted under these keys, and the stored hashes. */
     returned: async (keys: Keys) => {
       const person = await uswarm.stranger();
       const hashOf = ({ identity }: Keys) =>
@@ -112,7 +112,7 @@ async function startScene(environment: Record<string, string>, current: Keys) {
       const isLeft = (each: Keys) => hashes.some(({ identity_hash }) => identity_hash.equals(hashOf(each)));
       return { used: body.data.tokens_used, left: [OLD, NEW].filter(isLeft).map((each) => each.identity) };
     },
-    /** How a sign-in of an identity is refused whose account was deleted under these keys. */
+    /** The error code of a sign-in whose account was deleted under these keys. */
     deleted: async (keys: Keys) => {
       const person = await uswarm.stranger();
       const hash = createHmac('sha256', keys.identity)
@@ -147,28 +147,31 @@ describe('rotating keys', () => {
   });
   afterAll(() => Promise.all([introduced, switched, retired].map((scene) => scene?.close())));
 
-  it.each(CASES)('%s: before and after the switch both generations are accepted, and no other', async (...row) => {
-    const [, call, accepted, refused] = row;
-    for (const scene of [introduced, switched]) {
-      expect([await scene[call](OLD), await scene[call](NEW), await scene[call](OTHER)]).toEqual([
-        accepted,
-        accepted,
-        refused,
-      ]);
-    }
-  });
+  it.each(CASES)(
+    '%s: the old and the new key are accepted during the rotation, and no other key is',
+    async (...row) => {
+      const [, call, accepted, refused] = row;
+      for (const scene of [introduced, switched]) {
+        expect([await scene[call](OLD), await scene[call](NEW), await scene[call](OTHER)]).toEqual([
+          accepted,
+          accepted,
+          refused,
+        ]);
+      }
+    },
+  );
 
-  it.each(CASES)('%s: once the old one is dropped only the new one is accepted', async (...row) => {
+  it.each(CASES)('%s: only the new key is accepted after the old one is removed', async (...row) => {
     const [, call, accepted, refused] = row;
     expect([await retired[call](OLD), await retired[call](NEW)]).toEqual([refused, accepted]);
   });
 
-  it('IDENTITY_HASH_KEY: usage of an account that was deleted under the old key counts for the next one', async () => {
+  it('IDENTITY_HASH_KEY: the usage of an account that was deleted under the old key counts for the next account', async () => {
     expect(await switched.returned(OLD)).toEqual({ used: 961, left: [NEW.identity] });
     expect(await retired.returned(NEW)).toEqual({ used: 961, left: [NEW.identity] });
   });
 
-  it('SIGNATURE_SECRET_PREVIOUS takes a secret for each version of the app', async () => {
+  it('SIGNATURE_SECRET_PREVIOUS accepts one secret per version of the app', async () => {
     const environment = { ...settings(NEW), SIGNATURE_SECRET_PREVIOUS: `${OLD.signature},\n${OTHER.signature}\n` };
     const scene = await startScene(environment, NEW);
     try {

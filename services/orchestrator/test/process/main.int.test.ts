@@ -41,13 +41,13 @@ describe('entry points', () => {
     return running;
   };
 
-  it('AUTH-003 in production the headers of the bypass do nothing', async () => {
+  it('AUTH-003 the production entry point ignores the headers of the bypass', async () => {
     const client = createApiClient(await start('main').listening, ROBOT);
     expect(await client.refusal('GET', PROFILE)).toBe('token_missing');
     expect(await client.refusal('POST', '/v1/auth/sign-in')).toBe('token_missing');
   });
 
-  it('AUTH-003 in production a set E2E_TOKEN stops the start and says so in one line', async () => {
+  it('AUTH-003 the production entry point refuses to start with E2E_TOKEN and logs one line', async () => {
     const { exitCode, lines } = start('main', { E2E_TOKEN });
     expect(await exitCode).toBe(1);
     expect(lines).toHaveLength(1);
@@ -57,7 +57,7 @@ describe('entry points', () => {
     });
   });
 
-  it('production serves the metrics that docs/metrics.md has', async () => {
+  it('the production entry point serves the metrics of docs/metrics.md', async () => {
     const { listening, operations } = start('main');
     await fetch(`${await listening}/v1/health`);
     const url = `${await operations}/metrics`;
@@ -70,7 +70,7 @@ describe('entry points', () => {
     expect(undocumented('orchestrator', text)).toEqual([]);
   });
 
-  it('production serves an identity provider token', async () => {
+  it('the production entry point accepts a token of the identity provider', async () => {
     const url = await start('main').listening;
     const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
     const client = createApiClient(url, { 'x-token': token });
@@ -86,7 +86,7 @@ describe('entry points', () => {
     },
   );
 
-  it('AUTH-003 outside production the bypass is off without E2E_TOKEN', async () => {
+  it('AUTH-003 the bypass is disabled outside production without E2E_TOKEN', async () => {
     const url = await start('main.nonproduction', { USWARM_ENV: 'test' }).listening;
     expect(await createApiClient(url, ROBOT).refusal('GET', PROFILE)).toBe('token_missing');
   });
@@ -100,13 +100,13 @@ describe('entry points', () => {
     },
   );
 
-  it('a short E2E_TOKEN stops the start', async () => {
+  it('a short E2E_TOKEN prevents the start', async () => {
     const { exitCode, lines } = start('main.nonproduction', { USWARM_ENV: 'test', E2E_TOKEN: 'short' });
     expect(await exitCode).toBe(1);
     expect(lines.join('\n')).toContain('E2E_TOKEN needs at least 32 bytes');
   });
 
-  it('missing settings stop the start, each named, and no value is shown', async () => {
+  it('missing settings prevent the start, and the message names each of them without values', async () => {
     const { DATABASE_URL: _, CURSOR_KEY: __, ...rest } = environment;
     running = startEntryPoint('main', rest);
     expect(await running.exitCode).toBe(1);
@@ -115,7 +115,7 @@ describe('entry points', () => {
     expect(running.lines.join('')).not.toContain(environment['IDENTITY_HASH_KEY']);
   });
 
-  it('SIGNATURE_MODE is required unless it is set, and then wants its secret', async () => {
+  it('signatures are required by default, and SIGNATURE_SECRET with them', async () => {
     const { SIGNATURE_MODE: _, ...rest } = environment;
     running = startEntryPoint('main', rest);
     expect(await running.exitCode).toBe(1);
@@ -131,14 +131,14 @@ describe('entry points', () => {
     expect(lines.join('\n')).toMatch(/OIDC_ISSUERS: http:\S+ needs https; OIDC_ALLOW_HTTP=true allows/);
   });
 
-  it('SIGTERM ends it cleanly', async () => {
+  it('the orchestrator exits with 0 after SIGTERM', async () => {
     const program = start('main');
     await program.listening;
     await program.stop();
     expect(await program.exitCode).toBe(0);
   });
 
-  it('with MIGRATE=false a schema that is too old stops the start, and one sentence says so', async () => {
+  it('an old schema prevents the start with MIGRATE=false, and one message names the missing migrations', async () => {
     const empty = await createTestDatabase();
     const { exitCode, lines } = start('main', { MIGRATE: 'false', DATABASE_URL: empty.url });
     expect(await exitCode).toBe(1);
@@ -151,12 +151,12 @@ describe('entry points', () => {
     });
   });
 
-  it('with MIGRATE=false a schema that is there is enough', async () => {
+  it('the orchestrator starts on an existing schema with MIGRATE=false', async () => {
     expect(await start('migrate-main').exitCode).toBe(0);
     await expect(start('main', { MIGRATE: 'false' }).listening).resolves.toMatch(/^http/);
   });
 
-  describeWith('valkey', 'in any order', () => {
+  describeWith('valkey', 'starting before its servers', () => {
     let proxy: CuttableProxy | undefined;
     let ops: string;
     let opsPort: string;
@@ -171,7 +171,7 @@ describe('entry points', () => {
         () => undefined,
       );
 
-    it('the database may come later: alive, not ready, then ready', async () => {
+    it('the orchestrator is alive but not ready until the database is available', async () => {
       proxy = await startCuttableProxy(testDatabase.url);
       await proxy.cut();
       const program = start('main', { OPS_PORT: opsPort, DATABASE_URL: proxy.redirect(testDatabase.url) });
@@ -192,7 +192,7 @@ describe('entry points', () => {
       ).toBe(200);
     });
 
-    it('a database that does not come ends the start with a sentence', async () => {
+    it('the orchestrator exits with a message if the database stays unavailable', async () => {
       const { exitCode, lines } = start('main', {
         DATABASE_URL: 'postgres://127.0.0.1:1/uswarm',
         DATABASE_WAIT_S: '1',
@@ -201,7 +201,7 @@ describe('entry points', () => {
       expect(lines.at(-1)).toContain('the database did not answer within 1 seconds: ');
     });
 
-    it('the bus may come later: ready all the time, and a gauge shows whether it is there', async () => {
+    it('the orchestrator is ready without the bus, and a gauge shows when the bus is available', async () => {
       const redis = process.env['TEST_REDIS_URL'] ?? '';
       proxy = await startCuttableProxy(redis);
       await proxy.cut();

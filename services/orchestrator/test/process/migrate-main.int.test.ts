@@ -29,7 +29,7 @@ describe('the migration program', () => {
   };
   const lastLine = ({ lines }: EntryPoint) => JSON.parse(lines.at(-1) ?? '{}') as { level?: string; msg?: string };
 
-  it('needs nothing but DATABASE_URL, brings the schema up to date and ends with 0', async () => {
+  it('migrates the schema with only DATABASE_URL set and exits with 0', async () => {
     const program = start();
     expect(await program.exitCode).toBe(0);
     expect(lastLine(program)).toMatchObject({
@@ -39,7 +39,7 @@ describe('the migration program', () => {
     await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
   });
 
-  it('run three times at once, all end with 0, and each migration was applied by one of them', async () => {
+  it('applies each migration once when three processes run concurrently, and all exit with 0', async () => {
     const programs = [start(), start(), start()];
     expect(await Promise.all(programs.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0]);
     const applied = programs.flatMap((program) => (lastLine(program) as { applied?: string[] }).applied ?? []);
@@ -47,7 +47,7 @@ describe('the migration program', () => {
     expect(applied.toSorted()).toEqual(rows.map(({ name }) => name));
   });
 
-  it('that fails ends with 1 and leaves nothing of what it began', async () => {
+  it('exits with 1 after a failed migration, which is rolled back', async () => {
     await sql`CREATE TABLE users (id int)`.execute(database);
     const program = start();
     expect(await program.exitCode).toBe(1);
@@ -62,13 +62,13 @@ describe('the migration program', () => {
     expect(rows).toEqual([{ name: 'users' }]);
   });
 
-  it('ends with 2 when it is told nothing', async () => {
+  it('exits with 2 without configuration', async () => {
     const program = start({ DATABASE_URL: '' });
     expect(await program.exitCode).toBe(2);
     expect(lastLine(program)).toMatchObject({ level: 'fatal', msg: 'DATABASE_URL is not set' });
   });
 
-  it('ends with 3 at once when the database refuses it', async () => {
+  it('exits with 3 immediately when the database rejects the connection', async () => {
     const url = new URL(testDatabase.url);
     url.pathname = '/nowhere';
     const program = start({ DATABASE_URL: url.href, DATABASE_WAIT_S: '3600' });
@@ -91,7 +91,7 @@ describe('the migration program', () => {
         (lines) => lines.includes('waiting for the database'),
       );
 
-    it('waits, and goes on when it comes', async () => {
+    it('waits for the database and then migrates', async () => {
       const program = startByProxy();
       expect(await waiting(program)).toContain('waiting for the database');
       await proxy.mend();
@@ -99,7 +99,7 @@ describe('the migration program', () => {
       await expect(checkSchema(testDatabase.url)).resolves.toBeUndefined();
     });
 
-    it('waits no longer than it may, and ends with 3 and a sentence', async () => {
+    it('exits with 3 and a message after the configured wait', async () => {
       const program = startByProxy({ DATABASE_WAIT_S: '1' });
       expect(await program.exitCode).toBe(3);
       expect(lastLine(program)).toMatchObject({
@@ -108,7 +108,7 @@ describe('the migration program', () => {
       });
     });
 
-    it('ends when it is told to, also as the first process of a container', async () => {
+    it('exits on SIGTERM, even as PID 1 of a container', async () => {
       const program = startByProxy();
       await waiting(program);
       await program.stop();
