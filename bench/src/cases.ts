@@ -1,6 +1,6 @@
 import type { RateSchedule } from './load/job.js';
 
-/** One thing that is measured, on both sides. */
+/** A case is measured on both sides. */
 export interface Case {
   name: string;
   requests: 'history' | 'search' | 'send';
@@ -10,7 +10,7 @@ export interface Case {
 const open = (perSecond: number): RateSchedule => ({ kind: 'open', perSecond });
 const closed: RateSchedule = { kind: 'closed' };
 
-/** `<what>@<rate>`: latencies at a rate that is the same for both sides. `<what>-most`: as many as there can be. */
+/** `<what>@<rate>`: latencies at a fixed rate. `<what>-most`: maximum throughput. */
 export const CASES: readonly Case[] = [
   { name: 'history@100', requests: 'history', schedule: open(100) },
   { name: 'history-most', requests: 'history', schedule: closed },

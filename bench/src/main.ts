@@ -13,7 +13,7 @@ const shown = (file: string): string => relative(process.cwd(), file);
 async function measureAll(settings: Settings, only: string | undefined): Promise<number> {
   const result = await run(settings, only, say);
   say(`\n${resultTables(result)}\n`);
-  if (settings.small) say('A small run: it works, and its numbers mean nothing.');
+  if (settings.small) say('Small run: the numbers are not meaningful.');
   else if (only === undefined) say(`Saved in ${shown(writeResult(result))}`);
   return 0;
 }
@@ -22,7 +22,7 @@ async function measureAll(settings: Settings, only: string | undefined): Promise
 function compareKept(): number {
   const [baseline, newest] = [baselineFile(), newestFile()];
   const comparisons = compare(readResult(baseline), readResult(newest));
-  say(`${shown(newest)} beside ${shown(baseline)}\n\n${comparisonTable(comparisons)}`);
+  say(`${shown(newest)} compared with ${shown(baseline)}\n\n${comparisonTable(comparisons)}`);
   return comparisons.some(({ tooMuch }) => tooMuch) ? 1 : 0;
 }
 

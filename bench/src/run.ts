@@ -21,9 +21,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = fileURLToPath(new URL('../../.cache/bench', import.meta.url));
 
 /**
- * Starts the servers and measures all cases, or only the one with that name.
+ * Starts the servers and measures all cases, or only the named one.
  *
- * @throws BenchError if a request was refused or failed
+ * @throws BenchError if a request failed
  */
 export async function run(settings: Settings, only: string | undefined, say: Say): Promise<Result> {
   const world = await startWorld(settings, FOLDER, say);
@@ -50,7 +50,7 @@ export async function run(settings: Settings, only: string | undefined, say: Say
   }
 }
 
-/** The sides take turns, and who begins changes: what the machine does besides hits both alike. */
+/** The sides alternate and the first side changes, so that other load on the machine affects both equally. */
 async function measureCase(world: World, each: Case, settings: Settings, say: Say) {
   const rounds: Record<SideName, Round[]> = { orchestrator: [], floor: [] };
   for (let round = 0; round < settings.rounds; round += 1) {
@@ -86,7 +86,7 @@ async function measureOnce(world: World, name: SideName, each: Case, settings: S
   const measured = await measure(job);
   const spent = cpuSeconds(side.pid);
   if (Object.keys(measured.failures).length > 0) {
-    throw new BenchError(`${each.name}: the ${name} did not answer all requests: ${JSON.stringify(measured.failures)}`);
+    throw new BenchError(`${each.name}: requests to the ${name} failed: ${JSON.stringify(measured.failures)}`);
   }
   const passed = (performance.now() - began) / 1_000;
   return { ...measured, serverCores: cpu === undefined || spent === undefined ? null : (spent - cpu) / passed };

@@ -2,46 +2,53 @@ import { parseArgs } from 'node:util';
 import { CASES } from './cases.js';
 
 /**
- * Long conversations, each of another user: the orchestrator runs one search per user at a time, so that searches of
- * one user alone measure a queue.
+ * Long conversations, each of a different user: the orchestrator runs one search per user at a time, so searches of a
+ * single user would measure its queue.
  */
 export const LONG_CONVERSATIONS = 4;
 
-/** How a run is done. Two runs can be compared where all of it is the same. */
+/** Settings of a run. Two runs can be compared only if all settings are equal. */
 export interface Settings {
   small: boolean;
   messages: number;
   workspaces: number;
-  /** Messages of each long conversation. */
+  /** Messages per long conversation. */
   conversation: number;
-  /** Of one measurement, after its warm-up. */
+  /** Duration of a measurement in seconds, after the warm-up. */
   seconds: number;
   warmUpSeconds: number;
-  /** Measurements of each case on each side; the median counts. */
+  /** Measurements per case and side; the result is the median. */
   rounds: number;
-  /** Of the load generator. */
+  /** Connections of the load generator. */
   connections: number;
-  /** Connections to Postgres, of either side. */
+  /** Connections to Postgres per side. */
   pool: number;
 }
 
 export type Command = { do: 'run'; settings: Settings; only: string | undefined } | { do: 'compare' | 'keep' | 'help' };
 
-/** A mistake of the caller: only its message is printed. */
+/** An expected error. Only its message is printed. */
 export class BenchError extends Error {
   override name = 'BenchError';
 }
 
-export const USAGE = `npm run bench -- [settings]     runs the benchmarks and writes bench/results/<date>-<commit>.json
-npm run bench -- --compare      compares the newest of them with the baseline; exits 1 where a ratio got worse by > 20 %
-npm run bench -- --keep         makes the newest of them the baseline
-npm run bench -- runtime        starts the agent runtime beside bare Node: time, CPU, memory; --rounds <n> starts each (11)
-  --messages <n>       in all (1000000)          --seconds <n>      of a measurement (10)
-  --workspaces <n>     (240)                     --warm-up <n>      seconds before it (3)
-  --conversation <n>   of each long one (50000)  --rounds <n>       of each measurement (3)
-  --connections <n>    of the generator (32)     --pool <n>         connections to Postgres (20)
-  --only <case>        measures one case; the result is printed and not saved
-  --small              a few seconds of everything, to see that it works; its numbers mean nothing and are not kept`;
+export const USAGE = `Usage: npm run bench -- [options]             run the benchmarks and write bench/results/<date>-<commit>.json
+       npm run bench -- --compare             compare the newest result with the baseline; exit with 1 if a ratio is
+                                              more than 20 % worse
+       npm run bench -- --keep                save the newest result as the baseline
+       npm run bench -- runtime [--rounds N]  compare starts of the agent runtime and of Node.js: time, CPU, memory
+
+Options (default):
+  --messages N       number of messages (1000000)
+  --workspaces N     number of workspaces (240)
+  --conversation N   messages per long conversation (50000)
+  --connections N    connections of the load generator (32)
+  --pool N           connections to Postgres (20)
+  --seconds N        duration of a measurement (10)
+  --warm-up N        duration of the warm-up in seconds (3)
+  --rounds N         rounds per measurement (3; runtime: 11)
+  --only CASE        run one case and print the result without saving it
+  --small            smoke test of a few seconds; the result is not saved`;
 
 const FULL = {
   messages: '1000000',
@@ -73,7 +80,8 @@ export function readCommand(args: string[]): Command {
   const small = values.small === true;
   const number = (name: keyof typeof FULL): number => {
     const value = Number(values[name] ?? (small ? SMALL : FULL)[name]);
-    if (!Number.isInteger(value) || value < 1) throw new BenchError(`--${name} is a whole number from 1.\n\n${USAGE}`);
+    if (!Number.isInteger(value) || value < 1)
+      throw new BenchError(`--${name} must be a positive integer.\n\n${USAGE}`);
     return value;
   };
   const settings = {
@@ -98,7 +106,7 @@ export function readCommand(args: string[]): Command {
   }
   const only = values.only;
   if (only !== undefined && CASES.every(({ name }) => name !== only)) {
-    throw new BenchError(`--only is one of ${CASES.map(({ name }) => name).join(', ')}.\n\n${USAGE}`);
+    throw new BenchError(`--only must be one of ${CASES.map(({ name }) => name).join(', ')}.\n\n${USAGE}`);
   }
   return { do: 'run', settings, only };
 }

@@ -11,8 +11,8 @@ const END = /^(commit|rollback)/i;
 type Row = Record<string, unknown>;
 
 /**
- * The least that could do the work: express, a pool, and the recorded statements of the orchestrator. It validates and
- * authenticates nothing and returns messages as the database has them.
+ * The minimal implementation: express, a connection pool, and the recorded statements of the orchestrator. Without
+ * validation and authentication; returns messages as stored.
  */
 export function createFloorApp(script: FloorScript, pool: pg.Pool): Express {
   const places = new Map(script.places.map((place) => [pathOf(place), place]));
@@ -42,7 +42,7 @@ export function pathOf({ workspaceId, conversationId }: Place): string {
   return `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 }
 
-/** Each statement on a connection of the pool, those of a transaction on one. @returns the messages that were read last */
+/** Runs each statement on a pool connection, those of a transaction on the same one. @returns the last messages read */
 async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], filling: Filling): Promise<Row[]> {
   let held: pg.PoolClient | undefined;
   let seq: number | undefined;
@@ -62,7 +62,7 @@ async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], f
     }
     return messages;
   } finally {
-    // Only where a transaction failed: the connection goes, and with it what it did.
+    // Only after a failed transaction: closing the connection rolls it back.
     held?.release(true);
   }
 }
@@ -76,7 +76,7 @@ export function openPool({ databaseUrl, pool: max }: Pick<FloorScript, 'database
         oid === INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  // An idle connection that Postgres ends, as when a run is interrupted.
+  // Postgres closes idle connections when a run is interrupted.
   pool.on('error', () => undefined);
   return pool;
 }

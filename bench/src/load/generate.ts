@@ -4,13 +4,13 @@ import { Pool } from 'undici';
 import type { Job, Measured, RequestSample } from './job.js';
 import { latencyOf } from './percentiles.js';
 
-/** Signatures are good for five minutes; an app may renew them at any time. */
+/** Signatures are valid for five minutes; the generator renews them earlier. */
 const SIGNED_FOR_MS = 60_000;
 const ANSWER_DEADLINE_MS = 30_000;
 
 type Send = (request: RequestSample) => Promise<void>;
 
-/** Credentials of each user, signed again after a while. */
+/** Credentials per user, with periodically renewed signatures. */
 export function createSigner(
   tokens: readonly string[],
   signatureSecret: string,
@@ -48,14 +48,14 @@ function createSend(pool: Pool, job: Job, failed: (what: string) => void): Send 
   };
 }
 
-/** What is counted between two points in time. */
+/** Counts requests between two points in time. */
 interface Counting {
   begin(): void;
-  /** @param from `performance.now()` when it began or was due */
+  /** @param from `performance.now()` when the request started or was due */
   answered(from: number): void;
 }
 
-/** Requests begin at their times; a server that stalls does not hold up those that are due meanwhile. */
+/** Sends requests at their due times, even if earlier responses are outstanding. */
 async function openLoop(job: Job, perSecond: number, send: Send, counting: Counting): Promise<void> {
   const warmUp = perSecond * job.warmUpSeconds;
   const all = warmUp + perSecond * job.seconds;
@@ -111,7 +111,7 @@ export async function generateLoad(job: Job): Promise<Measured> {
     : closedLoop(job, send, counting));
   const { user, system } = process.cpuUsage(began.cpu);
   const passed = (performance.now() - began.at) / 1_000;
-  // Answers count until the time is up; the last ones to come are those of an open schedule alone.
+  // Responses count until the end of the measurement; an open schedule waits for the remaining ones.
   const seconds = job.schedule.kind === 'open' ? passed : job.seconds;
   await pool.close();
   return {

@@ -1,22 +1,22 @@
 import type { Latency } from './percentiles.js';
 
-/** A request as it is sent; `headers` are beside what its user sends with every request. */
+/** A request; `headers` are sent in addition to the credentials of the user. */
 export interface RequestSample {
   method: 'GET' | 'POST';
   path: string;
-  /** Whose token it carries: an index of `tokens`. */
+  /** The user: an index of `tokens`. */
   user: number;
   /** Text of a message; each request gets a body with this text and a new `local_id`. */
   text?: string;
 }
 
 /**
- * `open`: requests begin at their times, whether earlier ones are answered or not. `closed`: each connection sends
- * its next request when the last one is answered.
+ * `open`: requests are sent at their due times, independent of earlier responses. `closed`: each connection sends its
+ * next request after the previous response.
  */
 export type RateSchedule = { kind: 'open'; perSecond: number } | { kind: 'closed' };
 
-/** What a load generator process is told. */
+/** The input of a load generator process. */
 export interface Job {
   url: string;
   requests: RequestSample[];
@@ -28,15 +28,15 @@ export interface Job {
   connections: number;
 }
 
-/** What it saw, without the warm-up. */
+/** Its results, without the warm-up. */
 export interface Measured {
   requests: number;
-  /** Answered a second. */
+  /** Responses per second. */
   perSecond: number;
   /** Milliseconds; with an open schedule from the time at which a request was due. */
   latency: Latency;
-  /** Answers other than 2xx by status, and errors by code. */
+  /** Responses other than 2xx by status, and errors by code. */
   failures: Record<string, number>;
-  /** Processor time of the generator itself, in cores. */
+  /** CPU usage of the generator, in cores. */
   generatorCores: number;
 }

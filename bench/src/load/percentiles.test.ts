@@ -19,17 +19,17 @@ describe('percentiles', () => {
     expect(percentile(hundred, percent)).toBe(expected);
   });
 
-  it('of few samples the highest is the worst percent', () => {
+  it('use the maximum as p99 of few samples', () => {
     expect(percentile([1, 2, 3], 99)).toBe(3);
     expect(percentile([7], 50)).toBe(7);
   });
 
-  it('of no samples there is none', () => {
+  it('are NaN without samples', () => {
     expect(percentile([], 50)).toBeNaN();
     expect(median([])).toBeNaN();
   });
 
-  it('returns the smallest sample that the given share does not exceed', () => {
+  it('return the smallest sample that the given share does not exceed', () => {
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 100 }), (values, percent) => {
         const found = percentile(ascending(values), percent);
@@ -41,7 +41,7 @@ describe('percentiles', () => {
     );
   });
 
-  it('of latencies do not depend on the order in which they came', () => {
+  it('do not depend on the order of the samples', () => {
     expect(latencyOf([300, 9, 100])).toEqual({ p50: 100, p95: 300, p99: 300, max: 300 });
     expect(latencyOf(hundred.toReversed())).toEqual({ p50: 50, p95: 95, p99: 99, max: 100 });
   });

@@ -1,4 +1,4 @@
-/** How long requests took, in milliseconds. */
+/** Latencies in milliseconds. */
 export interface Latency {
   p50: number;
   p95: number;
@@ -6,7 +6,7 @@ export interface Latency {
   max: number;
 }
 
-/** The smallest sample that at least `percent` of all samples do not exceed (nearest rank). NaN of no samples. */
+/** The smallest sample that at least `percent` of all samples do not exceed (nearest rank). NaN without samples. */
 export function percentile(sorted: readonly number[] | Float64Array, percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * sorted.length));
   return sorted[rank - 1] ?? Number.NaN;
@@ -18,7 +18,7 @@ export function latencyOf(samples: readonly number[]): Latency {
   return { p50: at(50), p95: at(95), p99: at(99), max: at(100) };
 }
 
-/** The middle one; of an even number, the mean of the two in the middle. NaN of none. */
+/** The median; the mean of the two middle values for an even number. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

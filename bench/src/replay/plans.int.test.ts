@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import pg from 'pg';
 import { fullReads } from './plans.js';
 
-describe('plans', () => {
+describe('the check of query plans', () => {
   let database: TestDatabase;
   let client: pg.Client;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('plans', () => {
 
   const byKind = { text: '/* planned each time */ SELECT id FROM letters\n  WHERE kind = $1', values: [3] };
 
-  it('that read a large table from end to end are told of', async () => {
+  it('reports a sequential scan of a large table', async () => {
     expect(await fullReads(client, [byKind])).toEqual([`letters: ${byKind.text.replaceAll(/\s+/g, ' ')}`]);
     const nested = {
       text: 'DELETE FROM stamps WHERE id = (SELECT count(*) FROM letters WHERE kind = $1)',
@@ -31,7 +31,7 @@ describe('plans', () => {
     expect(await fullReads(client, [nested])).toEqual([`letters: ${nested.text}`]);
   });
 
-  it('are fine with an index, or with a small table', async () => {
+  it('accepts an index scan and a scan of a small table', async () => {
     const seen = [
       { text: 'begin', values: [] },
       { text: 'SELECT kind FROM letters WHERE id = $1', values: [5] },

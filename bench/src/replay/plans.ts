@@ -7,11 +7,11 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Rows; a smaller table is read from end to end because that is faster. */
+/** Minimum number of rows; a sequential scan of a smaller table is faster. */
 const LARGE = 10_000;
 const HAS_PLAN = /^\s*(\/\*.*?\*\/\s*)?(select|with|insert|update|delete)\b/i;
 
-/** @returns a line for each statement whose plan reads a large table from end to end */
+/** @returns a line per statement whose plan has a sequential scan of a large table */
 export async function fullReads(client: Client, statements: readonly SeenStatement[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND reltuples > $1",

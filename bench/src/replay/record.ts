@@ -4,12 +4,12 @@ import { listen } from '@uswarm/service-kit';
 import pg from 'pg';
 import type { SeenStatement } from './template.js';
 
-/** Sees which statements a request makes, of an application in this process. */
+/** Records the statements of an application in this process. */
 export interface Recorder {
   url: string;
-  /** The statements of all requests since the last call, in their order. */
+  /** The statements since the last call, in order. */
   take(): SeenStatement[];
-  /** One of each text, of all that was seen. */
+  /** One recorded statement per distinct text. */
   everyStatement(): SeenStatement[];
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function startRecorder(app: RequestListener): Promise<Recorder> {
   };
 }
 
-/** Tells of every statement of every connection of this process. @returns what puts an end to it */
+/** Calls the listener for every statement in this process. @returns a function that stops it */
 function watchQueries(seen: (statement: SeenStatement) => void): () => void {
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };
   const { query } = prototype;
@@ -67,7 +67,7 @@ function watchQueries(seen: (statement: SeenStatement) => void): () => void {
   return () => void (prototype.query = query);
 }
 
-/** Of `query(text, values?)` and `query({ name, text, values })`. */
+/** Parses the arguments of `query(text, values?)` and `query({ name, text, values })`. */
 function statementOf([query, given]: unknown[]): SeenStatement | undefined {
   const { name, text, values }: Partial<pg.QueryConfig> =
     typeof query === 'object' && query !== null ? query : { text: query as string, values: given as unknown[] };

@@ -1,22 +1,22 @@
 import type { StatementTemplate } from './template.js';
 
-/** Where messages go: one conversation, with what the floor cannot know by itself. */
+/** A conversation that receives messages, with the data that the floor needs. */
 export interface Place {
-  /** Index of its owner. */
+  /** Index of the owner. */
   user: number;
   userId: string;
   subject: string;
   workspaceId: string;
   conversationId: string;
-  /** Who answers there. */
+  /** The agent of the conversation. */
   agentId: string;
 }
 
-/** All that the floor needs to do the same work in the database. */
+/** The statements that the floor replays. */
 export interface FloorScript {
   databaseUrl: string;
   pool: number;
-  /** By path with query: read requests, word by word as they were seen. */
+  /** Statements of read requests by path with query. */
   reads: Record<string, StatementTemplate[]>;
   send: StatementTemplate[];
   places: Place[];

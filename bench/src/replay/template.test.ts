@@ -6,13 +6,13 @@ const MESSAGE = '22222222-2222-4222-8222-222222222222';
 const TURN = '33333333-3333-4333-8333-333333333333';
 const known = { userId: USER, text: 'Hello' };
 
-describe('statements of one request become those of any', () => {
+describe('the template of statements', () => {
   const filled = (values: unknown[], filling = {}, seq?: number) => {
     const [template] = templateOf([{ text: '', values }], known);
     return fill(template!.values, { userId: 'U', text: 'T', 'new-0': 'N0', 'new-1': 'N1', ...filling }, seq);
   };
 
-  it('with the values of the request, also within others', () => {
+  it('replaces values of the request, also within other values', () => {
     expect(filled([USER, 'fixed', `{"text":"Hello"}`, `${USER}/${USER}`])).toEqual([
       'U',
       'fixed',
@@ -21,7 +21,7 @@ describe('statements of one request become those of any', () => {
     ]);
   });
 
-  it('with new ids, the same wherever the request had the same', () => {
+  it('creates new ids and keeps equal ids equal', () => {
     const templates = templateOf(
       [
         { text: '', values: [MESSAGE, TURN] },
@@ -36,7 +36,7 @@ describe('statements of one request become those of any', () => {
     ]);
   });
 
-  it('with the seq of an earlier answer, and numbers as they are', () => {
+  it('refers to the seq of an earlier result and keeps other numbers', () => {
     const [before, after] = templateOf(
       [
         { text: '', values: [42], seq: 42 },
@@ -48,20 +48,20 @@ describe('statements of one request become those of any', () => {
     expect(fill(after!.values, {}, 77)).toEqual([77, 20]);
   });
 
-  it('with what JSON cannot say, also after a way through JSON', () => {
+  it('preserves values that JSON cannot represent, also after serialization', () => {
     const values = [Buffer.from([0, 255]), new Date(5), null, undefined, true, ''];
     const [template] = JSON.parse(JSON.stringify(templateOf([{ text: '', values }], known)));
     expect(fill(template.values, {}, undefined)).toEqual([Buffer.from([0, 255]), new Date(5), null, null, true, '']);
   });
 
-  it('and nothing is made up where a value is missing', () => {
+  it('rejects a missing value', () => {
     const [template] = templateOf([{ text: '', values: [USER] }], known);
-    expect(() => fill(template!.values, {}, undefined)).toThrow('nothing is known to fill in for userId');
+    expect(() => fill(template!.values, {}, undefined)).toThrow('missing value for the blank userId');
   });
 });
 
-describe('statements word by word', () => {
-  it('have no blanks', () => {
+describe('the template of a constant request', () => {
+  it('has no blanks', () => {
     const templates = verbatim([{ text: 'SELECT', values: [USER, 42, [MESSAGE]], seq: 42 }]);
     expect(newIdsOf(templates)).toEqual([]);
     expect(fill(templates[0]!.values, {}, undefined)).toEqual([USER, 42, [MESSAGE]]);

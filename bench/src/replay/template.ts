@@ -1,10 +1,10 @@
-/** A statement as it was seen, with what was known of its answer. */
+/** A recorded statement with parts of its result. */
 export interface SeenStatement {
-  /** Under which it was prepared. */
+  /** The name of the prepared statement. */
   name?: string;
   text: string;
   values: readonly unknown[];
-  /** The `seq` of its only row, where it has one. */
+  /** The `seq` of its only row, if any. */
   seq?: number;
 }
 
@@ -31,9 +31,9 @@ export type Filling = Record<string, string>;
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 /**
- * Makes of one request's statements those of any request like it. `known` are the request's own values, by the name
- * of their blank: wherever they stand there is a blank. Other UUIDs are new ones, and a number that is the `seq` of an
- * earlier answer is that of the answer.
+ * Creates a template from the statements of one request. `known` maps names of blanks to values of the request; each
+ * occurrence becomes a blank. Other UUIDs become new ids. A number that equals the `seq` of an earlier result becomes a
+ * reference to it.
  */
 export function templateOf(seen: readonly SeenStatement[], known: Filling): StatementTemplate[] {
   const names = new Map(Object.entries(known).map(([name, value]) => [value, name]));
@@ -58,7 +58,7 @@ export function templateOf(seen: readonly SeenStatement[], known: Filling): Stat
   });
 }
 
-/** The statements as they are, for a request that is the same each time. */
+/** Statements without blanks, for a constant request. */
 export function verbatim(seen: readonly SeenStatement[]): StatementTemplate[] {
   return seen.map(({ values, seq: _seq, ...sent }) => ({
     ...sent,
@@ -88,7 +88,7 @@ function split(value: string, names: ReadonlyMap<string, string>): TextPart[] {
   return value === '' ? [] : [{ text: value }];
 }
 
-/** The values of a statement for one request. @throws Error where something that has to be filled in is not known */
+/** The values of a statement for one request. @throws Error if the value of a blank is missing */
 export function fill(templates: readonly ValueTemplate[], filling: Filling, seq: number | undefined): unknown[] {
   return templates.map((template) => fillOne(template, filling, seq));
 }
@@ -113,11 +113,11 @@ function fillOne(template: ValueTemplate, filling: Filling, seq: number | undefi
 }
 
 function given<Value>(value: Value | undefined, name: string): Value {
-  if (value === undefined) throw new Error(`nothing is known to fill in for ${name}`);
+  if (value === undefined) throw new Error(`missing value for the blank ${name}`);
   return value;
 }
 
-/** The names of the new ids that the statements want. */
+/** The names of the new ids in the statements. */
 export function newIdsOf(statements: readonly StatementTemplate[]): string[] {
   const blanks = (template: ValueTemplate): string[] => {
     if (template.is === 'list') return template.items.flatMap(blanks);

@@ -31,7 +31,7 @@ function result(ratios: Record<string, Ratio>, more: Partial<Result> = {}): Resu
 const lower = (value: number): Ratio => ({ value, better: 'lower' });
 const higher = (value: number): Ratio => ({ value, better: 'higher' });
 
-describe('two runs beside each other', () => {
+describe('the comparison of two runs', () => {
   it.each([
     ['a latency ratio that grew by a fifth', lower(2), lower(2.4), false],
     ['a latency ratio that grew by more', lower(2), lower(2.41), true],
@@ -45,7 +45,7 @@ describe('two runs beside each other', () => {
     ]);
   });
 
-  it('each ratio counts for itself', () => {
+  it('compares each ratio separately', () => {
     const [before, now] = [
       { a: lower(1), b: higher(1) },
       { a: lower(0.1), b: higher(0.5) },
@@ -53,12 +53,12 @@ describe('two runs beside each other', () => {
     expect(compare(result(before), result(now)).map(({ tooMuch }) => tooMuch)).toEqual([false, true]);
   });
 
-  it('refuses a result in which a ratio is missing or is not a number', () => {
+  it('rejects a result with a missing or invalid ratio', () => {
     expect(() => compare(result({ a: lower(1) }), result({}))).toThrow('The newest run has no "a".');
     expect(() => compare(result({ a: lower(1) }), result({ a: lower(Number.NaN) }))).toThrow('has no "a"');
   });
 
-  it('runs of different sizes do not compare', () => {
+  it('rejects runs with different settings', () => {
     const other = result({}, { settings: settings(['--rounds', '7']) });
     expect(() => compare(result({}), other)).toThrow('different settings');
   });
@@ -76,7 +76,7 @@ describe('saved results', () => {
     expect(resultName(result({}, { changed: true }))).toBe('2026-01-02T030405Z-0123456789ab-changed.json');
   });
 
-  it('the newest is found, and becomes the baseline', () => {
+  it('include the newest one, which becomes the baseline', () => {
     writeResult(result({ a: lower(3) }, { date: '2026-02-01T00:00:00.000Z' }), folder);
     writeResult(result({ a: lower(1) }), folder);
     expect(readResult(newestFile(folder)).ratios).toEqual({ a: lower(3) });
@@ -86,7 +86,7 @@ describe('saved results', () => {
     expect(readResult(newestFile(folder)).ratios).toEqual({ a: lower(4) });
   });
 
-  it('without any, and with others in their place, there is a sentence', () => {
+  it('cause an error of one sentence if they are missing or invalid', () => {
     expect(() => newestFile(folder)).toThrow('Run npm run bench first');
     expect(() => baselineFile(folder)).toThrow('npm run bench -- --keep');
     const file = join(folder, '2026.json');

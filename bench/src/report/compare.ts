@@ -6,12 +6,12 @@ export interface Comparison {
   name: string;
   baseline: number;
   newest: number;
-  /** By how much it got worse: 0.2 is 20 %, below zero is better. */
+  /** The relative change: 0.2 is 20 % worse, negative is better. */
   worse: number;
   tooMuch: boolean;
 }
 
-/** And a trifle, for what floating point makes of exactly as much. */
+/** Includes a tolerance for floating point errors. */
 const TOLERATED = 0.2 + 1e-9;
 
 function worsening(baseline: Ratio, newest: Ratio): number {
@@ -20,9 +20,10 @@ function worsening(baseline: Ratio, newest: Ratio): number {
 }
 
 /**
- * The ratios to the floor, one by one. Those of another machine compare too: the floor ran there as well.
+ * Compares the ratios to the floor. Results of different machines are comparable, because the floor runs on the same
+ * machine.
  *
- * @throws BenchError where the runs were done in different ways, or one has no such ratio
+ * @throws BenchError if the settings differ or a ratio is missing
  */
 export function compare(baseline: Result, newest: Result): Comparison[] {
   if (!isDeepStrictEqual(baseline.settings, newest.settings)) {

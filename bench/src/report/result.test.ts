@@ -8,14 +8,14 @@ function round(perSecond: number, p99: number, more: Partial<Round> = {}): Round
 }
 const sides = (orchestrator: Round, floor: Round) => ({ orchestrator: sideOf([orchestrator]), floor: sideOf([floor]) });
 
-describe('what is made of measurements', () => {
-  it('of several rounds the median of each number counts', () => {
+describe('the result of measurements', () => {
+  it('contains the median of each metric', () => {
     const side = sideOf([round(100, 30), round(300, 10), round(200, 20)]);
     expect([side.perSecond, side.latency.p99, side.serverCores]).toEqual([200, 20, 0.5]);
     expect(side.rounds).toHaveLength(3);
   });
 
-  it('processor time that one round does not know is not known', () => {
+  it('has no CPU usage if one round has none', () => {
     expect(sideOf([round(1, 1), round(1, 1, { serverCores: null })]).serverCores).toBeNull();
   });
 
@@ -27,7 +27,7 @@ describe('what is made of measurements', () => {
   };
   const ratios = ratiosOf(measurements);
 
-  it('latencies and rates are set against those of the floor', () => {
+  it('contains the ratios of latencies and rates to the floor', () => {
     expect(ratios).toEqual({
       'history@100 p99': { value: 3, better: 'lower' },
       'search@20 p95': { value: 1.3, better: 'lower' },
@@ -36,7 +36,7 @@ describe('what is made of measurements', () => {
     });
   });
 
-  it('a promise is met by the latency, at the rate, or by the share of the floor', () => {
+  it('checks targets by latency, by rate and by the ratio to the floor', () => {
     expect(figuresOf(measurements, ratios)).toEqual([
       { promise: 'history page p99 ≤ 20 ms at 100/s', measured: '18.0 ms at 100/s', met: true },
       { promise: 'search p95 ≤ 60 ms at 20/s', measured: '65.0 ms at 20/s', met: false },
@@ -46,7 +46,7 @@ describe('what is made of measurements', () => {
   });
 });
 
-describe('a table', () => {
+describe('a result table', () => {
   it('has columns as wide as their widest cell', () => {
     expect(
       table([

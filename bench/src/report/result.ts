@@ -5,12 +5,12 @@ import type { Settings } from '../settings.js';
 
 export type SideName = 'orchestrator' | 'floor';
 
-/** One measurement, with the processor time of the server beside it, in cores; null if the system does not report it. */
+/** One measurement with the CPU usage of the server in cores; null if the system does not report it. */
 export interface Round extends Measured {
   serverCores: number | null;
 }
 
-/** The rounds of one case on one side, and the median of each of their numbers. */
+/** The rounds of one case on one side, and the medians of their metrics. */
 export interface Side {
   requests: number;
   perSecond: number;
@@ -20,28 +20,28 @@ export interface Side {
   rounds: Round[];
 }
 
-/** By the name of the case. */
+/** Keys are names of cases. */
 export type Measurements = Record<string, Record<SideName, Side>>;
 
-/** A number of the orchestrator by the same of the floor. */
+/** Ratio of a metric of the orchestrator to that of the floor. */
 export interface Ratio {
   value: number;
   better: 'higher' | 'lower';
 }
 
-/** What was promised, and what was seen. */
+/** A target and the measured value. */
 export interface Figure {
   promise: string;
   measured: string;
   met: boolean;
 }
 
-/** A run, as it is kept. */
+/** A saved run. */
 export interface Result {
   format: 1;
   date: string;
   commit: string;
-  /** There were changes that are in no commit. */
+  /** True if the checkout had uncommitted changes. */
   changed: boolean;
   machine: { cpus: number; model: string; memoryGiB: number; system: string; node: string; postgres: string };
   settings: Settings;
@@ -68,7 +68,7 @@ export function sideOf(rounds: Round[]): Side {
   };
 }
 
-/** The percentile of latency that a case is judged by. */
+/** The latency percentile that the case uses. */
 const judgedBy = (name: string): 'p95' | 'p99' => (name.startsWith('search') ? 'p95' : 'p99');
 
 export function ratiosOf(measurements: Measurements): Record<string, Ratio> {
@@ -88,7 +88,7 @@ export function ratiosOf(measurements: Measurements): Record<string, Ratio> {
   return ratios;
 }
 
-/** A rate was kept where hardly a request is missing. */
+/** A rate is achieved if almost all requests were sent. */
 const KEPT = 0.98;
 const THROUGHPUT = 0.6;
 

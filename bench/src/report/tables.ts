@@ -1,7 +1,7 @@
 import type { Comparison } from './compare.js';
 import type { Result, Side } from './result.js';
 
-/** Columns as wide as their widest cell; the first to the left, numbers to the right. */
+/** Aligns columns: the first to the left, numbers to the right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return rows
@@ -21,7 +21,7 @@ function sideRow(name: string, side: string, { perSecond, latency, ...seen }: Si
   return [name, side, perSecond.toFixed(0), ...times, cores(seen.serverCores), cores(seen.generatorCores)];
 }
 
-/** A run for the terminal. */
+/** Renders a run for the terminal. */
 export function resultTables({ measurements, ratios, figures }: Result): string {
   const measured = Object.entries(measurements).flatMap(([name, { orchestrator, floor }]) => [
     sideRow(name, 'orchestrator', orchestrator),

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-// What Node alone costs: the least that a program with a server can take.
+// A minimal Node.js server: the floor of the comparison.
 const server = createServer((_request, response) => void response.end());
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${JSON.stringify({ event: 'listening' })}\n`));
 process.once('SIGTERM', () => process.exit(0));

@@ -8,7 +8,7 @@ import { cpuSeconds } from '../world/processes.js';
 
 export interface StartCase {
   name: string;
-  /** Arguments of Node. */
+  /** Arguments of Node.js. */
   args: string[];
   env: Record<string, string>;
 }
@@ -16,18 +16,18 @@ export interface StartCase {
 export interface StartFigures {
   /** Milliseconds from the start of the process to the line that reports that it listens. */
   listeningMs: number;
-  /** Milliseconds of processor time until then, user and system. */
+  /** CPU time until then in milliseconds, user and system. */
   cpuMs: number;
   /** Resident MiB at rest. */
   residentMiB: number;
-  /** MiB of it that no other process shares: not the code of Node. */
+  /** Unshared part of it in MiB, without the code of Node.js. */
   privateMiB: number;
 }
 
-/** Enough for the garbage of the start to be collected. */
+/** Long enough for a garbage collection after the start. */
 const REST_MS = 1_500;
 
-/** Starts a program, waits until it listens and rests, and stops it. @throws BenchError when it ends by itself */
+/** Starts a program, waits until it listens and is idle, and stops it. @throws BenchError when it exits early */
 export async function measureStart({ name, args, env }: StartCase): Promise<StartFigures> {
   const started = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -35,7 +35,7 @@ export async function measureStart({ name, args, env }: StartCase): Promise<Star
   const line = once(createInterface({ input: child.stdout }), 'line');
   try {
     const first = await Promise.race([line.then(() => 'line'), exited.then(() => 'exit')]);
-    if (first === 'exit') throw new BenchError(`"${name}" ended before it listened.`);
+    if (first === 'exit') throw new BenchError(`"${name}" exited before it listened.`);
     const listeningMs = performance.now() - started;
     const pid = child.pid ?? 0;
     const cpuMs = (cpuSeconds(pid) ?? Number.NaN) * 1_000;

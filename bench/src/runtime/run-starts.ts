@@ -10,12 +10,15 @@ import { medians, startTable } from './start-table.js';
 const DEFAULT_ROUNDS = 11;
 
 /**
- * `npm run bench -- runtime`: what a start of the agent runtime costs beside bare Node. Each round starts every case
- * once, each time with another one first. Prints a table and a JSON line. @throws BenchError
+ * `npm run bench -- runtime`: compares starts of the agent runtime with starts of Node.js. Each round starts every case
+ * once, in rotating order. Prints a table and a JSON line.
+ *
+ * @throws BenchError
  */
 export async function runStarts(args: string[], say: (line: string) => void): Promise<void> {
   const rounds = readRounds(args);
-  if (process.platform !== 'linux') throw new BenchError('Processor time and memory are read from /proc: Linux only.');
+  if (process.platform !== 'linux')
+    throw new BenchError('Only supported on Linux: CPU time and memory are read from /proc.');
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-bench-'));
   try {
     const cases = await startCases(folder);
@@ -37,7 +40,7 @@ function readRounds(args: string[]): number {
   try {
     const { values } = parseArgs({ args, options: { rounds: { type: 'string' } } });
     const rounds = Number(values.rounds ?? DEFAULT_ROUNDS);
-    if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds is a whole number from 1.');
+    if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a positive integer.');
     return rounds;
   } catch (error) {
     throw new BenchError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);

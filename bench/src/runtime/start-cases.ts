@@ -9,7 +9,7 @@ import type { StartCase } from './measure-start.js';
 
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** Writes what the image of the runtime has into `folder`, and names the starts to compare; bare Node is the first. */
+/** Writes the content of the runtime image to `folder`. @returns the starts to compare; the first is Node.js alone */
 export async function startCases(folder: string): Promise<StartCase[]> {
   const writer = inRepository('hack/images/write-content.mjs');
   await promisify(execFile)(process.execPath, [writer, 'agent-runtime', folder, 'compile-cache']);
@@ -26,7 +26,7 @@ export async function startCases(folder: string): Promise<StartCase[]> {
   };
   const cached = {
     ...settings,
-    // As in hack/images/services.mjs.
+    // Same value as in hack/images/services.mjs.
     NODE_OPTIONS: '--max-semi-space-size=1',
     NODE_COMPILE_CACHE: join(app, 'compile-cache'),
     NODE_COMPILE_CACHE_PORTABLE: '1',
@@ -44,9 +44,9 @@ export async function startCases(folder: string): Promise<StartCase[]> {
   ];
 }
 
-/** The file that the runtime loads later, by the name of its module. */
+/** The file of a lazily loaded module. */
 function partOf(app: string, name: string): string {
   const found = readdirSync(join(app, 'dist')).find((file) => file.startsWith(`main-${name}-`) && file.endsWith('.js'));
-  if (found === undefined) throw new BenchError(`The bundle of the runtime has no part "${name}".`);
+  if (found === undefined) throw new BenchError(`The bundle of the runtime has no module "${name}".`);
   return join(app, 'dist', found);
 }

@@ -4,7 +4,7 @@ import { medians, startTable } from './start-table.js';
 const figures = (listeningMs: number, cpuMs = 1) => ({ listeningMs, cpuMs, residentMiB: 40, privateMiB: 10 });
 
 describe('the table of starts', () => {
-  it('shows the median of each figure, of an odd and of an even number of rounds', () => {
+  it('shows the median of each metric for odd and even numbers of rounds', () => {
     expect(medians([figures(30, 5), figures(10, 9), figures(20, 7)])).toMatchObject({ listeningMs: 20, cpuMs: 7 });
     expect(medians([figures(30), figures(10)])).toMatchObject({ listeningMs: 20 });
   });

@@ -1,10 +1,10 @@
 import type { StartFigures } from './measure-start.js';
 
-/** The median of each figure. */
+/** The median of each metric. */
 export function medians(rounds: readonly StartFigures[]): StartFigures {
   const median = (field: keyof StartFigures): number => {
     const values = rounds.map((each) => each[field]).toSorted((a, b) => a - b);
-    // The middle one, or the two of an even number.
+    // One middle value, or two for an even number of values.
     const middle = values.slice(Math.ceil(values.length / 2) - 1, Math.floor(values.length / 2) + 1);
     return middle.reduce((sum, each) => sum + each, 0) / middle.length;
   };
@@ -16,7 +16,7 @@ export function medians(rounds: readonly StartFigures[]): StartFigures {
   };
 }
 
-/** A table in Markdown; the first row is what the others are compared with. */
+/** A Markdown table that compares all rows with the first row. */
 export function startTable(rows: readonly { name: string; figures: StartFigures }[]): string {
   const base = rows[0]?.figures;
   const lines = rows.map(({ name, figures: { listeningMs, cpuMs, residentMiB, privateMiB } }) => {

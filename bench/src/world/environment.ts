@@ -16,8 +16,8 @@ interface Surroundings {
 }
 
 /**
- * As in production, tokens and signatures checked and events published, but without rate limits and without
- * workers for turns, runtimes and maintenance jobs.
+ * Production settings, with token checks, signatures and events, but without rate limits and without workers for turns,
+ * runtimes and maintenance jobs.
  */
 export function orchestratorEnvironment(given: Surroundings): Record<string, string> {
   return {

@@ -35,7 +35,7 @@ describe('the floor', () => {
   let floor: RunningServer;
   let places: Place[];
   let paths: string[];
-  /** What the orchestrator answered, by path. */
+  /** Responses of the orchestrator by path. */
   const answers = new Map<string, Page>();
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -97,19 +97,19 @@ describe('the floor', () => {
     await database?.drop();
   });
 
-  it('reads what the orchestrator reads, of pages and of searches', async () => {
+  it('reads the same pages and search results as the orchestrator', async () => {
     const ids = ({ data }: Page) => data.map(({ id }) => id);
     for (const path of paths) {
       const { body } = await request(`${floor.url}${path}`);
       const page = (await body.json()) as Page;
       const expected = ids(answers.get(path)!);
-      // It asks for one more, to see whether there is more; the orchestrator does not show that one.
+      // The query reads one more row to detect a next page; the orchestrator does not return it.
       expect([path, ids(page).slice(0, expected.length)]).toEqual([path, expected]);
     }
     expect(paths.filter((path) => answers.get(path)!.data.length > 0).length).toBeGreaterThan(7);
   });
 
-  it('stores each message with its rows, also when many arrive concurrently', async () => {
+  it('stores each message with its related rows, also for concurrent requests', async () => {
     const before = (await pool.query(COUNTS)).rows[0];
     const sent = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {

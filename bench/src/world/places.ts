@@ -3,7 +3,7 @@ import { LONG_CONVERSATIONS } from '../settings.js';
 import { withClient } from './seed.js';
 
 /**
- * All conversations, the long ones first. The others take turns by workspace: two messages in a row hardly ever want
+ * All conversations, long ones first. The others alternate between workspaces, so that consecutive messages rarely lock
  * the same one.
  */
 export async function readPlaces(databaseUrl: string): Promise<Place[]> {

@@ -19,7 +19,7 @@ export interface Side {
 const START_DEADLINE_MS = 60_000;
 const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The production entry point, as an image has it; its log goes to a file. */
+/** The production entry point of the image; logs to a file. */
 export async function startOrchestrator(environment: Record<string, string>, logFile: string): Promise<Side> {
   const port = await freePort();
   const log = openSync(logFile, 'w');
@@ -39,7 +39,7 @@ export async function startOrchestrator(environment: Record<string, string>, log
   return { url, pid: child.pid ?? 0, close: () => ended(child) };
 }
 
-/** Where this process ends without `close()`. */
+/** Runs if this process exits without `close()`. */
 function endWithThisProcess(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL');
   process.once('exit', kill);
@@ -77,9 +77,9 @@ export async function measure(job: Job): Promise<Measured> {
 
 async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
   const died = once(child, 'exit').then(([code]) => {
-    throw new BenchError(`A process of the benchmark ended with ${String(code)}.`);
+    throw new BenchError(`A process of the benchmark exited with ${String(code)}.`);
   });
-  // It ends some time; only before its answer is that a failure.
+  // Its exit is an error only before its result.
   died.catch(() => undefined);
   const [answer] = (await Promise.race([once(child, 'message'), died])) as [Answer];
   return answer;
@@ -94,11 +94,11 @@ async function ended(child: ChildProcess): Promise<void> {
 
 const TICKS_PER_SECOND = 100;
 
-/** Seconds of processor time of a process so far; undefined if the system does not report it. */
+/** CPU seconds of a process; undefined if the system does not report them. */
 export function cpuSeconds(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may hold blanks itself: fields count from behind it.
+    // The name in brackets may contain spaces, so fields are counted after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   } catch {

@@ -6,13 +6,13 @@ import { pathOf } from '../floor/floor-app.js';
 import type { FloorScript, Place } from '../replay/script.js';
 import { type StatementTemplate, templateOf, type ValueTemplate, verbatim } from '../replay/template.js';
 
-/** Sends a request to the recorded application. @returns its answer. @throws BenchError where it is refused */
+/** Sends a request to the recorded application. @returns its response. @throws BenchError if it fails */
 export type Ask = (request: RequestSample, localId?: string) => Promise<unknown>;
 
-/** Pages of each long conversation, the newest first; all are requested equally often. */
+/** Pages per long conversation, newest first; all are requested equally often. */
 const PAGES = 200;
 
-/** From common to not there, of any script, short and long; the newest and the oldest of a conversation. */
+/** Search terms: common, rare and missing; several scripts; short and long; from the newest and the oldest messages. */
 const SEARCHES = ['babobu', 'ab', 'needle', 'haystack', 'ys', 'xyzzy', '北京', 'ab needle'];
 
 interface Reads {
@@ -21,7 +21,7 @@ interface Reads {
   statements: FloorScript['reads'];
 }
 
-/** Makes every read request once and records its statements for the floor. Conversations take turns in the result. */
+/** Sends every read request once and records its statements for the floor. The result alternates conversations. */
 export async function scriptReads(recorder: Recorder, ask: Ask, places: readonly Place[]): Promise<Reads> {
   const reads: Reads[] = [];
   for (const place of places) reads.push(await scriptConversation(recorder, ask, place));
@@ -32,7 +32,7 @@ export async function scriptReads(recorder: Recorder, ask: Ask, places: readonly
   };
 }
 
-/** The first item of each list, then the second of each. */
+/** Interleaves the lists: the first items, then the second items. */
 function interleave<T>(lists: readonly T[][]): T[] {
   const longest = Math.max(...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
@@ -46,7 +46,7 @@ async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): P
     statements[path] = verbatim(recorder.take());
     return { request, next: pagination.next_scroll_id };
   };
-  // What only a first request does is not what is measured.
+  // The statements of the first request only are not measured.
   await ask({ method: 'GET', path: pathOf(place), user: place.user });
   recorder.take();
 
@@ -65,8 +65,10 @@ async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): P
 const SAID = ['Questions for a friend on a Monday morning', 'Another thing, about the weather in the mountains'];
 
 /**
- * Sends a message in each of two places. Made of the first, the statements have to be those of the second too, or a
- * blank was missed and the floor would do something else. @throws BenchError
+ * Sends a message in two conversations. The template of the first must reproduce the statements of the second; otherwise
+ * a blank is missing.
+ *
+ * @throws BenchError
  */
 export async function scriptSend(recorder: Recorder, ask: Ask, places: readonly Place[]): Promise<StatementTemplate[]> {
   const templates: StatementTemplate[][] = [];
@@ -89,7 +91,7 @@ export async function scriptSend(recorder: Recorder, ask: Ask, places: readonly 
   return first;
 }
 
-/** Hashes (of the token, of the body) and the issue time of a token differ, and any does as well for the floor. */
+/** Ignores hashes and issue times of tokens, whose values do not matter for the floor. */
 function withoutBytes(statement: StatementTemplate): StatementTemplate {
   return { ...statement, values: statement.values.map(neutral) };
 }

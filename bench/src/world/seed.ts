@@ -7,7 +7,7 @@ export const ISSUER_ID = 'bench';
 const AGENTS = 5;
 const CONSONANTS = 'bcdfghjklmnprst';
 
-/** Conversations of a workspace: one of all, and one with each agent. */
+/** Conversations per workspace: one with the swarm and one per agent. */
 const CONVERSATIONS = AGENTS + 1;
 
 const PEOPLE = `
@@ -25,7 +25,7 @@ const PLACES = `
   INSERT INTO conversations (id, workspace_id, type, agent_id)
     SELECT gen_random_uuid(), workspace_id, 'agent', id FROM agents`;
 
-/** Ten words of a thousand each, the first of which are by far the most common; half of them replies. */
+/** Ten words from a skewed vocabulary of a thousand per message; half of the messages are from agents. */
 const MESSAGES = `
   WITH words AS MATERIALIZED (
     SELECT array_agg(substr('${CONSONANTS}', 1 + n % 15, 1) || 'a' || substr('${CONSONANTS}', 1 + n / 15 % 15, 1) || 'o' ||
@@ -50,7 +50,7 @@ const MESSAGES = `
     jsonb_build_object('type', 'text', 'text', text), 'delivered', now() - (100000 - n) * interval '1 second'
   FROM texts`;
 
-/** What came with the messages: their events, published, and the turns that wrote the replies. */
+/** The published events of the messages, and the completed turns. */
 const TRACES = `
   INSERT INTO workspace_events (workspace_id, seq, type, subject_id, created_at, published_at)
     SELECT workspace_id, seq, 'message.new', id, created_at, now() FROM messages;
@@ -67,7 +67,7 @@ export async function seed(url: string, settings: Settings): Promise<void> {
   const long = LONG_CONVERSATIONS;
   const each = Math.ceil((messages - long * conversation) / (workspaces * CONVERSATIONS - long));
   await withClient(url, async (client) => {
-    // What refers to what is right by the way it is made; checking a million rows would take longer than making them.
+    // Foreign keys are valid by construction; checking a million rows would take longer than inserting them.
     await client.query(
       `SET session_replication_role = replica; SET maintenance_work_mem = '256MB'; SELECT setseed(0.5)`,
     );
@@ -80,7 +80,7 @@ export async function seed(url: string, settings: Settings): Promise<void> {
     await client.query(MESSAGES, [conversation, each, long]);
     await client.query(TRACES);
     await client.query(index.rows[0]?.indexdef ?? '');
-    // As its migration has it; a new index begins with the default.
+    // Same setting as in its migration; a new index has the default.
     await client.query('ALTER INDEX messages_search ALTER COLUMN 1 SET STATISTICS 0');
     await client.query('VACUUM (FREEZE, ANALYZE)');
   });
@@ -94,22 +94,22 @@ export async function waitForRelay(url: string): Promise<void> {
   const deadline = performance.now() + RELAY_DEADLINE_MS;
   await withClient(url, async (client) => {
     while ((await client.query(UNPUBLISHED)).rowCount !== 0) {
-      if (performance.now() > deadline) throw new BenchError('The orchestrator does not get its events published.');
+      if (performance.now() > deadline) throw new BenchError('The orchestrator did not publish its events in time.');
       await sleep(100);
     }
   });
 }
 
 /**
- * Ends what sent messages left waiting: turns do not run here, queues are short, and the events of the floor are not
- * published.
+ * Completes the queued turns and unpublished events: no turns run here, queues are short, and the floor does not publish
+ * events.
  */
 export async function settle(url: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query('UPDATE workspace_events SET published_at = now() WHERE published_at IS NULL');
     await client.query(`UPDATE turns SET status = 'done' WHERE status = 'queued'`);
     await client.query(`DELETE FROM work WHERE kind = 'turn'`);
-    // Not in the middle of the next measurement.
+    // Not during the next measurement.
     await client.query('VACUUM turns, work, workspace_events, workspaces, conversations');
     await client.query('CHECKPOINT');
   });

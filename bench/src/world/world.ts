@@ -22,7 +22,7 @@ import { type Side, startFloor, startOrchestrator } from './processes.js';
 import { type Ask, scriptReads, scriptSend } from './script-requests.js';
 import { seed, settle, waitForRelay, withClient } from './seed.js';
 
-/** Everything that is measured, with what to ask of it. */
+/** The measured servers and their requests. */
 export interface World {
   orchestrator: Side;
   floor: Side;
@@ -31,12 +31,12 @@ export interface World {
   signatureSecret: string;
   /** The version of Postgres. */
   postgres: string;
-  /** Makes room in the queues of both sides, between two measurements. */
+  /** Empties the queues of both sides between two measurements. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts and fills everything. The floor uses a copy of the database: neither side sees what the other one wrote. */
+/** Starts all servers and seeds the database. The floor uses a copy, so the sides do not affect each other. */
 export async function startWorld(settings: Settings, folder: string, say: (line: string) => void): Promise<World> {
   const stack = new CloseStack(silentLogger);
   try {
@@ -66,10 +66,10 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
     pool: settings.pool,
   });
 
-  say('Looking at what the orchestrator does');
+  say('Recording the statements of the orchestrator');
   const { script, requests, seen } = await lookAtOrchestrator(environment, { places, tokens, signatureSecret });
   const slow = await withClient(databaseUrl, (client) => fullReads(client, seen));
-  if (slow.length > 0) throw new BenchError(`A large table is read from end to end:\n${slow.join('\n')}`);
+  if (slow.length > 0) throw new BenchError(`Sequential scan of a large table:\n${slow.join('\n')}`);
   await settle(databaseUrl);
   await withClient(postgres.url, (client) =>
     client.query('CREATE DATABASE floor TEMPLATE orchestrator STRATEGY file_copy'),
@@ -101,7 +101,7 @@ async function fillWorld(settings: Settings, folder: string, say: (line: string)
 
 async function startServers(folder: string, stack: CloseStack) {
   const directory = join(folder, 'postgres');
-  // Of a run that was killed: its data may be in another folder, which only the server knows.
+  // From a killed run: only the server knows the folder of its data.
   if (existsSync(directory)) await (await startPostgres({ directory })).close({ remove: true });
   await rm(folder, { recursive: true, force: true });
   const postgres = await startPostgres({ directory });
@@ -128,7 +128,7 @@ interface Known {
   signatureSecret: string;
 }
 
-/** Has an orchestrator in this process answer every request once. */
+/** Sends every request once to an orchestrator in this process. */
 async function lookAtOrchestrator(environment: Record<string, string>, { places, tokens, signatureSecret }: Known) {
   const orchestrator = await createOrchestrator({
     config: readConfig(environment),
@@ -145,8 +145,7 @@ async function lookAtOrchestrator(environment: Record<string, string>, { places,
     const body = text === undefined ? null : bodyOf(text, localId);
     const answer = await request(`${recorder.url}${path}`, { method, headers, body });
     const said = await answer.body.text();
-    if (answer.statusCode >= 300)
-      throw new BenchError(`${method} ${path} was answered with ${answer.statusCode}: ${said}`);
+    if (answer.statusCode >= 300) throw new BenchError(`${method} ${path} returned ${answer.statusCode}: ${said}`);
     return JSON.parse(said) as unknown;
   };
   try {
